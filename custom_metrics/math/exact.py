@@ -17,7 +17,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from custom_metrics.math.tree import Node, subtract
+from custom_metrics.math.tree import Node, number, subtract
 
 MAX_BITS = 20_000
 """Bits of an intermediate rational result."""
@@ -267,10 +267,7 @@ class _Field:
         power = rational(exponent)
         if power.denominator == 2:
             return self.image(
-                Node(
-                    "pow",
-                    (Node("root", (base, Node("num", value=Fraction(2)))), _num(power.numerator)),
-                )
+                Node("pow", (Node("root", (base, number(2))), number(power.numerator)))
             )
         if power.denominator != 1 or abs(power) > MAX_POWER:
             raise NotExactError("exponent")
@@ -315,10 +312,6 @@ class _Field:
 
 def _refuse(value: int) -> int:
     raise NotExactError(f"square root of {value}")
-
-
-def _num(value: int) -> Node:
-    return Node("num", value=Fraction(value))
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from custom_metrics.science.normalize import (
     Counts,
     add,
     flatten,
-    fraction,
+    parse_shares,
     precision_recall_f1,
     tokens,
 )
@@ -123,16 +123,11 @@ def fact_result(counts: Mapping[str, float]) -> dict[str, Any]:
         )
         return precision_recall_f1(correct, preds, refs)
 
-    def parsed(part: str) -> dict[str, float]:
-        yes = counts.get(f"{part}_yes", 0)
-        no = counts.get(f"{part}_no", 0)
-        return {"yes": yes, "no": no, "frac_success": fraction(yes, yes + no)}
-
     return {
         "f1": {name: f1(part) for name, part in _PARTS.items()},
         "answer_parse": {
-            "correct_verdict": parsed("verdict"),
-            "correct_evidence": parsed("evidence"),
+            "correct_verdict": parse_shares(counts, "verdict"),
+            "correct_evidence": parse_shares(counts, "evidence"),
             "not_dict": counts.get("not_dict", 0),
         },
     }

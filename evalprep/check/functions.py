@@ -49,7 +49,7 @@ def check_functions(leaves: list[Leaf], findings: Findings) -> None:
     registered: dict[str, Path] = {}
     local: set[Path] = set()
     for leaf in leaves:
-        for key, ref in _refs_by_key(leaf):
+        for key, ref in refs_by_key(leaf):
             source = _check_ref(ref, leaf, key, findings)
             if source is None or source in local:
                 continue
@@ -58,8 +58,8 @@ def check_functions(leaves: list[Leaf], findings: Findings) -> None:
             _check_registrations(source, leaf, registered, findings)
 
 
-def _refs_by_key(leaf: Leaf) -> Iterator[tuple[str, FunctionRef]]:
-    """Every !function of a task, with the key below which it stands."""
+def refs_by_key(leaf: Leaf) -> Iterator[tuple[str, FunctionRef]]:
+    """Yields every !function of a task, with the key below which it stands."""
     for key, value in leaf.config.items():
         for ref in function_refs(value):
             yield key, ref

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -17,7 +17,7 @@ from typing import Any
 from evalprep.check.bound import TimeBoundError, cpu_bound
 from evalprep.check.data import data_files
 from evalprep.check.finding import Findings
-from evalprep.check.functions import function_refs
+from evalprep.check.functions import refs_by_key
 from evalprep.check.imports import absent, postpone
 from evalprep.check.sample import TaskRows, loaded_from, task_rows
 from evalprep.check.selection import select_leaves
@@ -206,7 +206,7 @@ def _import_functions(leaves: list[Leaf], findings: Findings) -> set[str]:
         if findings.has_errors(leaf.name):
             failing.add(leaf.name)  # already reported, and lm-eval will not load it
             continue
-        for key, ref in _function_keys(leaf):
+        for key, ref in refs_by_key(leaf):
             module = (ref.folder, ref.spec.rpartition(".")[0])
             if module not in failures:
                 failures[module] = _import_failure(ref)
@@ -216,13 +216,6 @@ def _import_functions(leaves: list[Leaf], findings: Findings) -> set[str]:
                 what = f"{leaf.name}: importing {ref.spec}: {failure}"
                 findings.add_at("EP301", leaf, key, what)
     return failing
-
-
-def _function_keys(leaf: Leaf) -> Iterator[tuple[str, FunctionRef]]:
-    """Yields each function that a task names, with the key of its YAML."""
-    for key, value in leaf.config.items():
-        for ref in function_refs(value):
-            yield key, ref
 
 
 def _import_failure(ref: FunctionRef) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from evalprep.places import last_part
 from evalprep.results import Run, prepared_work
 
 _SIZE = re.compile(
@@ -82,7 +83,7 @@ def published_source(run: Run) -> str:
 def warnings_for(run: Run) -> list[str]:
     """Warnings about comparing this run with the verdicts published in its data."""
     source = published_source(run)
-    differs = mismatch(run.model.rstrip("/").rpartition("/")[2], source) if source else []
+    differs = mismatch(last_part(run.model), source) if source else []
     if not differs:
         return []
     return [f"the published verdicts are those of another model ({source}): {'; '.join(differs)}"]

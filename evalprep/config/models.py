@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import Problems
-from evalprep.places import is_file, is_folder, place
+from evalprep.places import is_file, is_folder, last_part, place
 from evalprep.yamlfile import YamlFile
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _joined(*parts: str | None) -> str:
 
 def _last(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, default=str)
-    return text.rstrip("/").rpartition("/")[2]
+    return last_part(text)
 
 
 def _plain(text: str) -> str:

@@ -23,7 +23,7 @@ from evalprep.compare import (
     tasks_without_mean,
 )
 from evalprep.packs import Pack
-from evalprep.places import without_home
+from evalprep.places import last_part, without_home
 from evalprep.report.align import TaskRows, align
 from evalprep.report.browser import Browser, Flips
 from evalprep.report.content import (
@@ -148,7 +148,7 @@ def build_report(
         runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples
     )
     samples = _read_samples(runs, browser)
-    models = (run.model.rstrip("/").rpartition("/")[2] for run in runs)
+    models = (last_part(run.model) for run in runs)
     parts: Parts = {
         **_head(models, created),
         "runs": _runs(runs, labels),

@@ -20,6 +20,7 @@ from msgspec import structs
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping
 from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
+from evalprep.places import last_part
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.effort import Efforts, efforts_of
 from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
@@ -114,7 +115,7 @@ def _refuse_several_models(files: RunFiles, results: _ResultsFiles) -> None:
     """
     file_of_model: dict[str, Path] = {}
     for file, call in results.by_file.items():
-        name = call.settings.model.rstrip("/").rpartition("/")[2]
+        name = last_part(call.settings.model)
         if name:
             file_of_model[name] = file
     if len(file_of_model) > 1:

@@ -13,6 +13,7 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs import Excluded, Plan
+from evalprep.places import last_part
 from evalprep.results.directions import Turned
 from evalprep.results.effort import Efforts
 from evalprep.results.files import RunFiles
@@ -111,7 +112,7 @@ class Run:
 
         A log has no time.
         """
-        name = self.model.rstrip("/").rpartition("/")[2]
+        name = last_part(self.model)
         return self.named or (f"{name} {self.files.stamp}" if self.log is None else name)
 
     @cached_property

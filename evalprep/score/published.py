@@ -28,6 +28,7 @@ from typing import Any
 from evalprep.files import as_mapping
 from evalprep.numbers import finite_number
 from evalprep.packs import Plan
+from evalprep.places import last_part
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def plain_name(model: str) -> str:
     >>> plain_name("meta-llama/Meta-Llama-3.1-8B"), plain_name("/data/Llama-3.1-8B/")
     ('llama-3.1-8b', 'llama-3.1-8b')
     """
-    return model.rstrip("/").rpartition("/")[2].lower().replace("_", "-").removeprefix("meta-")
+    return last_part(model).lower().replace("_", "-").removeprefix("meta-")
 
 
 def matches(entry: Any, model: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalprep.files import as_mapping
 from evalprep.packs import load_prepared
+from evalprep.places import last_part
 from evalprep.results import DONE
 from evalprep.status.lines import TaskStatus
 from evalprep.yamltext import NotYaml, yaml_value
@@ -153,7 +154,7 @@ def _place_of(path: Path, logged: RunResults) -> _Place:
     """The place of a results file: all files that lm-eval named are in one per model."""
     from evalprep.results import is_stamped
 
-    model = logged.settings.model.rstrip("/").rpartition("/")[2]
+    model = last_part(logged.settings.model)
     return _Place(path.parent, model if is_stamped(path) else path.stem)
 
 
