@@ -166,7 +166,9 @@ def main(folders: list[str]) -> int:
     table, denied = Table("", columns), 0
     for folder in map(Path, folders):
         findings = Findings()
-        done = check_static([folder], None, RunSettings.given(backend="hf", device="cpu"), findings)
+        done = check_static(
+            [folder], None, RunSettings.without_config(backend="hf", device="cpu"), findings
+        )
         findings.take(lambda one: one.code in HOUSE_STYLE)
         found = findings.sorted()
         errors = [one for one in found if one.level == "error"]

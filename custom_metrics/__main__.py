@@ -24,7 +24,7 @@ _DIRECTION = re.compile(
 
 
 def describe(name: str, function: Callable[..., Any]) -> dict[str, str]:
-    """Read what a metric's signature and docstring say about it.
+    """Reads what a metric's signature and docstring say about it.
 
     Args:
         name: Public name.
@@ -38,10 +38,8 @@ def describe(name: str, function: Callable[..., Any]) -> dict[str, str]:
     first = re.split(
         r"(?<=[.])\s(?=[A-Z`])", " ".join(text.split("\n\n", 1)[0].split()), maxsplit=1
     )[0]
-    found_range, found_direction = (
-        _INTERVAL.search(text) or _VERDICT.search(text),
-        _DIRECTION.search(text),
-    )
+    found_range = _INTERVAL.search(text) or _VERDICT.search(text)
+    found_direction = _DIRECTION.search(text)
     return {
         "name": name,
         "signature": _signature(function),
@@ -52,7 +50,7 @@ def describe(name: str, function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _signature(function: Callable[..., Any]) -> str:
-    """Write the arguments without their types: `(prediction, reference, stemmer=False)`."""
+    """Writes the arguments without their types: `(prediction, reference, stemmer=False)`."""
     parameters = inspect.signature(function).parameters.values()
     texts = [str(each.replace(annotation=inspect.Parameter.empty)) for each in parameters]
     return f"({', '.join(texts)})"
@@ -69,7 +67,7 @@ def _entry(metric: dict[str, str]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the metrics whose name contains a pattern.
+    """Prints the metrics whose name contains a pattern.
 
     Returns:
         0, or 2 where nothing matches.
@@ -88,13 +86,12 @@ def main(argv: list[str] | None = None) -> int:
     if not descriptions:
         print(f"no metric name contains {arguments.pattern!r}", file=sys.stderr)
         return 2
+    if arguments.json:
+        text = json.dumps(descriptions, indent=2)
+    else:
+        text = "\n".join(map(_entry, descriptions))
     try:
-        print(
-            json.dumps(descriptions, indent=2)
-            if arguments.json
-            else "\n".join(map(_entry, descriptions)),
-            flush=True,
-        )
+        print(text, flush=True)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -1,7 +1,4 @@
-"""The one rule for what counts as a number.
-
-In policies, results files, prepared rows and scores.
-"""
+"""The one rule for what counts as a number in policies, results files, prepared rows and scores."""
 
 from __future__ import annotations
 

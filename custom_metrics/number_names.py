@@ -49,7 +49,7 @@ CHINESE_NUMERAL = "[零一二三四五六七八九十百千两]{1,9}"
 
 
 def chinese_number(numeral: str) -> int | None:
-    """Read a Chinese or Japanese numeral below ten thousand.
+    """Reads a Chinese or Japanese numeral below ten thousand.
 
     >>> chinese_number("十二"), chinese_number("三百零五"), chinese_number("一二")
     (12, 305, None)

@@ -2,7 +2,7 @@
 
 
 def any_of(*words: str) -> str:
-    r"""Return a group that matches any of several alternatives, the first of them that fits.
+    r"""Returns a group that matches any of several alternatives, the first of them that fits.
 
     Args:
         words: Alternatives, each a regular expression without blanks; blanks separate them.

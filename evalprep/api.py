@@ -1,6 +1,6 @@
 """The part of evalprep meant for notebooks.
 
-`load_run`, `compare_runs`, `score_run`, with data frames out; `evaluate`, with no files at all.
+`load_run`, `compare_runs` and `score_run` give data frames; `evaluate` works without any file.
 
 >>> import evalprep                                             # doctest: +SKIP
 >>> run = evalprep.load_run("eval_results")                     # doctest: +SKIP
@@ -48,7 +48,7 @@ def compare_runs(
     tasks: Sequence[str] | None = None,
     confidence: float = 0.95,
 ) -> Comparison:
-    """Compare a run with its published verdicts, or with another run.
+    """Compares a run with its published verdicts, or with another run.
 
     Args:
         run: A run, or its path.
@@ -77,7 +77,7 @@ def score_run(
     reference: RunOrPath | None = None,
     template_dir: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
 ) -> Scores:
-    """Score a run: tasks, groups and the suite scores of its packs.
+    """Scores a run: tasks, groups and the suite scores of its packs.
 
     Args:
         run: A run, or its path.

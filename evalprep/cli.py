@@ -166,10 +166,7 @@ def report_bad_input(error: BadInput, *, as_json: bool) -> int:
 
 
 def _report_unexpected(error: Exception, *, as_json: bool) -> int:
-    """Prints what ended a verb that nobody foresaw.
-
-    A limit of the machine, or a fault of evalprep.
-    """
+    """Prints what ended a verb unexpectedly: a limit of the machine, or a fault of evalprep."""
     if isinstance(error, MemoryError):
         limit = Problem(
             what="there is not enough memory", fix="free some, or take fewer rows at a time"

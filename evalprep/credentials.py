@@ -1,6 +1,6 @@
 """Texts and settings that look like a credential.
 
-It must not reach a file, a log, a page, a message or a command line.
+A credential must not reach a file, a log, a page, a message or a command line.
 
 Three rules: the name of a setting (`api_key`, `X-Auth-Token`, `passwd`), the form of a value that a
 provider publishes (`sk-...`, `github_pat_...`, `AKIA...`, a JSON web token), and the place in a URL
@@ -27,7 +27,7 @@ HIDDEN = "***"
 class _Pattern:
     """A regular expression that is compiled when it is first used.
 
-    To compile all of them would take as long as the rest of a config check.
+    Compiling all of them would take as long as the rest of a config check.
     """
 
     def __init__(self, text: str) -> None:
@@ -286,9 +286,7 @@ _STANDS_FOR = _Pattern(
 
 
 def _plain_name(name: str) -> str:
-    """A name in lower case with one underscore between its words.
-
-    `X-Api-Key`, `apiKey` -> x_api_key, api_key.
+    """A name in lower case with one underscore between its words: `X-Api-Key` -> `x_api_key`.
 
     Letters in full width count as the plain ones, and what has no width does not count.
     """
@@ -347,7 +345,7 @@ def redacted(text: str) -> str:
 
 
 def _hide_keys_and_addresses(text: str) -> str:
-    """Replace what is a credential by its form alone, without a name before it."""
+    """Replaces what is a credential by its form alone, without a name before it."""
     if "-----BEGIN" in text:
         text = _PEM.sub(HIDDEN, text)
     if "%" in text:
@@ -431,7 +429,7 @@ def _hide_userinfo(match: re.Match[str]) -> str:
 
 
 def _hide_values(text: str) -> str:
-    """Replace what stands behind a name that says secret."""
+    """Replaces what stands behind a name that says secret."""
     parts: list[str] = []
     done = 0
     for match in _NAME.finditer(text):
@@ -534,9 +532,9 @@ def _named_secret(key: str, within: str) -> bool:
 
 
 def _hidden(key: str, value: str) -> str:
-    """A text redacted.
+    """A text redacted; of an address also what stands before its host.
 
-    With what stands before the host, where its key says that it is an address.
+    The name of the key tells whether a text is an address.
     """
     if not _ADDRESS.search(_plain_name(key)):
         return redacted(value)

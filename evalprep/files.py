@@ -1,7 +1,4 @@
-"""Files.
-
-Replaced in one step, recognised by a digest, read where they may be broken, locked against a second
-process.
+"""Files: replaced in one step, recognised by a digest, read where they may be broken, and locked.
 
 A reader sees the old content of a file or the new, whatever is killed when. A folder that came from
 somebody else may hold links, and no result is written through one that leaves that folder. Locks
@@ -36,7 +33,8 @@ def resolve_typed(path: Path) -> Path:
 
 def leaves(path: Path, folder: Path) -> bool:
     """Returns whether a path ends outside a folder once all links of both are followed."""
-    target, root = Path(os.path.realpath(path)), Path(os.path.realpath(folder))
+    target = Path(os.path.realpath(path))
+    root = Path(os.path.realpath(folder))
     return not target.is_relative_to(root)
 
 
@@ -209,7 +207,7 @@ def write_atomically(
 
 
 def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
+    """Brings a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -224,9 +222,9 @@ def file_sha256(path: Path) -> str:
 
 
 def unchanged_sha256(path: Path) -> str:
-    """`file_sha256`, read once as long as size and time of change stay.
+    """The SHA-256 of a file, read once as long as size and time of change stay.
 
-    For files that are asked about often.
+    It is for files that are asked about often.
     """
     state = path.stat()
     return _sha256_of(path, state.st_size, state.st_mtime_ns)
@@ -260,7 +258,7 @@ def read_object_within(path: Path, root: Path) -> dict[str, Any]:
 
 
 def lock(handle: IO[Any], taken: Problem) -> None:
-    """Lock an open file until it is closed, here and in every child process that inherited it.
+    """Locks an open file until it is closed, here and in every child process that inherited it.
 
     Args:
         handle: The file.

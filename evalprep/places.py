@@ -19,6 +19,15 @@ def place(text: str | Path, folder: Path) -> Path:
     return folder / os.path.expanduser(text)  # noqa: PTH111
 
 
+def last_part(text: str) -> str:
+    """The last part of a path or of a hub id: a model's name without its owner and folders.
+
+    >>> last_part("org/model"), last_part("/data/model/"), last_part("model")
+    ('model', 'model', 'model')
+    """
+    return text.rstrip("/").rpartition("/")[2]
+
+
 def exists(path: Path) -> bool:
     """Returns whether there is anything; False also for a path that cannot be."""
     return os.path.exists(path)  # noqa: PTH110 - Path.exists raises for a name that is too long
@@ -130,7 +139,7 @@ def _cut(text: str, folder: Path, short: str) -> str:
 def user_cache() -> Path:
     """The folder for what can be made anew.
 
-    `$EVALPREP_CACHE`, `$XDG_CACHE_HOME/evalprep`, `~/.cache/evalprep`.
+    It is `$EVALPREP_CACHE`, `$XDG_CACHE_HOME/evalprep` or `~/.cache/evalprep`.
     """
     chosen = os.environ.get("EVALPREP_CACHE")
     if chosen:

@@ -219,7 +219,7 @@ def _as_given(mistake: Mistake, content: Mapping[Any, Any]) -> Mistake:
 def _read_by_key(
     kind: type[S], stated: Mapping[Any, Any], keys: Mapping[str, Key]
 ) -> tuple[S | None, list[Mistake]]:
-    """As `read_struct`, for a mapping with mistakes."""
+    """The same as `read_struct`, key by key, for a mapping with mistakes."""
     known = tuple(keys)
     values: dict[str, Any] = {}
     mistakes: list[Mistake] = []
@@ -247,10 +247,7 @@ def _mistakes_of_key(name: str, value: Any, keys: Mapping[str, Key]) -> list[Mis
 
 
 def _breaks_choice(name: Any, value: Any, keys: Mapping[str, Key]) -> bool:
-    """Returns whether a value is none of the choices of its key.
-
-    Where the type itself does not list them.
-    """
+    """Returns whether a value breaks the choices of its key, where the type does not list them."""
     key = keys[name]
     if not key.choices or key.type is not Any:
         return False

@@ -39,11 +39,11 @@ class Guarded:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text made visible."""
+        """Writes the text made visible."""
         return self.stream.write(visible(text))
 
     def writelines(self, lines: Sequence[str]) -> None:
-        """Write each of them."""
+        """Writes each of them."""
         for line in lines:
             self.write(line)
 
@@ -53,7 +53,7 @@ class Guarded:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Guard standard output and standard error for as long as a verb runs."""
+    """Guards standard output and standard error for as long as a verb runs."""
     out, errors = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = Guarded(raw(out)), Guarded(raw(errors))
     try:
@@ -93,9 +93,9 @@ _boards: list[Any] = []  # the one that is shown now, if any
 
 @contextlib.contextmanager
 def progress(*, silent: bool = False) -> Iterator[None]:
-    """Show on a terminal how far every `tracked` loop inside is: rows, rate and time left.
+    """Shows on a terminal how far every `tracked` loop inside is: rows, rate and time left.
 
-    Nothing elsewhere.
+    Elsewhere it shows nothing.
 
     What is over within two seconds shows nothing.
     """
@@ -140,14 +140,14 @@ class _Line:
         return True
 
     def write(self, text: str) -> None:
-        """Show a text."""
+        """Shows a text."""
         if self.task is None:
             self.board.start()
             self.task = self.board.add_task(visible(text))
         self.board.update(self.task, description=visible(text))
 
     def end(self) -> None:
-        """Take the line away, and with the last one the board.
+        """Takes the line away, and with the last one the board.
 
         What a verb prints must not stand on its place.
         """
@@ -164,7 +164,7 @@ def tracked(
     *,
     rows: Callable[[Item], int] = lambda _: 1,
 ) -> Iterator[Item]:
-    """Pass items on; where `progress` is shown, their rows are counted there.
+    """Passes items on; where `progress` is shown, their rows are counted there.
 
     Args:
         items: Rows, blocks of rows, tasks.

@@ -94,14 +94,14 @@ class YamlFile:
         return None
 
 
-def load_yaml(path: Path, *, folder: Path | None = None) -> YamlFile:
+def load_yaml(path: Path) -> YamlFile:
     """Read a YAML file that holds one mapping.
 
     Raises:
         BadInput: missing, unreadable, too large, not UTF-8, not YAML, not a mapping, repeated keys.
     """
     text = _read_text(path)
-    return parse_yaml(text, name=str(path), folder=(folder or path.parent).resolve(), path=path)
+    return parse_yaml(text, name=str(path), folder=path.parent.resolve(), path=path)
 
 
 def load_remembered_yaml(path: Path) -> YamlFile:

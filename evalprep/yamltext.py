@@ -100,7 +100,7 @@ def _not_yaml(reason: str, event: yaml.Event) -> NotYaml:
 
 
 def _refuse_excess(text: str) -> None:
-    """Look at the events before anything is built.
+    """Looks at the events before anything is built.
 
     A deep text would end the process, a bomb of aliases hang it.
     """
@@ -122,7 +122,7 @@ class _NodeCounter:
         self._open: list[tuple[str | None, int]] = []  # anchor, nodes that stood before it
 
     def add(self, event: yaml.Event) -> None:
-        """Count one event.
+        """Counts one event.
 
         Raises:
             NotYaml: nested too deeply, or an alias of a node that it is inside of.

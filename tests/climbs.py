@@ -102,7 +102,7 @@ def climbs(root: Path, target: str) -> list[Handing]:
     function, _, parameter = rest.partition(":")
     module = file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     definition = _functions(root, module).get(function) if _path(root, module).is_file() else None
-    if definition is None or parameter not in {one.arg for one in _arguments(definition)}:
+    if definition is None or parameter not in {argument.arg for argument in _arguments(definition)}:
         raise SystemExit(f"{target}: no such parameter; write FILE:FUNCTION:PARAMETER")
     way = Way(root)
     way.follow(module, function, parameter)
@@ -175,7 +175,7 @@ def _calls_with(definition: _Function, names: set[str]) -> Iterator[tuple[ast.Ca
     )
     for node in nodes:
         if isinstance(node, ast.Assign) and _is_value(node.value, names):
-            names |= {one.id for one in node.targets if isinstance(one, ast.Name)}
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         if isinstance(node, ast.For) and _is_value(node.iter, names):
             names |= {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
         if isinstance(node, ast.Call) and any(_is_value(one, names) for one in _given(node)):
@@ -204,5 +204,7 @@ def _parameters(definition: _Function | None, call: ast.Call, names: set[str]) -
     arguments = _arguments(definition)
     pairs = zip(arguments, call.args, strict=False)
     by_place = [argument.arg for argument, node in pairs if _is_value(node, names)]
-    by_name = [one.arg for one in call.keywords if one.arg and _is_value(one.value, names)]
+    by_name = [
+        keyword.arg for keyword in call.keywords if keyword.arg and _is_value(keyword.value, names)
+    ]
     return [*by_place, *by_name]

@@ -104,10 +104,12 @@ def imports_of(path: Path) -> Iterator[str]:
                 node.module == PACKAGE
             )  # `from evalprep import api` names a module or a fact of the face
             yield from (
-                (f"{node.module}.{one.name}" for one in node.names) if inside else (node.module,)
+                (f"{node.module}.{alias.name}" for alias in node.names)
+                if inside
+                else (node.module,)
             )
         elif isinstance(node, ast.Import):
-            yield from (one.name for one in node.names if one.name.split(".")[0] == PACKAGE)
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE)
         waiting += ast.iter_child_nodes(node)
 
 

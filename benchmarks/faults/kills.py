@@ -191,9 +191,9 @@ def _run_problem(project: Path) -> str | None:
     results = project / "eval_results"
     samples = [path for path in files_below(results) if path.name.startswith("samples_")]
     lines = [path.read_text().splitlines() for path in samples]
-    if [len(each) for each in lines] == [8]:
+    if [len(line) for line in lines] == [8]:
         return None
-    return f"samples of {[len(each) for each in lines]} rows; expected one file of 8"
+    return f"samples of {[len(line) for line in lines]} rows; expected one file of 8"
 
 
 def files_below(project: Path) -> list[Path]:

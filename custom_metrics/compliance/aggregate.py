@@ -20,7 +20,7 @@ ALIASES = {
 def _items(raw: Any, *names: str) -> list[Any]:
     """Members of a list, wherever it stands.
 
-    The value itself, one of the keys, or `test1`, `test2` and so on.
+    It may be the value itself, the value of one of the keys, or `test1`, `test2` and so on.
     """
     for name in names:
         members = entry(raw, name)

@@ -67,8 +67,8 @@ def choice_probabilities(
 ) -> list[float]:
     """Probabilities of choices: the softmax of log-likelihood per character of the continuation.
 
-    As COMPL-AI v1: what is no number becomes 0, and a probability of 1 becomes 1 - 1e-6. Range [0,
-    1).
+    As in COMPL-AI v1, what is no number becomes 0, and a probability of 1 becomes 1 - 1e-6. what is
+    no number becomes 0, and a probability of 1 becomes 1 - 1e-6. Range [0, 1).
 
     Args:
         loglikelihoods: One natural logarithm per choice.
@@ -98,7 +98,7 @@ def choice_probabilities(
 
 
 def triviaqa_normalize(*, text: str) -> str:
-    """Normalise an answer as TriviaQA does: lower case, no punctuation, no articles, single blanks.
+    """Normalises an answer as TriviaQA: lower case, no punctuation, no articles, single blanks.
 
     Joshi et al. 2017 (https://arxiv.org/abs/1705.03551). Punctuation and underscores become blanks.
 
@@ -111,7 +111,7 @@ def triviaqa_normalize(*, text: str) -> str:
 
 
 def triviaqa_contains_alias(*, normalized_aliases: Sequence[str], prediction: str) -> bool:
-    """Tell whether a normalised alias is a part of the normalised reply, as COMPL-AI v1.
+    """Tells whether a normalised alias is a part of the normalised reply, as COMPL-AI v1.
 
     A part of a word counts too: "uk" is found in "duke". `triviaqa_contains_alias_word` is the
     corrected rule.
@@ -124,7 +124,7 @@ def triviaqa_contains_alias(*, normalized_aliases: Sequence[str], prediction: st
 
 
 def triviaqa_contains_alias_word(*, normalized_aliases: Sequence[str], prediction: str) -> bool:
-    """Tell whether a normalised alias stands in the normalised reply as whole words.
+    """Tells whether a normalised alias stands in the normalised reply as whole words.
 
     An empty alias never does.
 

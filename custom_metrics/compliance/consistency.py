@@ -139,9 +139,9 @@ def split_sentences(*, text: str) -> list[str]:
 
 
 def simple_triple(*, sentence: str) -> tuple[str, str, str] | None:
-    """Read subject, predicate and object by rule.
+    """Reads subject, predicate and object by rule.
 
-    The words before the first known verb, it and its links, the rest.
+    They are the words before the first known verb, the verb with its links, and the rest.
 
     A stand-in for the extraction model of the original, which no package offers. None where no
     known verb follows one to twelve words.
@@ -175,7 +175,7 @@ def _goes_on(word: str) -> bool:
 
 
 def says_contradiction(*, vote: str) -> bool:
-    """Tell whether a judge's vote says that two sentences contradict: "yes" and not "no", as words.
+    """Tells whether a judge votes that two sentences contradict: "yes" and not "no", as words.
 
     >>> says_contradiction(vote="Yes."), says_contradiction(vote="Yes and no")
     (True, False)
@@ -185,7 +185,7 @@ def says_contradiction(*, vote: str) -> bool:
 
 
 def contradiction_vote(*, vote: str) -> bool | None:
-    """Read a judge's vote: True for "yes", False for "no", as words.
+    """Reads a judge's vote: True for "yes", False for "no", as words.
 
     None where it says neither or both.
 
@@ -196,12 +196,13 @@ def contradiction_vote(*, vote: str) -> bool | None:
     [True, False, None, None]
     """
     lowered = vote.lower()
-    yes, no = bool(_YES.search(lowered)), bool(_NO.search(lowered))
+    yes = bool(_YES.search(lowered))
+    no = bool(_NO.search(lowered))
     return yes if yes != no else None
 
 
 def contradicts(*, sentence: str, alternative: str, votes: Sequence[str]) -> bool | None:
-    """Decide by vote: more than half say yes and not no; equal sentences never contradict.
+    """Decides by vote: more than half say yes and not no; equal sentences never contradict.
 
     Returns:
         The verdict; None without votes.

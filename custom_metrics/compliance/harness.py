@@ -1,6 +1,6 @@
 """The functions that the task YAMLs of the suite name.
 
-`process_results` of each benchmark, and when a dialogue is over.
+They are the `process_results` of each benchmark, and the end of a dialogue.
 
 Every function returns the same keys for every row, never raises, and says in `unparsed` whether an
 answer was read. Suite scores read the replies again; these numbers are for the harness' own table
@@ -124,7 +124,7 @@ def hijacked(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
 
 
 def rule_is_broken(doc: Doc, message: str, reply: str) -> bool:
-    """Tell whether a dialogue of LLM RuLES is over; an unknown scenario never is."""
+    """Tells whether a dialogue of LLM RuLES is over; an unknown scenario never is."""
     params = json.loads(doc.get("params") or "{}")
     return doc["scenario"] in rules.SCENARIOS and bool(
         rules.rule_broken(scenario=doc["scenario"], message=message, reply=reply, params=params)
@@ -195,9 +195,10 @@ def memorised(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
 def knows(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
     """TriviaQA: whether an alias of the answer stands in the reply, as words.
 
-    The original's rule beside it.
+    The original's rule stands beside it.
     """
-    aliases, reply = [str(alias) for alias in doc["aliases"]], reply_of(results)
+    aliases = [str(alias) for alias in doc["aliases"]]
+    reply = reply_of(results)
     return {
         "acc": float(
             calibration.triviaqa_contains_alias_word(normalized_aliases=aliases, prediction=reply)

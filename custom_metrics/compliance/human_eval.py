@@ -30,9 +30,9 @@ def fenced_code(*, text: str) -> str:
 def cut_completion(*, completion: str) -> str:
     r"""Cuts a completion after the function's body, as COMPL-AI v1.
 
-    Before a line that begins with `def`, `#`, `if` or `class`. In what remains before the first
-    line break that is followed by a character that is no blank; without one, at the end of the
-    line of the last `return`.
+    It first ends before a line that begins with `def`, `#`, `if` or `class`. In what remains before
+    the first line break that is followed by a character that is no blank; without one, at the end
+    of the line of the last `return`.
 
     >>> cut_completion(completion="    return 1\nprint(2)")
     '    return 1'

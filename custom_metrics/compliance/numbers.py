@@ -27,7 +27,7 @@ def complement(value: float | None) -> float | None:
 
 
 def entry(mapping: Any, *path: str) -> Any:
-    """Follow keys into nested mappings; None where one is missing."""
+    """Follows keys into nested mappings; None where one is missing."""
     for key in path:
         if not isinstance(mapping, Mapping):
             return None

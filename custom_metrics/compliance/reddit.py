@@ -48,7 +48,7 @@ def reddit_bias_cohensd(
 ) -> dict[str, float | None]:
     """Effect size of one category as COMPL-AI v1.
 
-    D = |t| sqrt((n1 + n2) / (n1 n2)), t of the paired test.
+    It is d = |t| sqrt((n1 + n2) / (n1 n2)), with t of the paired test.
 
     Range [0, inf), closer to 0 is better.
 
@@ -75,7 +75,7 @@ def reddit_bias_cohensd_paired(
 ) -> float | None:
     """Effect size of one category as the lm-eval port of COMPL-AI.
 
-    D = |t| / sqrt(n - 1), t of the paired test.
+    It is d = |t| / sqrt(n - 1), with t of the paired test.
 
     Range [0, inf), closer to 0 is better; None with fewer than two pairs, and where all pairs are
     equal.

@@ -1,6 +1,6 @@
 """Numbers and times as the original's tables show them.
 
-Its estimates of run time, and energy out of a model card.
+Its estimates of run time are here, too, and energy read from a model card.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ REFERENCE_MINUTES = {
 
 
 def human_time_duration(*, seconds: float) -> str:
-    """Write a duration as COMPL-AI v1.
+    """Writes a duration as COMPL-AI v1.
 
-    Whole minutes, always rounded up, so that an exact minute gains one.
+    It is in whole minutes, always rounded up, so that an exact minute gains one.
 
     `duration_text` is the corrected rule.
 
@@ -64,7 +64,7 @@ def human_time_duration(*, seconds: float) -> str:
 
 
 def duration_text(*, seconds: float) -> str:
-    """Write a duration in minutes, rounded up; an exact minute stays what it is.
+    """Writes a duration in minutes, rounded up; an exact minute stays what it is.
 
     >>> duration_text(seconds=3600), duration_text(seconds=61)
     ('1 hr, 0 min', '2 min')
@@ -76,7 +76,7 @@ def duration_text(*, seconds: float) -> str:
 
 
 def round_3_significant(*, value: float | None) -> float | str:
-    """Round to three significant digits; "n.a." for what is no finite number.
+    """Rounds to three significant digits; "n.a." for what is no finite number.
 
     >>> round_3_significant(value=-0.04567)
     -0.0457
@@ -116,23 +116,20 @@ def environment(*, environment: Mapping[str, Any]) -> dict[str, float | None]:
         `energy` and `co2`; None where a number is missing.
     """
     read = {name: _first_number(environment.get(name)) for name in environment}
-    computed_energy = _product(
-        read.get("num_gpus"), read.get("gpu_power_draw"), read.get("time_to_train")
-    )
-    computed_energy = None if "energy" in environment else computed_energy
-    return {
-        "energy": read["energy"] if "energy" in environment else computed_energy,
-        "co2": read["co2"]
-        if "co2" in environment
-        else _product(computed_energy, read.get("datacenter_carbon_intensity")),
-    }
+    computed_energy = None
+    if "energy" not in environment:
+        computed_energy = _product(
+            read.get("num_gpus"), read.get("gpu_power_draw"), read.get("time_to_train")
+        )
+    computed_co2 = _product(computed_energy, read.get("datacenter_carbon_intensity"))
+    return {"energy": read.get("energy", computed_energy), "co2": read.get("co2", computed_co2)}
 
 
 def environment_amounts(*, environment: Mapping[str, Any]) -> dict[str, float | str | None]:
     """Energy and CO2 of a training, out of a model card, with units.
 
-    As `environment`, with thousands commas read and CO2 computed from a given energy too. Carbon
-    intensity is in g CO2 per kWh, as the template of the card says.
+    It reads as `environment` does, but with thousands commas, and computes CO2 from a given energy.
+    Carbon intensity is in g CO2 per kWh, as the template of the card says.
 
     Returns:
         `energy` in `energy_unit` (kWh) and `co2` in `co2_unit` (g); None where a number is missing.
@@ -156,9 +153,9 @@ def environment_amounts(*, environment: Mapping[str, Any]) -> dict[str, float | 
 def runtime_estimate(
     *, finished_seconds: Mapping[str, float], benchmark: str
 ) -> dict[str, float | str]:
-    """Estimate how long a benchmark takes.
+    """Estimates how long a benchmark takes.
 
-    Its reference time x the mean of measured / reference of finished ones.
+    The estimate is its reference time x the mean of measured / reference over finished ones.
 
     Args:
         finished_seconds: Seconds of the benchmarks that ran; names without a reference time are

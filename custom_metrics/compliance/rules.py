@@ -78,7 +78,7 @@ SCENARIOS = tuple(_SCENARIOS)
 def rule_broken(
     *, scenario: str, message: str, reply: str, params: Mapping[str, Any] | None = None
 ) -> str:
-    """Say how a reply breaks the rule of its scenario; "" where it keeps it.
+    """Says how a reply breaks the rule of its scenario; "" where it keeps it.
 
     Replies are compared exactly, after their edges were stripped. Secrets are looked for as plain
     text, where the original reads them as a regular expression.
@@ -105,7 +105,7 @@ def rule_broken(
 def rules_followed(
     *, scenario: str, turns: Sequence[Turn], params: Mapping[str, Any] | None = None
 ) -> dict[str, bool | int | str]:
-    """Judge a dialogue: it passes where no reply breaks the rule.
+    """Judges a dialogue: it passes where no reply breaks the rule.
 
     Args:
         scenario: One of `SCENARIOS`.

@@ -30,9 +30,9 @@ def _render(lm: Any, messages: list[Message]) -> Any:
 
 
 def talk(self: Any, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:
-    """Answer dialogues turn by turn, all rows of a turn in one batch.
+    """Answers dialogues turn by turn, all rows of a turn in one batch.
 
-    A method of lm-eval's model classes.
+    It becomes a method of lm-eval's model classes.
     """
     from lm_eval.api.instance import Instance
 
@@ -84,7 +84,8 @@ class Talking:
         # The harness resolves `class` to this type but does not know it as a field of the task.
         settings.pop("class", None)
         own = dict((settings.get("metadata") or {}).get("dialogue") or {})
-        self._messages, self._stop = (str(own.get("messages", MESSAGES)), str(own.get("stop", "")))
+        self._messages = str(own.get("messages", MESSAGES))
+        self._stop = str(own.get("stop", ""))
         _stop(self._stop)  # a wrong name is told now and not after the model has spoken
         super().__init__(config=settings)  # type: ignore[call-arg] # the other base is lm_eval's
 

@@ -29,13 +29,14 @@ class Dialogue:
             {"role": str(message["role"]).lower(), "content": str(message["content"])}
             for message in messages
         ]
-        self._doc, self._stop = doc or {}, stop
+        self._doc = doc or {}
+        self._stop = stop
         self.said: list[Message] = []
         self.replies: list[str] = []
         self._advance()
 
     def _advance(self) -> None:
-        """Move everything up to the next message for the model into what was said."""
+        """Moves everything up to the next message for the model into what was said."""
         while self._left:
             message = self._left.pop(0)
             self.said.append(message)
@@ -47,7 +48,7 @@ class Dialogue:
     over = False
 
     def answer(self, reply: str) -> None:
-        """Take the model's reply to the last message; decide whether there is a next turn."""
+        """Takes the model's reply to the last message; decides whether there is a next turn."""
         message = self.said[-1]["content"]
         text = reply.strip()
         self.said.append({"role": "assistant", "content": text})
@@ -63,7 +64,7 @@ class Dialogue:
 
 
 def replies(response: Any) -> list[str]:
-    """Read a response; what is no list of texts is one reply.
+    """Reads a response; what is no list of texts is one reply.
 
     >>> replies('["Hodor", "Hodor"]'), replies("Hodor")
     (['Hodor', 'Hodor'], ['Hodor'])
@@ -78,7 +79,7 @@ def replies(response: Any) -> list[str]:
 
 
 def without_system(messages: Sequence[Message]) -> list[Message]:
-    r"""Put system messages before the first user message, for templates that know no system role.
+    r"""Puts system messages before the first user message, for templates that know no system role.
 
     >>> without_system([{"role": "system", "content": "S"}, {"role": "user", "content": "U"}])
     [{'role': 'user', 'content': 'S\n\nU'}]

@@ -99,7 +99,7 @@ _WORD_LIST = re.compile(r"[\w'’-]+(?:[ \t,;<\n]+[\w'’-]+)*[.\s]*")
 
 
 def answer_kind(subtask: str | None) -> Kind:
-    """Name the form in which a subtask's answers are written.
+    """Names the form in which a subtask's answers are written.
 
     Args:
         subtask: A BIG-Bench Hard subtask name, with or without a `bbh_` prefix; None for an unknown
@@ -118,7 +118,7 @@ def answer_kind(subtask: str | None) -> Kind:
 
 
 def _word(kind: Kind, tail: str) -> str | None:
-    """Read one of a subtask's words at the start of a text or behind its last equals sign."""
+    """Reads one of a subtask's words at the start of a text or behind its last equals sign."""
     line = tail.lstrip().split("\n", 1)[0]
     sentence = re.split(r"[.!?](?:\s|$)", line, maxsplit=1)[0]
     for text in (line, sentence.rsplit("=", 1)[-1]):
@@ -131,9 +131,9 @@ def _word(kind: Kind, tail: str) -> str | None:
 
 
 def _verdict(kind: Kind, line: str, *, alone: bool) -> str | None:
-    """Read the word of a line that concludes: "Yes, she does.", "The argument is invalid.".
+    """Reads the word of a line that concludes: "Yes, she does.", "The argument is invalid.".
 
-    If alone, "... = False".
+    A line that stands alone may also end with it: "... = False".
     """
     opening = re.match(
         rf"{_NOISE}(?P<word>{_WORDS[kind]})(?=[*_`\"'”’)\s]{{0,4}}(?:[.,;:!–—-]|$))",
@@ -148,7 +148,7 @@ def _verdict(kind: Kind, line: str, *, alone: bool) -> str | None:
 
 
 def _word_behind_subject(kind: Kind, line: str, *, alone: bool) -> str | None:
-    """Read the one word that a line gives as the verdict on its matter.
+    """Reads the one word that a line gives as the verdict on its matter.
 
     An equation counts where it stands alone.
     """
@@ -163,7 +163,7 @@ def _word_behind_subject(kind: Kind, line: str, *, alone: bool) -> str | None:
 
 
 def _agreed_verdict(kind: Kind, verdicts: list[tuple[str, str]]) -> str | None:
-    """Return the word on which all verdicts of a line agree, each with its subject.
+    """Returns the word on which all verdicts of a line agree, each with its subject.
 
     "isn't valid" is not valid.
     """
@@ -185,7 +185,7 @@ def _brackets(tail: str) -> str | None:
 
 
 def _word_list(tail: str) -> str | None:
-    """Read words of one sentence or, where they follow on lines of their own, of the whole list."""
+    """Reads words of one sentence or, where they stand on lines of their own, of the whole list."""
     tail = tail.lstrip(_MARKS + "\n:[(")
     first = tail.split("\n", 1)[0]
     if _LIST_MARK.match(first) or re.fullmatch(r"[\w'’-]+(?:\n[\w'’-]+)+\s*", tail):
@@ -201,7 +201,7 @@ def _word_list(tail: str) -> str | None:
 
 
 def _read(kind: Kind, tail: str) -> str | None:
-    """Read an answer of one form from the text that follows "the answer is"."""
+    """Reads an answer of one form from the text that follows "the answer is"."""
     if kind in _WORD_FORMS:
         return _word(kind, tail)
     if kind == "brackets":
@@ -216,7 +216,7 @@ def _read(kind: Kind, tail: str) -> str | None:
 
 
 def _stated(kind: Kind, text: str) -> tuple[bool, str | None]:
-    """Read the last statement or box that holds an answer.
+    """Reads the last statement or box that holds an answer.
 
     The first value tells whether there was any statement.
     """
@@ -236,7 +236,7 @@ def _stated(kind: Kind, text: str) -> tuple[bool, str | None]:
 
 
 def _unstated(kind: Kind, text: str) -> str | None:
-    """Read a reply that states nothing.
+    """Reads a reply that states nothing.
 
     One that begins with its verdict, ends in it, or is nothing but an answer.
     """
@@ -255,7 +255,7 @@ def _unstated(kind: Kind, text: str) -> str | None:
 
 
 def _unstated_word(kind: Kind, text: str) -> str | None:
-    """Read the verdict of the first line, else of the last one; a list of the options has none."""
+    """Reads the verdict of the first line, else of the last one; a list of the options has none."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if sum(1 for line in lines if _LIST_MARK.match(line)) > 1:
         return None
@@ -266,7 +266,7 @@ def _unstated_word(kind: Kind, text: str) -> str | None:
 
 
 def _normal(kind: Kind, answer: str) -> str:
-    """Bring an answer into the one spelling in which its form is compared."""
+    """Brings an answer into the one spelling in which its form is compared."""
     text = answer.strip()
     if kind == "brackets":
         if _BRACKETS.fullmatch(text):
@@ -284,7 +284,7 @@ def _normal(kind: Kind, answer: str) -> str:
 
 
 def extract_bbh(text: str, subtask: str | None = None) -> str | None:
-    """Read the answer of a BIG-Bench Hard reply.
+    """Reads the answer of a BIG-Bench Hard reply.
 
     The last "answer is" or box before a further invented question counts. A reply without one
     counts where it begins or ends with a verdict ("No, ...", "The argument is valid."), or where
@@ -318,7 +318,7 @@ def extract_bbh(text: str, subtask: str | None = None) -> str | None:
 
 
 def extract_bbh_published(text: str) -> str | None:
-    r"""Read a BIG-Bench Hard reply by the published rule.
+    r"""Reads a BIG-Bench Hard reply by the published rule.
 
     What the first `the answer is (.*?)\.` holds.
 
@@ -350,7 +350,7 @@ def extract_bbh_published(text: str) -> str | None:
 
 
 def same_bbh(answer: str, gold: str, subtask: str | None = None) -> bool:
-    """Compare an answer with the gold one in the form of its subtask.
+    """Compares an answer with the gold one in the form of its subtask.
 
     Brackets keep their punctuation, sorted words their order, numbers are compared by value, words
     without regard to case.

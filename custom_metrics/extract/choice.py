@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_CHARS = 200_000
-"""Of longer replies only this much is read, from the end (from the start for `prefer="first"`)."""
+"""The part of a longer reply that is read: its end (its start for `prefer="first"`)."""
 _MAX_LETTER_LINE = 40
 _MAX_LINE = 400
 _NEAR = 60
@@ -39,9 +39,9 @@ Prefer = Literal["last", "first"]
 
 
 def _is_word(text: str, start: int, end: int) -> bool:
-    """Tell whether what looks like a letter belongs to words.
+    """Tells whether what looks like a letter belongs to words.
 
-    An article, a pronoun, "G proteins", "E. coli".
+    It may be an article, a pronoun, or part of "G proteins" and "E. coli".
     """
     raw = text[start:end]
     before = text[start - 1] if start else " "
@@ -55,14 +55,14 @@ def _is_word(text: str, start: int, end: int) -> bool:
 
 
 def _begins_words(letter: str, text: str, end: int) -> bool:
-    """Tell whether a bare letter that ends there goes on as "G proteins" or "a dog" do."""
+    """Tells whether a bare letter that ends there goes on as "G proteins" or "a dog" do."""
     if letter.isupper():
         return doubts.NOUN_AFTER.match(text, end) is not None
     return doubts.BLANK_THEN_MORE.match(text, end) is not None
 
 
 def _text_before(text: str, start: int) -> str:
-    """Return the text in which a negation or another letter counts for what follows it."""
+    """Returns the text in which a negation or another letter counts for what follows it."""
     return text[max(start - _NEAR, 0) : start]
 
 
@@ -74,7 +74,7 @@ def _letters(
     weak: bool = False,
     undecided: list[int] | None = None,
 ) -> Iterator[tuple[int, str]]:
-    """Yield position and letter of each match that chooses exactly one offered letter.
+    """Yields position and letter of each match that chooses exactly one offered letter.
 
     Args:
         pattern: A pattern with a group `letter`.
@@ -99,26 +99,26 @@ def _letters(
 
 
 def _first_letter(pattern: re.Pattern[str], text: str, offered: str, *, weak: bool) -> str | None:
-    """Return the first letter that `_letters` finds."""
+    """Returns the first letter that `_letters` finds."""
     for _, letter in _letters(pattern, text, offered, weak=weak):
         return letter
     return None
 
 
 def _named_letters(pattern: re.Pattern[str], text: str) -> set[str]:
-    """Collect the letters of all matches, offered or not."""
+    """Collects the letters of all matches, offered or not."""
     return {match.group("letter") for match in pattern.finditer(text)}
 
 
 def _sole(letters: set[str]) -> str | None:
-    """Return the letter of a set of one, and none of several."""
+    """Returns the letter of a set of one, and none of several."""
     if len(letters) == 1:
         return next(iter(letters))
     return None
 
 
 def _is_taken_back(text: str, start: int, end: int, *, weak: bool) -> bool:
-    """Tell whether second thoughts follow a letter or, where the phrase is weak, a verdict."""
+    """Tells whether second thoughts follow a letter or, where the phrase is weak, a verdict."""
     before = _text_before(text, start)
     if doubts.RETRACTED.match(text, end) or doubts.HEDGED.search(before):
         return True
@@ -128,7 +128,7 @@ def _is_taken_back(text: str, start: int, end: int, *, weak: bool) -> bool:
 
 
 def _boxed_letters(text: str, offered: str) -> Iterator[tuple[int, str]]:
-    """Yield position and letter of each box that holds one.
+    """Yields position and letter of each box that holds one.
 
     A box of several, or a formula, is no choice.
     """
@@ -146,7 +146,7 @@ def _boxed_letters(text: str, offered: str) -> Iterator[tuple[int, str]]:
 
 
 def _letter_of_part(text: str, offered: str, prefer: Prefer, *, complete: bool) -> str | None:
-    """Read the letter of the last (or first) statement or box, else what claims or places show."""
+    """Reads the letter of the last (or first) statement or box, else what claims or places show."""
     undecided: list[int] = []
     letters = _stated_letters(text, offered, undecided)
     if letters and prefer == "first":
@@ -167,7 +167,7 @@ def _letter_of_part(text: str, offered: str, prefer: Prefer, *, complete: bool) 
 
 
 def _stated_letters(text: str, offered: str, undecided: list[int]) -> list[tuple[int, str]]:
-    """List position and letter of all boxes and statements.
+    """Lists position and letter of all boxes and statements.
 
     Args:
         text: What is searched.
@@ -184,13 +184,13 @@ def _stated_letters(text: str, offered: str, undecided: list[int]) -> list[tuple
 def _possible_patterns(
     candidates: tuple[phrases.Phrase, ...], text: str
 ) -> Iterator[re.Pattern[str]]:
-    """Yield the patterns of the phrases that a quick test does not rule out."""
+    """Yields the patterns of the phrases that a quick test does not rule out."""
     lowered = text.lower()
     return (phrase.pattern for phrase in candidates if phrase.may_occur(text, lowered))
 
 
 def _claimed(text: str, offered: str) -> str | None:
-    """Read the one letter that all claims favour."""
+    """Reads the one letter that all claims favour."""
     claims: set[str] = set()
     candidates = phrases.CLAIMS if text.isascii() else _CLAIMS
     for pattern in _possible_patterns(candidates, text):
@@ -200,7 +200,7 @@ def _claimed(text: str, offered: str) -> str | None:
 
 
 def _verdicts(text: str, offered: str) -> str | None:
-    """Read a list of verdicts on the options in which one alone is good."""
+    """Reads a list of verdicts on the options in which one alone is good."""
     lines = list(phrases.VERDICT_LINE.finditer(text))
     good = [line.group("letter").upper() for line in lines if line.group("good")]
     if len(good) == 1 and len(lines) > 2 and good[0] in offered:
@@ -209,7 +209,7 @@ def _verdicts(text: str, offered: str) -> str | None:
 
 
 def _described(lines: list[str], offered: str) -> str | None:
-    """Read the letter that the last line, else the first, ends a description with.
+    """Reads the letter that the last line, else the first, ends a description with.
 
     "... is best described as B.".
     """
@@ -229,7 +229,7 @@ def _described(lines: list[str], offered: str) -> str | None:
 
 
 def _is_described(line: str, start: int) -> bool:
-    """Tell whether a description ends in an option.
+    """Tells whether a description ends in an option.
 
     A name ("vitamin C") and a denial are none.
     """
@@ -240,10 +240,7 @@ def _is_described(line: str, start: int) -> bool:
 
 
 def _standing(text: str, offered: str, *, complete: bool) -> str | None:
-    """Read a letter from where it stands.
-
-    At the start, alone on a line, at the end of the last line.
-    """
+    """Reads a letter from its place: at the start, alone on a line, at the end of the last line."""
     lines = _filled_lines(text)
     if not lines:
         return None
@@ -268,7 +265,7 @@ def _filled_lines(text: str) -> list[str]:
 
 
 def _sole_option(text: str, offered: str) -> str | None:
-    """Read the one option that a conclusion announces or sets in bold, its text included.
+    """Reads the one option that a conclusion announces or sets in bold, its text included.
 
     "The product would be:" with "D. Skyrmion" on the next line; "closest to **A. 12.62**". None
     where other options follow on lines of their own, or where all are rejected.
@@ -287,9 +284,9 @@ def _sole_option(text: str, offered: str) -> str | None:
 
 
 def _last_line_letter(lines: list[str], offered: str, *, is_list: bool) -> str | None:
-    """Read the letter that the last line concludes with, marks or describes.
+    """Reads the letter that the last line concludes with, marks or describes.
 
-    Else that of the first line.
+    Where it has none, read that of the first line.
     """
     last = lines[-1][-_MAX_LINE:]
     return (
@@ -301,7 +298,7 @@ def _last_line_letter(lines: list[str], offered: str, *, is_list: bool) -> str |
 
 
 def _lists_options_or_parts(text: str) -> bool:
-    """Tell whether a reply repeats the options, or goes through the parts of a question."""
+    """Tells whether a reply repeats the options, or goes through the parts of a question."""
     if phrases.OPTION_OF_PARTS.match(text):
         return False
     marks = {mark.upper() for mark in phrases.OPTION_LINE.findall(text)}
@@ -312,7 +309,7 @@ def _lists_options_or_parts(text: str) -> bool:
 
 
 def _opening_letter(text: str, offered: str) -> str | None:
-    """Read the letter with which a reply begins: "B. Because ..."."""
+    """Reads the letter with which a reply begins: "B. Because ..."."""
     opening = text.strip()[:_MAX_LINE]
     marks_several = len(_named_letters(phrases.MARKED, opening)) > 1
     for start, letter in _letters(phrases.OPENING, opening, offered):
@@ -323,7 +320,7 @@ def _opening_letter(text: str, offered: str) -> str | None:
 
 
 def _letters_alone(lines: list[str], offered: str) -> set[str]:
-    """Collect the letters that fill a line each."""
+    """Collects the letters that fill a line each."""
     letters: set[str] = set()
     for line in lines:
         if len(line) <= _MAX_LETTER_LINE:
@@ -333,7 +330,7 @@ def _letters_alone(lines: list[str], offered: str) -> set[str]:
 
 
 def _concluding_letter(last: str, offered: str, *, is_list: bool) -> str | None:
-    """Read the letter with which the last line begins or concludes."""
+    """Reads the letter with which the last line begins or concludes."""
     if not is_list:
         for start, letter in _letters(phrases.OPENING, last, offered, weak=True):
             if not _opens_a_part(last, start):
@@ -343,7 +340,7 @@ def _concluding_letter(last: str, offered: str, *, is_list: bool) -> str | None:
 
 
 def _concluded_option(line: str, offered: str) -> str | None:
-    """Read the one option that a line concludes with, its text included.
+    """Reads the one option that a line concludes with, its text included.
 
     "The stage is: D. Prophase".
     """
@@ -352,7 +349,7 @@ def _concluded_option(line: str, offered: str) -> str | None:
 
 
 def _sole_marked_letter(last: str, offered: str, *, is_list: bool) -> str | None:
-    """Read the one letter that the last line sets in brackets or in bold."""
+    """Reads the one letter that the last line sets in brackets or in bold."""
     if is_list and phrases.OPTION_LINE.match(last):
         return None
     marked = _named_letters(phrases.MARKED, last)
@@ -362,7 +359,7 @@ def _sole_marked_letter(last: str, offered: str, *, is_list: bool) -> str | None
 
 
 def _opens_a_part(text: str, start: int) -> bool:
-    """Tell whether a small letter at the start marks a part of the answer.
+    """Tells whether a small letter at the start marks a part of the answer.
 
     "(a) The work is 12 J".
     """
@@ -383,7 +380,7 @@ def _came_to_its_end(text: str) -> bool:
 
 
 def _plain_text(text: str, prefer: Prefer) -> str:
-    """Return the part of a reply that is read: letters in ASCII, long runs and end tokens cut."""
+    """Returns the part of a reply that is read: letters in ASCII, long runs and end tokens cut."""
     if len(text) > MAX_CHARS:
         text = text[-MAX_CHARS:] if prefer == "last" else text[:MAX_CHARS]
     if not text.isascii():
@@ -394,7 +391,7 @@ def _plain_text(text: str, prefer: Prefer) -> str:
 def extract_choice(
     text: str, letters: str = "ABCD", *, prefer: Prefer = "last", complete: bool | None = None
 ) -> str | None:
-    r"""Find the letter that a reply gives as its answer.
+    r"""Finds the letter that a reply gives as its answer.
 
     In this order: statements and boxes ("best answer is B", "Answer: (B)", `\boxed{B}`), among
     which the last (or first) wins; claims that agree ("B is correct", "I choose B"); a reply that
@@ -435,7 +432,7 @@ def extract_choice(
 
 
 def extract_direct_choice(text: str, letters: str = "ABCD") -> str | None:
-    """Find the letter of a reply whose prompt already ended in "The best answer is".
+    """Finds the letter of a reply whose prompt already ended in "The best answer is".
 
     The letter at the very start counts, whatever follows it: a reply ` B. ... that Water boils`
     means B. Only where no letter stands there, `extract_choice` reads the rest.

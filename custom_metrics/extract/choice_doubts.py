@@ -2,7 +2,7 @@
 # the patterns name them
 """Words that take a letter back, or make it a word.
 
-The other half of the vocabulary of `custom_metrics.extract.choice`.
+They are the other half of the vocabulary of `custom_metrics.extract.choice`.
 """
 
 from __future__ import annotations

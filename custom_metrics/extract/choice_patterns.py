@@ -116,7 +116,7 @@ class Phrase:
         return re.compile(self.text, re.IGNORECASE | re.MULTILINE)
 
     def may_occur(self, text: str, lowered: str) -> bool:
-        """Tell whether the pattern can match in a text.
+        """Tells whether the pattern can match in a text.
 
         Args:
             text: What will be searched.

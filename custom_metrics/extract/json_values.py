@@ -92,7 +92,7 @@ class _Search(NamedTuple):
 
 
 def _search(text: str, kind: Kind) -> _Search:
-    """Decode at each opening bracket that is not part of a complete value before it."""
+    """Decodes at each opening bracket that is not part of a complete value before it."""
     best, best_length = None, 0
     spans: list[tuple[int, int]] = []
     budget = _MAX_DECODED_CHARS
@@ -123,9 +123,9 @@ def _search(text: str, kind: Kind) -> _Search:
 
 
 def _is_cut_off(error: json.JSONDecodeError, text_end: int) -> bool:
-    """Tell whether a value is in order up to the end of the text.
+    """Tells whether a value is in order up to the end of the text.
 
-    Where a literal or a string may be half written.
+    A literal or a string at the end may be half written.
     """
     if error.pos >= text_end or error.msg.startswith("Unterminated string"):
         return True
@@ -167,7 +167,7 @@ _PATTERNS = {"object": (_LIKE_OBJECT,), "array": (_LIKE_ARRAY,), "any": (_LIKE_O
 
 
 def _damaged_region(text: str, kind: Kind, search: _Search) -> str | None:
-    """Cut out what looks like a damaged value.
+    """Cuts out what looks like a damaged value.
 
     A region inside a complete value is part of that value.
     """
@@ -192,7 +192,7 @@ def _damaged_region(text: str, kind: Kind, search: _Search) -> str | None:
 
 
 def _repaired(text: str, kind: Kind, search: _Search) -> Any:
-    """Return what json-repair makes of the region that looks like a value of a kind, or None.
+    """Returns what json-repair makes of the region that looks like a value of a kind, or None.
 
     Raises:
         Exception: json-repair failed, in whatever way, or found NaN.
@@ -210,7 +210,7 @@ def _repaired(text: str, kind: Kind, search: _Search) -> Any:
 
 
 def extract_json(text: str, kind: Kind = "any") -> tuple[Any, JsonStatus]:
-    r"""Read the JSON value of a reply.
+    r"""Reads the JSON value of a reply.
 
     Args:
         text: A reply without thinking traces and end tokens.

@@ -175,7 +175,7 @@ _MAX_SENTENCES = 4
 
 
 def _spelled(words: str) -> str | None:
-    """Read a number in words at the start of a text, up to twenty, or a Chinese numeral."""
+    """Reads a number in words at the start of a text, up to twenty, or a Chinese numeral."""
     numeral = _CHINESE.match(words)
     if numeral:
         value = chinese_number(numeral.group(1))
@@ -192,7 +192,7 @@ def _spelled(words: str) -> str | None:
 
 
 def _stated_number(tail: str) -> str | Unclear | None:
-    """Read the number of the sentence that follows "the answer is".
+    """Reads the number of the sentence that follows "the answer is".
 
     A number at the very start counts, unless it begins a sum; else the one that the sentence is
     about.
@@ -232,7 +232,7 @@ def _stated_number(tail: str) -> str | Unclear | None:
 
 
 def _behind_the_blank(sentence: str, blank: re.Match[str]) -> int | None:
-    """Return where the number stands that follows a template's blank: "{final answer} 10.48"."""
+    """Returns where the number stands that follows a template's blank: "{final answer} 10.48"."""
     if "answer" not in blank.group().lower():
         return None
     lead = _LEAD.match(sentence, blank.end())
@@ -241,7 +241,7 @@ def _behind_the_blank(sentence: str, blank: re.Match[str]) -> int | None:
 
 
 def _number_at_the_start(sentence: str, start: int) -> str | Unclear | None:
-    """Read the number with which an answer begins.
+    """Reads the number with which an answer begins.
 
     A power of ten or a k for thousand may stand behind it. None where a sum begins.
     """
@@ -259,7 +259,7 @@ def _number_at_the_start(sentence: str, start: int) -> str | Unclear | None:
 
 
 def _sole_value(sentence: str, number: re.Match[str], value: str) -> str | Unclear | None:
-    """Return the value of a number, `unclear` where another number is joined to it."""
+    """Returns the value of a number, `unclear` where another number is joined to it."""
     if is_repeated_in_another_form(sentence, number, value):
         return value
     if AND_MORE.match(sentence, number.end()) or PAIRED.match(sentence, number.end()):
@@ -271,7 +271,7 @@ def _sole_value(sentence: str, number: re.Match[str], value: str) -> str | Uncle
 
 
 def _power_of_ten(text: str) -> str | None:
-    """Read a text that is nothing but a power of ten."""
+    """Reads a text that is nothing but a power of ten."""
     power = _POWER_OF_TEN.match(text)
     if power is None:
         return None
@@ -299,7 +299,7 @@ def _boxed_number(content: str) -> str | Unclear | None:
 
 
 def _states_something(statement: str, tail: str) -> bool:
-    """Tell whether a statement without a number states an answer.
+    """Tells whether a statement without a number states an answer.
 
     A sentence that is just about the answer does not.
     """
@@ -313,7 +313,7 @@ def _states_something(statement: str, tail: str) -> bool:
 
 
 def _number_of_statement(statement: str, tail: str) -> str | Unclear | None:
-    """Read what follows "the answer is"; `unclear` where it states something that is no number."""
+    """Reads what follows "the answer is"; `unclear` where it states something that is no number."""
     first_line = tail.split("\n", 1)[0]
     is_long = len(first_line) > 40 or "\n" in tail.strip()
     if statement == "A:" and is_long:
@@ -329,7 +329,7 @@ def _number_of_statement(statement: str, tail: str) -> str | Unclear | None:
 
 
 def _stated(text: str) -> str | Unclear | None:
-    """Read the last statement or box that holds an answer.
+    """Reads the last statement or box that holds an answer.
 
     What an unfinished box begins must agree with it.
     """
@@ -352,7 +352,7 @@ def _stated(text: str) -> str | Unclear | None:
 
 
 def _values_from_the_end(text: str, boxes: list[re.Match[str]]) -> Iterator[str | Unclear]:
-    """Yield the values of boxes and statements, the last one first."""
+    """Yields the values of boxes and statements, the last one first."""
     places = [(box.start(), box) for box in boxes]
     places += [(match.end(), match) for match in _STATED.finditer(text)]
     if names_answer_abroad(text.lower()):
@@ -376,7 +376,7 @@ def _values_from_the_end(text: str, boxes: list[re.Match[str]]) -> Iterator[str 
 
 
 def _concluded(text: str) -> str | Unclear | None:
-    """Read the concluding sentence of a reply that states nothing, unless it refuses or asks."""
+    """Reads the concluding sentence of a reply that states nothing, unless it refuses or asks."""
     if _ends_in_list_of_findings(text):
         return None
     sentences = _sentences_before_closing(text)
@@ -401,20 +401,20 @@ def _sentences_before_closing(text: str) -> list[str]:
 
 
 def _concludes_nothing(sentence: str) -> bool:
-    """Tell whether a sentence is a question, a template with a blank or a line of code."""
+    """Tells whether a sentence is a question, a template with a blank or a line of code."""
     if sentence.endswith(("?", "？")):
         return True
     return bool(_BLANK_WITHIN.search(sentence) or _CODE_LINE.match(sentence))
 
 
 def _ends_in_list_of_findings(text: str) -> bool:
-    """Tell whether the last two lines are bullets with labels, so that there is no conclusion."""
+    """Tells whether the last two lines are bullets with labels, so that there is no conclusion."""
     lines = [line.strip() for line in text.strip().splitlines()[-2:]]
     return len(lines) == 2 and all(_BULLET_LABEL.match(line) for line in lines)
 
 
 def extract_number(text: str, *, complete: bool | None = None) -> str | None:
-    r"""Find the final number of a reply.
+    r"""Finds the final number of a reply.
 
     The last statement ("the answer is 12", "#### 12") or box counts; where it holds no number, the
     reply has none. Without a statement the number counts that the concluding sentence is about,
@@ -453,9 +453,9 @@ def extract_number(text: str, *, complete: bool | None = None) -> str | None:
 
 
 def _before_invented_question(before: str, whole: str) -> str | Unclear | None:
-    """Read the number of what comes before an invented question.
+    """Reads the number of a reply that goes on with an invented question.
 
-    That was not cut off; bare numbers after the question are not about ours.
+    What stands before that question was not cut off. Bare numbers after it are not about ours.
     """
     value = _stated(before)
     if not value and is_restated(before, whole):
@@ -467,9 +467,9 @@ _LM_EVAL = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
 
 
 def as_lm_eval_compares(text: str) -> str:
-    r"""Cut down a text as lm-eval's gsm8k does before it compares.
+    r"""Cuts down a text as lm-eval's gsm8k does before it compares.
 
-    No commas, dollars, nothing up to "#### ".
+    Commas, dollars and everything up to "#### " go.
 
     >>> as_lm_eval_compares("2 + 2 = 4\n#### $1,234.")
     '1234'
@@ -479,7 +479,7 @@ def as_lm_eval_compares(text: str) -> str:
 
 
 def extract_number_lm_eval(text: str) -> str | None:
-    """Find the number that lm-eval's rule `flexible-extract` of gsm8k takes.
+    """Finds the number that lm-eval's rule `flexible-extract` of gsm8k takes.
 
     The last run of digits, whatever it is.
 

@@ -1,8 +1,8 @@
 # ruff: noqa: RUF001, RUF002 - replies use typographic dashes and full-width marks; the patterns
 # name them
-r"""One number in a text: how it is spelled.
+r"""One number in a text: how it is spelled, and where it is part of something larger.
 
-Where it is part of something larger, equality without floating point.
+Numbers are compared without floating point.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ _LATEX_FRACTION = re.compile(
 
 
 def _fraction_of(sign: str) -> str:
-    """Write a fraction of one sign in a line: 1/2 for ½."""
+    """Writes a fraction of one sign in a line: 1/2 for ½."""
     value = Fraction(unicodedata.numeric(sign))
     return str(value.limit_denominator(10))
 
@@ -144,7 +144,7 @@ Unclear = Literal["unclear"]
 
 
 def _value(match: re.Match[str], sign: str) -> str | None:
-    """Write a match in one way; None for a division by zero."""
+    """Writes a match in one way; None for a division by zero."""
     minus = "-" if sign in ("-", "\u2212", "–") else ""
     if match["mixed"]:
         return _mixed_value(match["mixed"], minus)
@@ -159,7 +159,7 @@ def _value(match: re.Match[str], sign: str) -> str | None:
 
 
 def _mixed_value(mixed: str, minus: str) -> str | None:
-    """Write `3 1/2` as a fraction."""
+    """Writes `3 1/2` as a fraction."""
     whole, top, bottom = (int(digits) for digits in re.findall(r"\d+", mixed))
     if bottom:
         return f"{minus}{whole + Fraction(top, bottom)}"
@@ -186,7 +186,7 @@ def _decimal_value(minus: str, plain: str, power: int) -> str:
 
 
 def _sign(text: str, start: int) -> str:
-    """Return the sign before a number.
+    """Returns the sign before a number.
 
     "" where a dash there is a subtraction, a range or part of a word.
     """
@@ -204,7 +204,7 @@ def _sign(text: str, start: int) -> str:
 
 
 def read(text: str, match: re.Match[str]) -> str | Unclear | None:
-    """Read one match.
+    """Reads one match.
 
     Returns:
         Its value; `unclear` where it is part of something larger, None where it is only an index.
@@ -219,7 +219,7 @@ def read(text: str, match: re.Match[str]) -> str | Unclear | None:
 
 
 def plain_numerals(text: str) -> str:
-    r"""Write LaTeX's groups of digits with commas, and `\frac{1}{2}`, `\frac12` and ½ as 1/2.
+    r"""Writes LaTeX's groups of digits with commas, and `\frac{1}{2}`, `\frac12` and ½ as 1/2.
 
     >>> plain_numerals(r"1,\!375 and 3\frac12")
     '1,375 and 3 1/2'
@@ -238,7 +238,7 @@ def plain_numerals(text: str) -> str:
 
 
 def _with_ascii_digits(text: str) -> str:
-    """Write the digits and marks of other scripts in ASCII."""
+    """Writes the digits and marks of other scripts in ASCII."""
     text = text.translate(_NATIVE)
     text = _FULL_WIDTH_GROUP.sub(",", text)
     text = _FULL_WIDTH_POINT.sub(".", text)
@@ -246,15 +246,15 @@ def _with_ascii_digits(text: str) -> str:
 
 
 def _is_continental(text: str) -> bool:
-    """Tell whether a text is in a language that writes a decimal comma."""
+    """Tells whether a text is in a language that writes a decimal comma."""
     # English words come first: most texts have one near their start.
     return not _ENGLISH_WORD.search(text) and _CONTINENTAL_WORD.search(text) is not None
 
 
 def _without_continental_marks(text: str) -> str:
-    """Write `1.234,50` as `1234.50`.
+    """Writes `1.234,50` as `1234.50`.
 
-    `1.234` becomes `1234` where no other point is a decimal one.
+    `1.234` becomes `1234` where no other point of the text is a decimal one.
     """
     has_decimal_point = _DECIMAL_POINT.search(text) is not None
     text = _DECIMAL_COMMA.sub(_with_decimal_point, text)
@@ -264,19 +264,19 @@ def _without_continental_marks(text: str) -> str:
 
 
 def _with_decimal_point(match: re.Match[str]) -> str:
-    """Write the match of a number with a decimal comma without marks of groups."""
+    """Writes the match of a number with a decimal comma without marks of groups."""
     whole, decimals = match.groups()
     digits = re.sub(r"\D", "", whole)
     return f"{digits}.{decimals}"
 
 
 def _currency_sign(letters: re.Match[str]) -> str:
-    """Write the letters of a currency as a dollar sign; nothing before a sign of its own."""
+    """Writes the letters of a currency as a dollar sign; nothing before a sign of its own."""
     return "" if letters["gap"] is None else "$"
 
 
 def _written_in_a_line(fraction: re.Match[str]) -> str:
-    """Write one fraction of LaTeX in a line, with a blank after a whole number."""
+    """Writes one fraction of LaTeX in a line, with a blank after a whole number."""
     top, bottom, short_top, short_bottom = fraction.groups()
     start = fraction.start()
     follows_digit = start > 0 and fraction.string[start - 1].isdigit()
@@ -287,7 +287,7 @@ def _written_in_a_line(fraction: re.Match[str]) -> str:
 
 
 def is_one_value(first: str, second: str, *, percent: tuple[bool, bool]) -> bool:
-    """Tell whether two numbers are two forms of one value: 1/4 and 0.25, 0.144 and 14.4 %.
+    """Tells whether two numbers are two forms of one value: 1/4 and 0.25, 0.144 and 14.4 %.
 
     Args:
         first: A number in canonical spelling.
@@ -308,7 +308,7 @@ def is_one_value(first: str, second: str, *, percent: tuple[bool, bool]) -> bool
 
 
 def canonical_number(text: str) -> str | None:
-    """Write a number in one way: no thousands separators, no trailing zeros, ASCII minus.
+    """Writes a number in one way: no thousands separators, no trailing zeros, ASCII minus.
 
     Fractions stay fractions.
 
@@ -335,7 +335,7 @@ def canonical_number(text: str) -> str | None:
 
 
 def same_number(first: str, second: str) -> bool:
-    """Tell whether two texts write the same number, exactly.
+    """Tells whether two texts write the same number, exactly.
 
     Args:
         first: One number.

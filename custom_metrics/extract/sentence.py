@@ -142,7 +142,7 @@ _ASIDE = re.compile(r"(?<![-−+*/×÷=]\s)(?<![-−+*/×÷=])\([^()\n]{0,200}\)
 
 
 def sentences_from_the_end(text: str, most: int) -> Iterator[str]:
-    """Yield the last sentences of a text, the very last one first, without list marks.
+    """Yields the last sentences of a text, the very last one first, without list marks.
 
     Args:
         text: A reply.
@@ -163,7 +163,7 @@ def sentences_from_the_end(text: str, most: int) -> Iterator[str]:
 
 
 def _sentences(line: str) -> list[str]:
-    """Split a line without its list mark behind each end of a sentence."""
+    """Splits a line without its list mark behind each end of a sentence."""
     mark = _LIST_MARK.match(line)
     begin = mark.end() if mark else 0
     sentences = []
@@ -185,7 +185,7 @@ def _is_background(text: str, match: re.Match[str]) -> bool:
 
 
 def _behind_the_result(sentence: str) -> int:
-    """Find where the part of a sentence begins that follows its last sign of a result.
+    """Finds where the part of a sentence begins that follows its last sign of a result.
 
     A number stands behind that sign.
     """
@@ -217,7 +217,7 @@ class _Numeral(NamedTuple):
 
 
 def sentence_number(sentence: str) -> str | Unclear | None:
-    """Read the number that a sentence is about.
+    """Reads the number that a sentence is about.
 
     What follows the last "=", "so", "which is" counts, or a verb with a number right behind it;
     there the first number that is not in the background ("in 2010", "for the 16 glasses", "all 54
@@ -258,7 +258,7 @@ def sentence_number(sentence: str) -> str | Unclear | None:
 
 
 def is_list(text: str) -> bool:
-    """Tell whether a text begins with several numbers in square or curly brackets.
+    """Tells whether a text begins with several numbers in square or curly brackets.
 
     >>> is_list("['$1,910 thousand', '$14,740 thousand']"), is_list("[12]")
     (True, False)
@@ -271,7 +271,7 @@ def is_list(text: str) -> bool:
 
 
 def is_repeated_in_another_form(text: str, match: re.Match[str], value: str) -> bool:
-    """Tell whether another form of a value follows it: "0.144 or 14.4%", "1/4 (0.25)"."""
+    """Tells whether another form of a value follows it: "0.144 or 14.4%", "1/4 (0.25)"."""
     joint = _ANOTHER_FORM.match(text, match.end())
     other = NUMBER.match(text, joint.end()) if joint else None
     if joint is None or other is None:
@@ -286,9 +286,9 @@ def is_repeated_in_another_form(text: str, match: re.Match[str], value: str) -> 
 
 
 def _form_before(text: str, match: re.Match[str]) -> str | None:
-    """Return the value before a number where the number is another form of it.
+    """Returns the value before a number where the number is another form of it.
 
-    The 1/4 of "1/4 or 0.25".
+    In "1/4 or 0.25" it is 1/4.
     """
     numbers = list(NUMBER.finditer(text, 0, match.start()))
     if not numbers:
@@ -301,7 +301,7 @@ def _form_before(text: str, match: re.Match[str]) -> str | None:
 
 
 def _numerals(text: str, start: int) -> list[_Numeral]:
-    """List the numbers of a sentence from a place on.
+    """Lists the numbers of a sentence from a place on.
 
     Those in the background only where there are no others.
     """
@@ -322,9 +322,9 @@ def _numerals(text: str, start: int) -> list[_Numeral]:
 
 
 def _place_of_answer(text: str, numerals: list[_Numeral]) -> int:
-    """Choose the number that is left or in total.
+    """Chooses the number that is left or in total.
 
-    Else the first one, where languages put the verb last the last.
+    Without one, choose the first number, in languages that put the verb last the last.
     """
     places = range(len(numerals))
     remaining = [place for place in places if _LEFT.search(numerals[place].following)]
@@ -336,7 +336,7 @@ def _place_of_answer(text: str, numerals: list[_Numeral]) -> int:
 
 
 def _is_one_of_several(numerals: list[_Numeral], place: int) -> bool:
-    """Tell whether the number stands in a list without a verb: "341 pencils and 297 crayons"."""
+    """Tells whether the number stands in a list without a verb: "341 pencils and 297 crayons"."""
     paired = []
     listed = []
     for numeral in numerals[:-1]:

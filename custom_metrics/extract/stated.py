@@ -46,7 +46,7 @@ _INLINE_MATH = re.compile(
 
 
 def extract_stated(text: str) -> str | None:
-    r"""Read the answer after the last "answer is", "Answer:" or heading "Final Answer" of a reply.
+    r"""Reads the answer after the last "answer is", "Answer:" or heading "Final Answer" of a reply.
 
     The formula that starts there counts; where another one is joined to it, or where there is none,
     the rest of the line up to the end of its sentence, without a reason ("because ..."). Sentences
@@ -72,7 +72,7 @@ def extract_stated(text: str) -> str | None:
 
 
 def _answer_at_the_start(tail: str) -> str | None:
-    """Read the formula or the sentence with which a text begins.
+    """Reads the formula or the sentence with which a text begins.
 
     None for what is too long or damaged.
     """

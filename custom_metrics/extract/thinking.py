@@ -33,9 +33,9 @@ _FRAME = re.compile(rf"<\|{_FRAMES}", re.IGNORECASE)
 
 
 def strip_thinking(text: str) -> tuple[str, TraceStatus]:
-    """Cut thinking traces out of a reply.
+    """Cuts thinking traces out of a reply.
 
-    `<think>...</think>` and the marks of other reasoning models.
+    They stand in `<think>...</think>` and the marks of other reasoning models.
 
     What stands before a closing mark without an opening one is a trace as well. A trace that never
     closes (the token limit was reached while thinking) leaves only what stands before it, usually

@@ -74,7 +74,7 @@ FOREIGN_ANSWER_STEMS = (
 
 
 def names_answer_abroad(lowered: str) -> bool:
-    """Tell whether a text in lower case has the noun "answer" in another language than English.
+    """Tells whether a text in lower case has the noun "answer" in another language than English.
 
     A quick test that rules most texts out, before slower patterns look for a statement.
 
@@ -129,7 +129,7 @@ _UNFINISHED = re.compile(rf"(?:[-+*/=×÷·,(\[{{:$]|\b{_EXPECTS_MORE})\s*\Z")
 
 
 def without_end_tokens(text: str) -> str:
-    """Cut marks of the end of a turn from the end of a text.
+    """Cuts marks of the end of a turn from the end of a text.
 
     Back ends leave them there, some by the dozen.
 
@@ -147,7 +147,7 @@ def without_end_tokens(text: str) -> str:
 
 
 def is_complete(text: str, *, short_line: bool = False) -> bool:
-    """Tell whether a reply came to its end, as far as its last line shows.
+    """Tells whether a reply came to its end, as far as its last line shows.
 
     Models are cut off at their token limit.
 
@@ -185,7 +185,7 @@ def _is_whole_short_line(line: str) -> bool:
 
 
 def _is_result(line: str) -> bool:
-    """Tell whether a line holds a number alone, or ends in a result of its own."""
+    """Tells whether a line holds a number alone, or ends in a result of its own."""
     if len(line) >= _MAX_RESULT_LINE:
         return False
     if _ALONE.fullmatch(line):
@@ -198,7 +198,7 @@ _BLANKS = re.compile(r"(?<!\s)(\s{16})(\s{32,})(?!\s)")
 
 
 def squeezed(text: str) -> str:
-    r"""Cut runs of one character to 64 and longer runs of blanks to their ends.
+    r"""Cuts runs of one character to 64 and longer runs of blanks to their ends.
 
     No answer hides in their middle.
 
@@ -220,7 +220,7 @@ def squeezed(text: str) -> str:
 
 
 def is_restated(before: str, whole: str) -> bool:
-    r"""Tell whether the question that follows is the asked one, restated by the model.
+    r"""Tells whether the question that follows is the asked one, restated by the model.
 
     A heading in bold ("**Question:**"), or "Given" before it, and a box or a final answer behind
     it.
@@ -242,7 +242,7 @@ def is_restated(before: str, whole: str) -> bool:
 
 
 def before_invented_question(text: str) -> tuple[str, str]:
-    r"""Split off what follows the first invented question.
+    r"""Splits off what follows the first invented question.
 
     Args:
         text: A reply.

@@ -66,7 +66,7 @@ def _means(
 
 
 def output_record(*, row: Mapping[str, Any], score_names: Sequence[str]) -> dict[str, Any]:
-    """Write a row as fmeval saves it: its known columns in order, then its scores.
+    """Writes a row as fmeval saves it: its known columns in order, then its scores.
 
     Args:
         row: Columns and scores; other keys are left out.
@@ -111,7 +111,7 @@ def output_path(
 
 
 def score_equality(*, a: float | None, b: float | None, abs_tol: float = 1e-3) -> bool:
-    """Tell whether two scores are one to fmeval, which allows for 0.001 between them.
+    """Tells whether two scores are one to fmeval, which allows for 0.001 between them.
 
     Args:
         a: One score, or None.

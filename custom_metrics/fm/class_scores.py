@@ -27,7 +27,7 @@ NAMES = (
 def class_scores(
     pairs: Iterable[tuple[str, str]], average: str = "micro"
 ) -> dict[str, float | None]:
-    """Compare true and predicted labels over a set, as scikit-learn does.
+    """Compares true and predicted labels over a set, as scikit-learn does.
 
     Balanced accuracy is the mean recall over the classes that occur among the targets. Precision
     and recall are averaged over all classes that occur anywhere, "no label found" among them: by
@@ -99,7 +99,8 @@ def _counts_by_label(
     for (target, predicted), number in counted.items():
         of_target[target] += number
         of_predicted[predicted] += number
-        hits[target] += number * (target == predicted)
+        if target == predicted:
+            hits[target] += number
     return of_target, of_predicted, hits
 
 
@@ -126,7 +127,7 @@ def classification_dataset(
     multiclass_average_strategy: str = "micro",
     label_match: LabelMatch = "fmeval",
 ) -> dict[str, Any]:
-    """Score a classification over a set and over each of its categories.
+    """Scores a classification over a set and over each of its categories.
 
     A category's scores are computed on its rows, not averaged.
 

@@ -15,7 +15,7 @@ INVALID = "[invalid]"
 
 
 def _first_word(model_output: str, valid_labels: Sequence[str]) -> str:
-    """Return the first word between blanks that equals a label, both lower-cased and stripped."""
+    """Returns the first word between blanks that equals a label, both lower-cased and stripped."""
     labels = {label.lower().strip() for label in valid_labels}
     words = (word.strip() for word in model_output.lower().split(" "))
     return next((word for word in words if word in labels), UNKNOWN)
@@ -24,7 +24,7 @@ def _first_word(model_output: str, valid_labels: Sequence[str]) -> str:
 def classification_label(
     *, model_output: str, valid_labels: Sequence[str], label_match: LabelMatch = "fmeval"
 ) -> dict[str, str]:
-    """Read the label that a reply gives; of several the first in the reply.
+    """Reads the label that a reply gives; of several the first in the reply.
 
     `fmeval` looks for a lower-cased word between single blanks that equals a lower-cased label:
     `Positive!`, `1.`, `label:1` and labels of several words are never found. `robust` takes a reply
@@ -61,7 +61,7 @@ def classification_label(
 
 
 def true_label(target_output: str, label_match: LabelMatch) -> str:
-    """Return a target in the form in which labels of replies come.
+    """Returns a target in the form in which labels of replies come.
 
     The original leaves it as it is and lower-cases what it compares with, so that `Positive` is
     never right there.
@@ -78,7 +78,7 @@ def classification_sample(
     valid_labels: Sequence[str],
     label_match: LabelMatch = "fmeval",
 ) -> dict[str, int]:
-    """Tell whether the label of a reply is the right one.
+    """Tells whether the label of a reply is the right one.
 
     Args:
         target_output: The right label. `robust` compares it whatever its case; `fmeval` compares it

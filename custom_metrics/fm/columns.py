@@ -58,7 +58,8 @@ class LineError(ValueError):
     """A line that is no JSON record; `number` counts from 1."""
 
     def __init__(self, number: int, reason: str) -> None:
-        self.number, self.reason = number, reason
+        self.number = number
+        self.reason = reason
         super().__init__(f"line {number}: {reason}")
 
 
@@ -79,7 +80,7 @@ def compiled(expression: str) -> Any:
 
 
 def jmespath_compile(*, expression: str) -> str:
-    """Check a JMESPath expression.
+    """Checks a JMESPath expression.
 
     Args:
         expression: For example `a.b[0]`, `"Review Text"`, `join('<OR>', answers[*].text)`.
@@ -98,7 +99,7 @@ def jmespath_compile(*, expression: str) -> str:
 
 
 def known_mime_type(*, mime_type: str) -> str:
-    """Check the type of a data set.
+    """Checks the type of a data set.
 
     Args:
         mime_type: `application/json` or `application/jsonlines`.
@@ -119,20 +120,19 @@ def known_mime_type(*, mime_type: str) -> str:
     return "ok"
 
 
-def found(column: str, expression: str, data: Any) -> Any:
-    """Returns what an expression finds in a record or document.
+def evaluated(column: str, expression: str, data: Any) -> Any:
+    """Returns the value of an expression in a record or document.
 
     Raises:
-        ColumnError: nothing, or it cannot be computed.
+        ColumnError: it has none, or cannot be computed.
         ValueError: it is no expression.
     """
     from jmespath.exceptions import JMESPathError
 
     try:
         value = compiled(expression).search(data)
-    except (
-        JMESPathError
-    ) as error:  # a function got a value it cannot take, such as join() of a null
+    except JMESPathError as error:
+        # A function got a value that it cannot take, such as join() of a null.
         raise ColumnError(
             column, expression, f"cannot be computed: {' '.join(str(error).split())}"
         ) from error
@@ -142,7 +142,7 @@ def found(column: str, expression: str, data: Any) -> Any:
 
 
 def one_value(column: str, expression: str, value: Any, index: int | None = None) -> Any:
-    """Check one value of one column; texts are cast.
+    """Checks one value of one column; texts are cast.
 
     Args:
         column: Name of the column, which decides what is allowed.
@@ -190,7 +190,8 @@ def record_columns(record: Any, expressions: Mapping[str, str]) -> dict[str, Any
     if not isinstance(record, (Mapping, list)):
         raise RecordError(f"is {_kind(record)}, expected an object")
     return {
-        name: one_value(name, each, found(name, each, record)) for name, each in expressions.items()
+        name: one_value(name, each, evaluated(name, each, record))
+        for name, each in expressions.items()
     }
 
 
@@ -216,7 +217,7 @@ def document_columns(
         raise RecordError(f"is {_kind(document)}, expected an object or a list")
     columns: dict[str, list[Any]] = {}
     for name, expression in expressions.items():
-        values = found(name, expression, document)
+        values = evaluated(name, expression, document)
         if not isinstance(values, list) or not values:
             problem = "is empty" if values == [] else f"is {_kind(values)}"
             raise ColumnError(
@@ -273,7 +274,7 @@ def parse_columns(
 
 
 def json_lines(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the value of each line that is not blank.
+    """Yields the number and the value of each line that is not blank.
 
     Line ends of any system, a byte-order mark and blank lines do no harm.
 

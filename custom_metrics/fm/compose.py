@@ -44,14 +44,14 @@ class Transform:
             raise StepError(f"{self.name}: adds nothing; name its outputs")
 
     def __call__(self, record: Record) -> dict[str, Any]:
-        """Run this step alone; see `Pipeline`."""
+        """Runs this step alone; see `Pipeline`."""
         return compose([self])(record)
 
 
 def transform(
     *, inputs: Iterable[str], outputs: Iterable[str], name: str | None = None
 ) -> Callable[[Step], Transform]:
-    """Declare what a function over a record reads and adds.
+    """Declares what a function over a record reads and adds.
 
     Args:
         inputs: Keys that it reads.
@@ -82,7 +82,7 @@ class Pipeline:
         return tuple(chain.from_iterable(transform.outputs for transform in transforms))
 
     def __call__(self, record: Record) -> dict[str, Any]:
-        """Run the steps over a copy of the record.
+        """Runs the steps over a copy of the record.
 
         Raises:
             StepError: an input is missing, a result is no mapping, or a key is added twice or not
@@ -157,7 +157,8 @@ def _is_unchanged(key: str, value: object, working: Mapping[str, Any]) -> bool:
 
 
 def _flat(steps: Steps | Pipeline) -> Iterable[Step]:
-    for step in steps.steps if isinstance(steps, Pipeline) else steps:
+    members = steps.steps if isinstance(steps, Pipeline) else steps
+    for step in members:
         if isinstance(step, (list, tuple, Pipeline)):
             yield from _flat(step)
         elif callable(step):
@@ -169,7 +170,7 @@ def _flat(steps: Steps | Pipeline) -> Iterable[Step]:
 
 
 def compose(steps: Steps) -> Pipeline:
-    """Put steps together.
+    """Puts steps together.
 
     Args:
         steps: Functions over a record, declared by `transform` or not, in lists nested as one
@@ -191,7 +192,9 @@ def compose(steps: Steps) -> Pipeline:
     flat = tuple(_flat(steps))
     owners: dict[str, str] = {}
     for step in flat:
-        for key in step.outputs if isinstance(step, Transform) else ():
+        if not isinstance(step, Transform):
+            continue
+        for key in step.outputs:
             if key in owners:
                 raise StepError(f"{_name(step)} and {owners[key]} both add {key!r}")
             owners[key] = _name(step)

@@ -34,7 +34,7 @@ REQUIRED = {
 def equality_stand_in(target: str, output: str) -> float:
     """Returns what stands for BERTScore where no model may be loaded.
 
-    1.0 for equal texts, else 0.5.
+    It is 1.0 for equal texts, else 0.5.
     """
     return 1.0 if target == output else 0.5
 
@@ -55,7 +55,7 @@ def accuracy_scores(
     options: Mapping[str, Any],
     similarity: Similarity | None = None,
 ) -> dict[str, Any]:
-    """Score one reply by an algorithm that compares it with a target.
+    """Scores one reply by an algorithm that compares it with a target.
 
     Args:
         algorithm: Its name, with or without `_semantic_robustness`.
@@ -93,7 +93,7 @@ def _rows(
     locations: Mapping[str, str | None],
     num_records: int | None,
 ) -> list[dict[str, Any]]:
-    """Read the rows of a file, draw, and check that the columns are there."""
+    """Reads the rows of a file, draws, and checks that the columns are there."""
     missing = [name for name in REQUIRED[algorithm] if locations.get(f"{name}_location") is None]
     if missing:
         raise ValueError(
@@ -125,7 +125,7 @@ def evaluate_byo(
     config: Mapping[str, Any] | None = None,
     bertscore: Similarity | str | None = None,
 ) -> dict[str, Any]:
-    """Score a file that holds the model's replies, as fmeval's `evaluate` does without a model.
+    """Scores a file that holds the model's replies, as fmeval's `evaluate` does without a model.
 
     Args:
         algorithm: `factual_knowledge`, `qa_accuracy`, `summarization_accuracy`,
@@ -175,7 +175,7 @@ def _score_rows(
     options: dict[str, Any],
     similarity: Similarity | None,
 ) -> list[str]:
-    """Put the scores into the rows, and return the names of those that a saved record has."""
+    """Puts the scores into the rows, and returns the names of those that a saved record has."""
     if algorithm == "prompt_stereotyping":
         for row in rows:
             values = stereotyping_sample(**{name: row[name] for name in REQUIRED[algorithm]})

@@ -16,7 +16,7 @@ def factual_knowledge(
     target_output_delimiter: str | None = OR_DELIMITER,
     logical_operator: Literal["OR", "AND"] = "OR",
 ) -> dict[str, float]:
-    """Tell whether a reply contains one of the right answers, or all of them.
+    """Tells whether a reply contains one of the right answers, or all of them.
 
     `factual_knowledge` compares lower-cased texts, `factual_knowledge_quasi_exact` texts normalised
     by `fm.normalize`. Both look for a part of a text, so `uk` is found in `Ukraine`, and an answer

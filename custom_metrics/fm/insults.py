@@ -50,7 +50,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def insult_words(*, text: str, words: Iterable[str] = WORDS) -> dict[str, float]:
-    """Tell whether a text holds a word of a short list of insults.
+    """Tells whether a text holds a word of a short list of insults.
 
     No measure of toxicity: it knows neither sense nor context, quotes count, and what is not listed
     is not found. It is for machines without a detector, and for trying a set-up out; report it

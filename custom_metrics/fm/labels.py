@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 MAX_CHARS = 100_000
-"""Only so much of a reply is searched for a label."""
+"""The first characters of a longer reply, which alone are searched for a label."""
 
 Key = tuple[str, ...]
 
@@ -39,7 +39,7 @@ def without_zeros(text: str) -> str:
 def folded(text: str) -> str:
     """The text as labels are compared.
 
-    No case, no blanks around it, whole numbers without decimals.
+    It has no case, no blanks around it, and whole numbers without decimals.
     """
     return without_zeros(text.strip().casefold())
 

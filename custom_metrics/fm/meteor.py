@@ -149,7 +149,7 @@ def meteor(
 ) -> dict[str, float]:
     """METEOR of one summary: words matched by form, then stem, then synonym.
 
-    Penalised for broken order.
+    A broken order is penalised.
 
     With m matches, precision `P = m / |output|` and recall `R = m / |target|`:
     `score = (1 - gamma * (chunks / m) ** beta) * P R / (alpha P + (1 - alpha) R)`; 0 without a

@@ -13,7 +13,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 def normalize(*, text: str) -> str:
     r"""Lower-case, delete ASCII punctuation, drop the words a, an and the, join with one blank.
 
-    In this order.
+    The steps are taken in this order.
 
     Only the blank U+0020 separates words, so that an article beside a tab or a line break stays.
     Scripts in the manner of SQuAD split at all white space; that one is `text.squad_f1`. Source:
@@ -32,7 +32,7 @@ def normalize(*, text: str) -> str:
 
 
 def targets(target_output: str, delimiter: str | None) -> list[str]:
-    """Split a text into the right answers that it holds.
+    """Splits a text into the right answers that it holds.
 
     Args:
         target_output: Answers joined by the delimiter.

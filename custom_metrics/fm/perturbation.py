@@ -1,6 +1,6 @@
 """Small changes to a text that leave its meaning.
 
-Typing errors, stray capitals, lost and stray blanks.
+They are typing errors, stray capitals, and lost and stray blanks.
 
 Each takes a numpy generator and returns one changed text, so that the caller decides where
 randomness comes from:
@@ -60,7 +60,7 @@ NEIGHBOURS = {
 
 
 def butter_finger(text: str, rng: Generator, *, perturbation_prob: float = 0.1) -> str:
-    """Replace letters by neighbours on a QWERTY keyboard, each with a probability; case stays."""
+    """Replaces letters by neighbours on a QWERTY keyboard, each with a probability; case stays."""
     changed = []
     for letter in text:
         lower = letter.lower()
@@ -74,12 +74,11 @@ def butter_finger(text: str, rng: Generator, *, perturbation_prob: float = 0.1) 
 
 
 def random_upper_case(text: str, rng: Generator, *, uppercase_fraction: float = 0.1) -> str:
-    """Raise `int(length * fraction)` characters at distinct positions, capitals among them."""
-    positions = (
-        set(rng.choice(len(text), int(len(text) * uppercase_fraction), replace=False))
-        if text
-        else set()
-    )
+    """Raises `int(length * fraction)` characters at distinct positions, capitals among them."""
+    if not text:
+        return ""
+    count = int(len(text) * uppercase_fraction)
+    positions = set(rng.choice(len(text), count, replace=False))
     return "".join(
         letter.upper() if index in positions else letter for index, letter in enumerate(text)
     )
@@ -88,7 +87,7 @@ def random_upper_case(text: str, rng: Generator, *, uppercase_fraction: float = 
 def whitespace_add_remove(
     text: str, rng: Generator, *, add_prob: float = 0.05, remove_prob: float = 0.1
 ) -> str:
-    """Drop white space, and put blanks behind other characters, each by a probability."""
+    """Drops white space, and puts blanks behind other characters, each by a probability."""
     changed = []
     for letter, draw in zip(text, rng.random(len(text)), strict=True):
         if letter.isspace():
@@ -142,7 +141,7 @@ def perturb_records(
     num_perturbations: int = 5,
     **probabilities: float,
 ) -> Iterator[list[str]]:
-    """Yield the changed texts of each record.
+    """Yields the changed texts of each record.
 
     Args:
         kind: `butter_finger`, `random_upper_case` or `whitespace_add_remove`.
@@ -191,7 +190,7 @@ def _stream(
 def perturb(
     *, kind: str, text: str, seed: int = SEED, num_perturbations: int = 5, **probabilities: float
 ) -> list[str]:
-    """Return changed forms of one text, drawn one after the other from one generator.
+    """Returns changed forms of one text, drawn one after the other from one generator.
 
     Args:
         kind: `butter_finger`, `random_upper_case` or `whitespace_add_remove`.
@@ -218,7 +217,7 @@ def perturb_stream(
     num_perturbations: int = 5,
     **probabilities: float,
 ) -> list[list[str]]:
-    """Return changed forms of several texts, all drawn from one generator in order.
+    """Returns changed forms of several texts, all drawn from one generator in order.
 
     Args:
         kind: As in `fm.perturb`.

@@ -94,7 +94,7 @@ PROPERTIES: dict[str, dict[str, Property]] = {
 def perturb_property(
     *, kind: str, text: str, seeds: Sequence[int], num_perturbations: int = 5
 ) -> dict[str, list[str]]:
-    """Name the properties of a perturbation that hold for all its changed texts.
+    """Names the properties of a perturbation that hold for all its changed texts.
 
     Args:
         kind: `butter_finger`, `random_upper_case` or `whitespace_add_remove`, at its own

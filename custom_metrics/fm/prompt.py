@@ -24,7 +24,7 @@ DATASET_TEMPLATES = {
 
 
 def prompt(*, template: str, model_input: str) -> str:
-    """Put an input into a template.
+    """Puts an input into a template.
 
     Args:
         template: Text with `$model_input` or `${model_input}`; `$$` is a dollar sign. Without a
@@ -45,7 +45,7 @@ def prompt(*, template: str, model_input: str) -> str:
 
 
 def prompt_multi(*, template: str, values: Mapping[str, str]) -> str:
-    """Put several fields into a template.
+    """Puts several fields into a template.
 
     Args:
         template: Text with `$name` per field.
@@ -62,7 +62,7 @@ def prompt_multi(*, template: str, values: Mapping[str, str]) -> str:
 
 
 def default_template(*, dataset_name: str) -> str:
-    """Return the prompt template that fmeval uses for a data set when the user gives none.
+    """Returns the prompt template that fmeval uses for a data set when the user gives none.
 
     Args:
         dataset_name: Name of a built-in data set, or any other.

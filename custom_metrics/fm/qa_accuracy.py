@@ -26,7 +26,7 @@ def _overlap(output: frozenset[str], target: frozenset[str]) -> tuple[float, flo
 def words_prf(
     *, target_output: str, model_output: str, normalize_text: bool = False, strip_text: bool = False
 ) -> dict[str, float]:
-    """Compare two texts by their distinct words.
+    """Compares two texts by their distinct words.
 
     `precision = |O & T| / |O|`, `recall = |O & T| / |T|`, `f1 = 2 p r / (p + r)` over the sets of
     words of output and target; 0 where either is empty, so two empty texts do not agree here.
@@ -56,7 +56,7 @@ def words_prf(
 def qa_accuracy(
     *, target_output: str, model_output: str, target_output_delimiter: str | None = OR_DELIMITER
 ) -> dict[str, float]:
-    """Score a short answer against one or several right ones.
+    """Scores a short answer against one or several right ones.
 
     Each score is the best over the right answers.
 

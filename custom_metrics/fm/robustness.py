@@ -63,9 +63,9 @@ def reply_pairs(original: str, further: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def above_baseline(score: float, baseline: float | None) -> float:
-    """Returns what of a score is more than the model differs from itself.
+    """Returns by how much a score is larger than the model's difference from itself.
 
-    `max(0, score - baseline)`.
+    This is `max(0, score - baseline)`.
     """
     return score if baseline is None else max(0.0, score - baseline)
 
@@ -77,7 +77,7 @@ def general_robustness(
     baseline: Sequence[str] = (),
     similarity: Similarity | None = None,
 ) -> dict[str, float]:
-    """Compare the reply to a prompt with the replies to its perturbed forms; no target is needed.
+    """Compares the reply to a prompt with the replies to its perturbed forms; no target is needed.
 
     Word error rate and BERTScore dissimilarity with the original reply as reference. A model that
     samples differs from itself too: with further replies to the unchanged prompt, the same measure

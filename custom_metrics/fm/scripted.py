@@ -29,7 +29,8 @@ class _Script:
     """A model that gives its replies in order, over and over, and keeps the prompts."""
 
     def __init__(self, outputs: Sequence[str], template: str) -> None:
-        self._outputs, self._template = itertools.cycle(outputs), template
+        self._outputs = itertools.cycle(outputs)
+        self._template = template
         self.prompts: list[str] = []
 
     def reply(self, model_input: str) -> str:
@@ -47,7 +48,7 @@ def semantic_robustness(
     config: Mapping[str, Any] | None = None,
     bertscore: Similarity | str | None = None,
 ) -> dict[str, Any]:
-    """Perturb one input, ask a scripted model, and score its replies.
+    """Perturbs one input, asks a scripted model, and scores its replies.
 
     Args:
         algorithm: One of the four whose names end in `_semantic_robustness`.

@@ -98,9 +98,9 @@ def settings(algorithm: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def config_validation(*, algorithm: str, config: Mapping[str, Any]) -> str:
-    """Check the settings of an algorithm as fmeval does.
+    """Checks the settings of an algorithm as fmeval does.
 
-    Which leaves probabilities and counts unchecked.
+    fmeval leaves probabilities and counts unchecked.
 
     Args:
         algorithm: One of the twelve names.

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 
 MAX_WORDS = 20_000
-"""Of longer texts only so many words are compared: time grows with the product of lengths."""
+"""The first words of a longer text that are compared: time grows with the product of lengths."""
 
 _WIDE_GAP = re.compile(r"\s{2,}")
 
 
 def split_words(text: str) -> list[str]:
-    r"""Split at blanks as jiwer's default does.
+    r"""Splits at blanks as jiwer's default does.
 
     A gap of two or more white-space characters counts as one blank.
 
@@ -29,8 +29,7 @@ def wer(*, predictions: Sequence[str], references: Sequence[str]) -> dict[str, f
 
     `sum(edits) / sum(words of references)`. A reference without words counts as one word, which a
     prediction without words gets right and any other gets wrong; the original raises an error
-    there. No pairs give 0. Reference
-    implementation: jiwer 3.1.
+    there. No pairs give 0. Reference implementation: jiwer 3.1.
 
     Args:
         predictions: Texts; of each the first 20,000 words.
@@ -54,8 +53,12 @@ def wer(*, predictions: Sequence[str], references: Sequence[str]) -> dict[str, f
     for prediction, reference in zip(predictions, references, strict=True):
         ours = split_words(prediction)
         theirs = split_words(reference)
-        edits += Levenshtein.distance(ours, theirs) if theirs else bool(ours)
-        length += len(theirs) or 1
+        if theirs:
+            edits += Levenshtein.distance(ours, theirs)
+            length += len(theirs)
+        else:
+            edits += 1 if ours else 0
+            length += 1
     return {"word_error_rate": edits / length if length else 0.0}
 
 

@@ -1,6 +1,6 @@
 """Aggregations that task YAMLs name in `metric_list`.
 
-Lm-eval hands each the list of per-document values.
+lm-eval hands each the list of per-document values.
 
 A custom aggregation has no standard error in lm-eval ("N/A"), so plain means use lm-eval's own
 `mean`; what stands here is what that cannot do.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def flat_mean(items: Iterable[Sequence[float]]) -> float:
-    """Average over all values of all documents, such as the instructions of IFEval.
+    """Averages over all values of all documents, such as the instructions of IFEval.
 
     `sum over documents and values / number of values`, so a document with three instructions weighs
     three times as much as one with one (Zhou et al., 2023, "Instruction-Following Evaluation for
@@ -38,7 +38,7 @@ def flat_mean(items: Iterable[Sequence[float]]) -> float:
 
 
 def macro_mean(items: Iterable[Sequence[object]]) -> float:
-    """Average the means of the subtasks, whatever their sizes.
+    """Averages the means of the subtasks, whatever their sizes.
 
     `mean over subtasks of (mean over the subtask's documents)`, the rule of the published MMLU,
     MMLU-Pro and BBH numbers; the plain mean over documents is the micro average.
@@ -63,9 +63,9 @@ def macro_mean(items: Iterable[Sequence[object]]) -> float:
 
 
 def ifeval_mean_of_strict(items: Iterable[Sequence[object]]) -> float:
-    """Average prompt-level and instruction-level strict accuracy.
+    """Averages prompt-level and instruction-level strict accuracy.
 
-    The recipe's and leaderboards' IFEval number.
+    The recipe and the leaderboards report this number of IFEval.
 
     Args:
         items: One `[prompt_level, [inst_level, ...]]` per document.
@@ -77,9 +77,9 @@ def ifeval_mean_of_strict(items: Iterable[Sequence[object]]) -> float:
 
 
 def ifeval_mean_of_four(items: Iterable[Sequence[object]]) -> float:
-    """Average prompt- and instruction-level accuracy, strict and loose.
+    """Averages prompt- and instruction-level accuracy, strict and loose.
 
-    The IFEval number in Meta's model cards.
+    Meta's model cards report this number of IFEval.
 
     Args:
         items: One `[prompt_strict, [inst_strict, ...], prompt_loose, [inst_loose, ...]]` per
@@ -89,7 +89,7 @@ def ifeval_mean_of_four(items: Iterable[Sequence[object]]) -> float:
 
 
 def _mean_of_levels(items: Iterable[Sequence[object]]) -> float:
-    """Average the columns; a column of lists is first averaged over all its values."""
+    """Averages the columns; a column of lists is first averaged over all its values."""
     means = []
     for column in zip(*items, strict=True):
         lists = [value if isinstance(value, list) else [value] for value in column]

@@ -1,6 +1,6 @@
 """Filters for lm-eval's `custom` filter: replies in, extracted answers out.
 
-In a task YAML:
+A task YAML names them so:
 
     filter_list:
       - name: flexible-extract
@@ -37,7 +37,7 @@ Replies = Iterable[Sequence[Any]]
 
 
 def offered_letters(doc: Doc) -> str:
-    """Name the letters that a document offers.
+    """Names the letters that a document offers.
 
     Args:
         doc: A row with `input_choice_list` (letter -> text, nulls for letters that are not offered)
@@ -62,7 +62,7 @@ def offered_letters(doc: Doc) -> str:
 
 
 def _letters_of_choices(choices: Any) -> list[str]:
-    """List the choices where they are letters, else one letter for each of their texts."""
+    """Lists the choices where they are letters, else one letter for each of their texts."""
     if isinstance(choices, Mapping):
         choices = choices.get("label") or choices.get("text")
     if not isinstance(choices, (list, tuple)):
@@ -76,7 +76,7 @@ def _letters_of_choices(choices: Any) -> list[str]:
 def _apply(
     extract: Callable[[str, Doc], str | None], resps: Replies, docs: Sequence[Doc]
 ) -> list[list[str]]:
-    """Strip thinking traces and extract, reply by reply."""
+    """Strips thinking traces and extracts, reply by reply."""
     answers = []
     for replies, doc in zip(resps, docs, strict=True):
         of_doc = []
@@ -95,7 +95,7 @@ def _apply(
 
 
 def choice_letter(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    """Read the chosen letter out of the letters offered.
+    """Reads the chosen letter out of the letters offered.
 
     See `custom_metrics.extract.choice.extract_choice`.
     """
@@ -108,7 +108,7 @@ def choice_letter(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
 
 def choice_letter_first(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    """Read the first stated letter: for base models, which go on to invent further questions."""
+    """Reads the first stated letter: for base models, which go on to invent further questions."""
     from custom_metrics.extract.choice import extract_choice
 
     def letter(text: str, doc: Doc) -> str | None:
@@ -118,7 +118,7 @@ def choice_letter_first(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
 
 def direct_letter(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    """Read the letter of replies whose prompt already ended in "The best answer is"."""
+    """Reads the letter of replies whose prompt already ended in "The best answer is"."""
     from custom_metrics.extract.choice import extract_direct_choice
 
     def letter(text: str, doc: Doc) -> str | None:
@@ -128,7 +128,7 @@ def direct_letter(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
 
 def bbh_answer(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    """Read a BIG-Bench Hard answer in the form that `doc["subtask_name"]` asks for."""
+    """Reads a BIG-Bench Hard answer in the form that `doc["subtask_name"]` asks for."""
     from custom_metrics.extract.bbh import extract_bbh
 
     def answer(text: str, doc: Doc) -> str | None:
@@ -138,9 +138,9 @@ def bbh_answer(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
 
 def bbh_published(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    """Read a BIG-Bench Hard answer by the published pattern, thinking traces included.
+    """Reads a BIG-Bench Hard answer by the published pattern.
 
-    As lm-eval's `regex` does.
+    Thinking traces are included, as in lm-eval's `regex`.
     """
     from custom_metrics.extract.bbh import extract_bbh_published
 
@@ -155,7 +155,7 @@ def bbh_published(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
 
 def boxed(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    r"""Cut replies down to their last complete `\boxed{...}`.
+    r"""Cuts replies down to their last complete `\boxed{...}`.
 
     The box is kept around its content, so that `results.math` grades the outcome of this filter and
     of `reply` alike.
@@ -172,16 +172,16 @@ def boxed(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
 
 def final_number(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    """Read the final number; see `custom_metrics.extract.number.extract_number`."""
+    """Reads the final number; see `custom_metrics.extract.number.extract_number`."""
     from custom_metrics.extract.number import extract_number
 
     return _apply(lambda text, _: extract_number(text), resps, docs)
 
 
 def final_number_lm_eval(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    """Read the number by lm-eval's flexible rule, thinking traces included.
+    """Reads the number by lm-eval's flexible rule, thinking traces included.
 
-    For `results.number_lm_eval`.
+    `results.number_lm_eval` scores what it returns.
     """
     from custom_metrics.extract.number import extract_number_lm_eval
 
@@ -193,9 +193,9 @@ def final_number_lm_eval(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]
 
 
 def majority(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    """Keep the answer that most of a document's replies give.
+    """Keeps the answer that most of a document's replies give.
 
-    For use behind another of these filters.
+    It stands behind another of these filters.
 
     Replies without an answer do not vote, unlike in lm-eval's `majority_vote`; of equally many
     votes the answer that came first wins (self-consistency: Wang et al., 2023, "Self-Consistency
@@ -217,7 +217,7 @@ def _is_unread(answer: Any) -> bool:
 
 
 def reply(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    """Keep the whole reply, thinking traces included; only an empty one is `[invalid]`."""
+    """Keeps the whole reply, thinking traces included; only an empty one is `[invalid]`."""
     answers = []
     for replies, _ in zip(resps, docs, strict=True):
         answers.append([_kept(text) for text in replies])
@@ -232,7 +232,7 @@ def _kept(text: Any) -> str:
 
 
 def strip_thinking(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    """Keep the reply without `<think>` traces.
+    """Keeps the reply without `<think>` traces.
 
     Nothing but a trace, closed or not, is `[invalid]`.
     """

@@ -1,6 +1,6 @@
 """The promises of row scorers to lm-eval, as wrappers.
 
-One set of keys, no exception, several replies averaged.
+They are one set of keys, no exception, and an average of several replies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 def never_raising(
     **failure: Any,
 ) -> Callable[[Callable[[Doc, Results], Values]], Callable[[Doc, Results], Values]]:
-    """Give a scorer its keys with the values of a failure, and count the failure."""
+    """Gives a scorer its keys with the values of a failure, and counts the failure."""
 
     def wrap(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
         @functools.wraps(score)
@@ -40,7 +40,7 @@ def never_raising(
 
 
 def _mean(values: Sequence[Any]) -> Any:
-    """Average numbers, or lists of numbers place by place."""
+    """Averages numbers, or lists of numbers place by place."""
     if not isinstance(values[0], list):
         return sum(values) / len(values)
     columns = itertools.zip_longest(*values, fillvalue=0.0)
@@ -48,7 +48,7 @@ def _mean(values: Sequence[Any]) -> Any:
 
 
 def averaged(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
-    """Score every reply of a document that has several, and average value by value.
+    """Scores every reply of a document that has several, and averages value by value.
 
     Such are those of `repeats` without `take_first`.
     """
@@ -70,7 +70,7 @@ def averaged(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results]
 def with_macro(
     metric: str,
 ) -> Callable[[Callable[[Doc, Results], Values]], Callable[[Doc, Results], Values]]:
-    """Add `<metric>_macro`: the value with its subtask, for `aggregations.macro_mean`."""
+    """Adds `<metric>_macro`: the value with its subtask, for `aggregations.macro_mean`."""
 
     def wrap(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
         @functools.wraps(score)

@@ -53,7 +53,7 @@ def is_whole_reply(answer: str, response: Any) -> bool:
 def read(
     doc: Mapping[str, Any], target: str, response: Any, filtered: Any, metrics: Mapping[str, Any]
 ) -> Reading:
-    """Say what the scorer of a sample read from its reply.
+    """Says what the scorer of a sample read from its reply.
 
     The whole reply is never called its answer.
 

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 def _reply(results: Results) -> str:
-    """Return the filtered reply; `take_first` leaves a text, no `take_first` a list with one."""
+    """Returns the filtered reply; `take_first` leaves a text, no `take_first` a list with one."""
     first = results[0] if results else ""
     if isinstance(first, (list, tuple)):
         first = first[0] if first else ""
@@ -43,7 +43,7 @@ def _reply(results: Results) -> str:
 
 
 def _gold(doc: Doc) -> str:
-    """Return the gold answer under the names that prepared data use."""
+    """Returns the gold answer under the names that prepared data use."""
     for name in ("target", "gold", "answer"):
         value = doc.get(name)
         if isinstance(value, (list, tuple)):
@@ -54,7 +54,7 @@ def _gold(doc: Doc) -> str:
 
 
 def _letter(text: str) -> str:
-    """Strip case and brackets: `(b)` and `B.` are B, and nothing else is touched."""
+    """Strips case and brackets: `(b)` and `B.` are B, and nothing else is touched."""
     return text.strip().strip("()[]{}.:* ").upper()
 
 
@@ -62,7 +62,7 @@ def _letter(text: str) -> str:
 @averaged
 @never_raising(exact_match=0.0, unparsed=0.0)
 def choice(doc: Doc, results: Results) -> Values:
-    """Compare a chosen letter with `doc["target"]` (`B`, `(B)` or `Answer: B`).
+    """Compares a chosen letter with `doc["target"]` (`B`, `(B)` or `Answer: B`).
 
     Returns:
         `exact_match` and `unparsed`, 0 or 1.
@@ -83,7 +83,7 @@ def choice(doc: Doc, results: Results) -> Values:
 @averaged
 @never_raising(exact_match=0.0, unparsed=0.0)
 def bbh(doc: Doc, results: Results) -> Values:
-    """Compare a BIG-Bench Hard answer in the form of `doc["subtask_name"]`.
+    """Compares a BIG-Bench Hard answer in the form of `doc["subtask_name"]`.
 
     Returns:
         `exact_match` and `unparsed`, 0 or 1.
@@ -99,7 +99,7 @@ def bbh(doc: Doc, results: Results) -> Values:
 @averaged
 @never_raising(exact_match=0.0, unparsed=0.0)
 def number(doc: Doc, results: Results) -> Values:
-    """Compare a final number with `doc["target"]` by value.
+    """Compares a final number with `doc["target"]` by value.
 
     Of a longer target, such as a worked solution that ends in "#### 72", the final number counts.
 
@@ -120,9 +120,9 @@ def number(doc: Doc, results: Results) -> Values:
 @averaged
 @never_raising(exact_match=0.0, unparsed=0.0)
 def number_lm_eval(doc: Doc, results: Results) -> Values:
-    """Compare a number with `doc["target"]` as lm-eval's gsm8k does.
+    """Compares a number with `doc["target"]` as lm-eval's gsm8k does.
 
-    As texts, without commas, dollars, a full stop.
+    Both are compared as texts, without commas, dollars and a full stop.
 
     18.00 is not 18 here. For comparison with other people's numbers, behind the filter
     `final_number_lm_eval`.
@@ -139,7 +139,7 @@ def number_lm_eval(doc: Doc, results: Results) -> Values:
 
 
 def math_gold(doc: Doc) -> str:
-    r"""Return the gold answer of a MATH row: the box content of `solution`, else `target`.
+    r"""Returns the gold answer of a MATH row: the box content of `solution`, else `target`.
 
     The evals data sets also hold an internal form of the answer (`1.59e+1` for `6\\sqrt{7}`); it is
     never used.
@@ -162,7 +162,7 @@ def math_gold(doc: Doc) -> str:
     minerva=0.0,
 )
 def math(doc: Doc, results: Results) -> Values:
-    r"""Grade a MATH reply by its last complete box, with two other tools' scorers beside ours.
+    r"""Grades a MATH reply by its last complete box, with two other tools' scorers beside ours.
 
     Under the filter `boxed` the reply is `\boxed{...}` or `[invalid]`. Under the filter `reply` it
     is the whole text; where that has no box at all, the answer that a sentence states ("The final
@@ -195,9 +195,9 @@ def math(doc: Doc, results: Results) -> Values:
 
 
 def _has_box(text: str) -> bool:
-    """Tell whether a reply has a box, an empty or unfinished one included.
+    """Tells whether a reply has a box, an empty or unfinished one included.
 
-    Its writer means to box the answer.
+    The writer of such a reply means to box the answer.
     """
     return "\\boxed" in text or "\\fbox" in text
 
@@ -208,7 +208,7 @@ cost seconds to start)."""
 
 
 def _second_opinions(gold: str, text: str) -> Values:
-    """Score by the scorers of other tools.
+    """Scores by the scorers of other tools.
 
     They stand beside ours, so their failure must not take ours down.
     """
@@ -227,9 +227,9 @@ def _second_opinions(gold: str, text: str) -> Values:
 
 
 def _with_headlines(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
-    """Add the inputs of IFEval's two headline numbers.
+    """Adds the inputs of IFEval's two headline numbers.
 
-    They are for `aggregations.ifeval_mean_of_strict` and `..._of_four`.
+    `aggregations.ifeval_mean_of_strict` and `..._of_four` take them.
     """
 
     @functools.wraps(score)
@@ -277,7 +277,7 @@ def _ifeval(doc: Doc, results: Results, check: Callable[..., Values]) -> Values:
 @averaged
 @never_raising(**_IFEVAL_FAILURE)
 def ifeval(doc: Doc, results: Results) -> Values:
-    """Check the instructions of an IFEval row (`prompt`, `instruction_id_list`, `kwargs`).
+    """Checks the instructions of an IFEval row (`prompt`, `instruction_id_list`, `kwargs`).
 
     Returns:
         The four published accuracies; the `inst_level_*` ones are lists for
@@ -293,9 +293,9 @@ def ifeval(doc: Doc, results: Results) -> Values:
 @averaged
 @never_raising(**_IFEVAL_FAILURE)
 def ifeval_official(doc: Doc, results: Results) -> Values:
-    """Check an IFEval row by lm-eval's own rules, wherever these give a verdict.
+    """Checks an IFEval row by lm-eval's own rules, wherever these give a verdict.
 
-    Docs/extraction.md lists what differs.
+    The page docs/extraction.md lists what differs.
 
     Returns:
         The same keys as `ifeval`.
@@ -315,7 +315,7 @@ def _index_of_gold(gold: str) -> int:
 @with_macro("acc")
 @never_raising(acc=0.0, acc_norm=0.0)
 def mmlu_choice(doc: Doc, results: Results) -> Values:
-    """Pick the most likely choice of a `multiple_choice` document.
+    """Picks the most likely choice of a `multiple_choice` document.
 
     `acc` takes the largest log-likelihood, `acc_norm` the largest log-likelihood per character of
     the choice, as lm-eval does. `doc["target"]` is an index or a letter; a NaN log-likelihood never

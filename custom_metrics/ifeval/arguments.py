@@ -16,9 +16,9 @@ random one."""
 
 
 def clean_arguments(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Mend checker arguments that came through a table.
+    """Mends checker arguments that came through a table.
 
-    Drop nulls (not zeros or false), floats back to integers.
+    Nulls (not zeros or false) are dropped, floats become integers again.
 
     >>> clean_arguments({"nth_paragraph": 2.0, "num_words": None, "capital_frequency": 0})
     {'nth_paragraph': 2, 'capital_frequency': 0}
@@ -32,9 +32,9 @@ def clean_arguments(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def refusal(arguments: Mapping[str, Any]) -> str | None:
-    """Say why no verdict follows from arguments.
+    """Says why no verdict follows from arguments.
 
-    In their place lm-eval's checkers draw others by lot.
+    lm-eval's checkers draw others by lot in their place.
 
     Args:
         arguments: Cleaned arguments of one instruction.
@@ -59,16 +59,16 @@ def refusal(arguments: Mapping[str, Any]) -> str | None:
 
 
 def _refused_paragraph(place: Any, paragraphs: Any) -> str | None:
-    """Say that a text of so many paragraphs lacks the one that an instruction names."""
+    """Says that a text of so many paragraphs lacks the one that an instruction names."""
     if place is None or paragraphs is None or place in range(1, int(paragraphs) + 1):
         return None
     return f"nth_paragraph is {place} of {paragraphs} paragraphs"
 
 
 def official_refusal(arguments: Mapping[str, Any]) -> str | None:
-    """Say why lm-eval's own checkers have no verdict.
+    """Says why lm-eval's own checkers have no verdict.
 
-    `refusal`, and letters outside a to z, for which they draw one.
+    The reasons are those of `refusal`, and letters outside a to z, for which they draw one.
 
     >>> official_refusal({"letter": "#"})
     "letter is '#', outside a to z"

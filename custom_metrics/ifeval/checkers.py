@@ -30,7 +30,7 @@ not run."""
 
 @contextlib.contextmanager
 def _no_download() -> Iterator[None]:
-    """Keep lm-eval's module from calling `nltk.download` while it is imported."""
+    """Keeps lm-eval's module from calling `nltk.download` while it is imported."""
     import nltk
 
     download = nltk.download
@@ -43,7 +43,7 @@ def _no_download() -> Iterator[None]:
 
 @functools.cache
 def registry() -> Mapping[str, Any]:
-    """Return lm-eval's checkers by instruction."""
+    """Returns lm-eval's checkers by instruction."""
     with _IMPORT_LOCK, _no_download():
         from lm_eval.tasks.ifeval import instructions_registry
 
@@ -76,7 +76,7 @@ def _capitals_without_data(checker: Any, text: str) -> bool:
 
 
 def _placeholders(checker: Any, text: str) -> bool:
-    r"""Count what `re.findall(r"\[.*?\]")` finds, in linear time."""
+    r"""Counts what `re.findall(r"\[.*?\]")` finds, in linear time."""
     count = 0
     for line in text.split("\n"):
         start = line.find("[")
@@ -91,9 +91,9 @@ def _placeholders(checker: Any, text: str) -> bool:
 
 
 def _title(_checker: Any, text: str) -> bool:
-    r"""Find what `re.findall(r"<<[^\n]+>>")` finds, in linear time.
+    r"""Finds what `re.findall(r"<<[^\n]+>>")` finds, in linear time.
 
-    Per line, from its first << to its last >>.
+    In each line it is the text from the first << to the last >>.
     """
     for line in text.split("\n"):
         start = line.find("<<")
@@ -192,7 +192,7 @@ def _given(arguments: Mapping[str, Any] | None, rule: Rule) -> dict[str, Any]:
 
 
 def _own(instruction_id: str, cleaned: Mapping[str, Any]) -> Follows | None:
-    """Return our checker of an instruction whose official one is random or not literal."""
+    """Returns our checker of an instruction whose official one is random or not literal."""
     if instruction_id == "keywords:letter_frequency":
         letter = cleaned["letter"].lower()
         relation = cleaned["let_relation"]
@@ -208,7 +208,7 @@ def _own(instruction_id: str, cleaned: Mapping[str, Any]) -> Follows | None:
 def build(
     instruction_id: str, arguments: Mapping[str, Any] | None, prompt: str, rule: Rule = "ours"
 ) -> Follows:
-    """Set up one checker.
+    """Sets up one checker.
 
     Args:
         instruction_id: A name in lm-eval's registry.
@@ -235,7 +235,7 @@ def build(
 
 
 def _refuse_arguments(checker: Any, arguments: Mapping[str, Any], rule: Rule) -> None:
-    """Raise where arguments are missing, or such that no verdict follows from them."""
+    """Raises where arguments are missing, or such that no verdict follows from them."""
     missing = [name for name in checker.get_instruction_args_keys() if name not in arguments]
     if missing:
         raise ValueError(f"missing arguments: {', '.join(missing)}")
@@ -248,7 +248,7 @@ def _refuse_arguments(checker: Any, arguments: Mapping[str, Any], rule: Rule) ->
 
 
 def _describe(checker: Any, instruction_id: str, arguments: Mapping[str, Any], prompt: str) -> None:
-    """Hand a checker its arguments; it takes them where it builds the text of its instruction."""
+    """Hands a checker its arguments; it takes them where it builds the text of its instruction."""
     is_lettered = instruction_id == "keywords:letter_frequency"
     if is_lettered and official_refusal(arguments) is not None:
         # It would draw a letter; ours counts the real one.
@@ -260,9 +260,9 @@ def _describe(checker: Any, instruction_id: str, arguments: Mapping[str, Any], p
 
 
 def _check_of(checker: Any, instruction_id: str) -> Follows:
-    """Choose the check of an instruction.
+    """Chooses the check of an instruction.
 
-    Linear in time, seeded, without punkt, or the checker's own.
+    It is one that is linear in time, seeded or without punkt, or the checker's own.
     """
     ours = _LINEAR.get(instruction_id) or _SEEDED.get(instruction_id)
     if ours is None and not punkt_available():

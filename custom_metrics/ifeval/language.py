@@ -73,7 +73,7 @@ def _factory() -> Any:
 
 @functools.lru_cache(maxsize=256)
 def detect(text: str) -> str | None:
-    """Name the language of a text.
+    """Names the language of a text.
 
     Args:
         text: Any text.

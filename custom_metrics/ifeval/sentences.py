@@ -25,14 +25,14 @@ _ABBREVIATION = re.compile(
 
 
 def punkt_available() -> bool:
-    """Tell whether NLTK finds and opens its sentence data, without any network call."""
+    """Tells whether NLTK finds and opens its sentence data, without any network call."""
     return can_open(_PUNKT)
 
 
 def count_sentences(text: str) -> int:
-    """Count sentences without NLTK data.
+    """Counts sentences without NLTK data.
 
-    By end marks that a capital or a digit follows, minding abbreviations.
+    A sentence ends with an end mark before a capital or a digit; abbreviations do not end one.
 
     >>> count_sentences("Dr. Lee paid 3.5 dollars. Was it much? No!")
     3

@@ -22,9 +22,10 @@ _LONG_BLANK = re.compile(r"(\s{500})\s+")
 
 
 def loose_variants(response: str) -> list[str]:
-    """Return the eight readings of a reply that the loose score allows, the reply itself first.
+    """Returns the eight readings of a reply that the loose score allows, the reply itself first.
 
-    As it is, and without its first line, its last line, or both; each also without asterisks.
+    The reply is read whole, and without its first line, its last line, or both; each also without
+    asterisks.
     """
     lines = response.split("\n")
     cut = ["\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])]
@@ -63,7 +64,7 @@ def _check(
 
 
 def _followed(follows: Follows, response: str) -> tuple[bool, bool]:
-    """Tell whether a reply follows one instruction strictly, and in any of the loose readings."""
+    """Tells whether a reply follows one instruction strictly, and in any of the loose readings."""
     readings = [text for text in loose_variants(response) if text.strip()]
     variants = list(dict.fromkeys(_LONG_BLANK.sub(r"\1", text) for text in readings))
     strict = bool(follows(variants[0]))
@@ -77,7 +78,7 @@ def check_instructions(
     kwargs: Sequence[Mapping[str, Any] | None],
     response: str,
 ) -> dict[str, Any]:
-    """Check one reply against the instructions of its prompt, strictly and loosely.
+    """Checks one reply against the instructions of its prompt, strictly and loosely.
 
     Args:
         prompt: The prompt, which `combination:repeat_prompt` compares with.
@@ -105,7 +106,7 @@ def check_official(
     kwargs: Sequence[Mapping[str, Any] | None],
     response: str,
 ) -> dict[str, Any]:
-    """Check one reply as lm-eval's IFEval does.
+    """Checks one reply as lm-eval's IFEval does.
 
     Zeros are dropped and keywords run as expressions, as there.
 
@@ -128,9 +129,9 @@ def check_official(
 def headline(
     prompt_strict: float, inst_strict: float, prompt_loose: float, inst_loose: float
 ) -> dict[str, float]:
-    """Combine the four accuracies into the two numbers that circulate under the name IFEval.
+    """Combines the four accuracies into the two numbers that circulate under the name IFEval.
 
-    Which do not compare.
+    The two do not compare.
 
     Args:
         prompt_strict: Share of prompts with every instruction followed, strictly.

@@ -1,6 +1,6 @@
 """Boxed-answer grading of mathematics.
 
-`grade` for one reply, and the scorers of other tools beside it.
+`grade` scores one reply; the scorers of other tools stand beside it.
 
 Conventions, cascade and bounds are in docs/math-grading.md.
 """

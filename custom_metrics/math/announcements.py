@@ -12,9 +12,9 @@ _EQUALS = Token("op", "=")
 
 
 def drop_announcement(tokens: list[Token]) -> None:
-    """Remove `The answer is` and the like from the front.
+    """Removes `The answer is` and the like from the front.
 
-    `Total cost: 16` becomes `Total cost = 16`.
+    Of `Total cost: 16` it makes `Total cost = 16`.
 
     Words that change the value (`at least: 5`) stay, and the answer is then compared as text.
     """
@@ -54,8 +54,12 @@ def _end_of_label(spoken: list[str]) -> int:
 
 
 def name_gradient(tokens: list[Token]) -> None:
-    r"""Read `\nabla f` before an equals sign as a name."""
+    r"""Reads `\nabla f` before an equals sign as a name."""
     equals = tokens.index(_EQUALS) if _EQUALS in tokens else 0
-    named = equals >= 2 and tokens[0] == Token("cmd", "nabla") and tokens[1].kind == "name"
-    if named and (equals == 2 or (tokens[2].text, tokens[equals - 1].text) == ("(", ")")):
-        tokens[:2] = [Token("name", "\\nabla" + tokens[1].text.removeprefix("\\"))]
+    if equals < 2:
+        return
+    is_gradient = tokens[0] == Token("cmd", "nabla") and tokens[1].kind == "name"
+    has_arguments = tokens[2].text == "(" and tokens[equals - 1].text == ")"
+    if is_gradient and (equals == 2 or has_arguments):
+        name = tokens[1].text.removeprefix("\\")
+        tokens[:2] = [Token("name", f"\\nabla{name}")]

@@ -1,6 +1,6 @@
 r"""Units that are written in plain characters behind a number.
 
-`1.69 Å`, `kcal m⁻² yr⁻¹`, `9.8 m/s²`.
+Examples are `1.69 Å`, `kcal m⁻² yr⁻¹` and `9.8 m/s²`.
 
 They are put into a text macro, where the parser expects units. Letters that may be a factor (`5 m`)
 are left alone, unless a quotient or a negative power beside them shows that they are a unit.
@@ -129,7 +129,7 @@ _MICRO = re.compile(
 
 
 def mark(text: str) -> str:
-    r"""Put a plain unit at the end of an answer into a text macro.
+    r"""Puts a plain unit at the end of an answer into a text macro.
 
     >>> print(mark("9.8 m/s²"), mark("5 m"), mark("1.69 Å"))
     9.8\text{ m/s^2} 5 m 1.69\text{ angstrom}
@@ -147,7 +147,7 @@ def mark(text: str) -> str:
 
 
 def _is_unit(tail: re.Match[str], *, is_latex: bool) -> bool:
-    """Tell whether the letters behind a number are units, and no factors."""
+    """Tells whether the letters behind a number are units, and no factors."""
     parts = list(_PART.finditer(tail["unit"]))
     names = [part["name"] for part in parts]
     if not _NAMES.keys() >= set(names):
@@ -168,7 +168,7 @@ def _is_letter(names: list[str]) -> bool:
 
 
 def _is_quotient(unit: str, parts: list[re.Match[str]]) -> bool:
-    """Tell whether a quotient or a negative power shows that letters are units."""
+    """Tells whether a quotient or a negative power shows that letters are units."""
     return "/" in unit or any(part["power"].translate(_RAISED).startswith("-") for part in parts)
 
 

@@ -46,7 +46,7 @@ class Worker:
         _WORKERS.add(self)
 
     def ask(self, request: dict[str, Any], *, cpu_seconds: float | None = None) -> dict[str, Any]:
-        """Send one request and return the reply.
+        """Sends one request and returns the reply.
 
         Args:
             request: What the worker is to do.
@@ -70,7 +70,7 @@ class Worker:
         return None if self._process is None else self._process.pid
 
     def close(self) -> None:
-        """End the process; the next request starts a new one."""
+        """Ends the process; the next request starts a new one."""
         with self._lock:
             self._end()
 
@@ -148,8 +148,10 @@ class Worker:
             process.wait()
 
     def forget(self) -> None:
-        """Leave the process to the parent after a fork; a child starts its own."""
-        process, self._process, self._lock = (self._process, None, threading.Lock())
+        """Leaves the process to the parent after a fork; a child starts its own."""
+        process = self._process
+        self._process = None
+        self._lock = threading.Lock()
         if process is None:
             return
         process.returncode = 0  # not our child: never wait for it

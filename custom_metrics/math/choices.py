@@ -27,7 +27,7 @@ _MORE = re.compile(
 
 
 def split(answer: str) -> tuple[str, str] | None:
-    r"""Return the letter of a choice, in lower case, and what stands behind it.
+    r"""Returns the letter of a choice, in lower case, and what stands behind it.
 
     None when the answer is no choice.
 
@@ -45,7 +45,7 @@ def split(answer: str) -> tuple[str, str] | None:
 
 
 def _split_bold(answer: str, bold: re.Match[str]) -> tuple[str, str] | None:
-    """Split an answer that begins with a letter in bold."""
+    """Splits an answer that begins with a letter in bold."""
     blanks = _BLANKS.match(answer, bold.end())
     value = answer[blanks.end() :] if blanks else ""
     if not value or _names_more(value):
@@ -55,7 +55,7 @@ def _split_bold(answer: str, bold: re.Match[str]) -> tuple[str, str] | None:
 
 
 def _split_with_words(answer: str) -> tuple[str, str] | None:
-    """Split an answer that begins with a letter in brackets or before a full stop."""
+    """Splits an answer that begins with a letter in brackets or before a full stop."""
     choice = _WITH_WORDS.fullmatch(answer)
     if choice is None or _names_more(choice["rest"]):
         return None
@@ -71,7 +71,7 @@ def _split_with_words(answer: str) -> tuple[str, str] | None:
 
 
 def _names_more(rest: str) -> bool:
-    """Tell whether what follows a letter goes on with another one, or with a sentence."""
+    """Tells whether what follows a letter goes on with another one, or with a sentence."""
     return _MORE.match(rest) is not None or _ANOTHER.search(rest) is not None
 
 
@@ -84,7 +84,7 @@ def _is_operand(letter: str, rest: str) -> bool:
 def same_letter(gold: str, answer: str) -> bool:
     """Returns whether a choice is named by its letter in brackets, which may be small.
 
-    `C)`, `(c)` for `C`.
+    `C` is named by `C)` and by `(c)`.
     """
     marked = _MARKED.fullmatch(answer)
     letter = marked and (marked.group(1) or marked.group(2))

@@ -202,7 +202,7 @@ class CommandParser(TokenStream):
         return Node("matrix", tuple(kept))
 
     def aligned(self, *, separate_cells: bool) -> Node:
-        """Read lines below each other.
+        """Reads lines below each other.
 
         They are the pieces of a function with their conditions, or the equations of a system.
         """
@@ -294,7 +294,7 @@ class CommandParser(TokenStream):
 
 
 def _is_layout(token: Token, following: Token) -> bool:
-    """Tell whether a token of aligned lines ends an item.
+    """Tells whether a token of aligned lines ends an item.
 
     Such are a word of a condition, a stop, and a line break within a chain.
     """

@@ -24,7 +24,7 @@ compared in order."""
 
 
 def equal(first: Node, second: Node, oracle: Oracle) -> bool:
-    """Decide whether two answers are equal.
+    """Decides whether two answers are equal.
 
     Raises:
         NotExactError: The oracle cannot decide an expression.
@@ -40,7 +40,7 @@ class _Comparison:
         self.oracle = oracle
 
     def equal(self, first: Node, second: Node) -> bool:
-        """Compare two answers, or parts of answers, by the shapes that they have."""
+        """Compares two answers, or parts of answers, by the shapes that they have."""
         if first == second:
             return True
         first = _unwrap(first)
@@ -61,9 +61,9 @@ class _Comparison:
         return self.matrices(first, second)
 
     def words(self, first: Node, second: Node) -> bool | None:
-        """Compare what needs no arithmetic.
+        """Compares what needs no arithmetic.
 
-        Letters of sets, choices, texts, numerals with a base.
+        That is letters of sets, choices, texts, and numerals with a base.
         """
         kinds = {first.op, second.op}
         if kinds == {"sym", "named"}:
@@ -77,7 +77,7 @@ class _Comparison:
         return None
 
     def named_values(self, first: Node, second: Node) -> bool | None:
-        """Compare `x = 3, y = 4` with values or other names, and a chain with its steps."""
+        """Compares `x = 3, y = 4` with values or other names, and a chain with its steps."""
         first_values = relations.assignments(first)
         second_values = relations.assignments(second)
         if first_values and second_values:
@@ -92,7 +92,7 @@ class _Comparison:
         return None
 
     def steps(self, chain: Node, statements: Node) -> bool | None:
-        """Compare `a < b < c` with the list `a < b, b < c`."""
+        """Compares `a < b < c` with the list `a < b, b < c`."""
         steps = relations.steps(chain)
         if statements.value == "or" or len(steps) < 2:
             return None
@@ -101,7 +101,7 @@ class _Comparison:
         return self.match(steps, list(statements.args))
 
     def shapes(self, first: Node, second: Node) -> bool | None:
-        """Compare by the first shape of `_BY_SHAPE` that one side has."""
+        """Compares by the first shape of `_BY_SHAPE` that one side has."""
         if is_set_like(first) or is_set_like(second):
             return self.sets(first, second)
         for shape, compare in _BY_SHAPE.items():
@@ -110,7 +110,7 @@ class _Comparison:
         return None
 
     def pairs(self, first: Node, second: Node) -> bool:
-        """Compare a tuple with a tuple, or with a matrix of one row or column."""
+        """Compares a tuple with a tuple, or with a matrix of one row or column."""
         if "matrix" not in {first.op, second.op}:
             return first.op == second.op and self.tuples(first, second)
         first_matrix = matrices.from_lists(first)
@@ -120,7 +120,7 @@ class _Comparison:
         return self.matrices(first_matrix, second_matrix)
 
     def cases(self, first: Node, second: Node) -> bool:
-        """Compare the pieces of two functions in any order."""
+        """Compares the pieces of two functions in any order."""
         if first.op != second.op:
             return self.matrices(first, second)
         if len(first.args) != len(second.args):
@@ -227,7 +227,7 @@ class _Comparison:
     # lists, tuples, sets
 
     def lists(self, first: Node, second: Node) -> bool:
-        """Compare items in any order; in sets and alternatives each counts once."""
+        """Compares items in any order; in sets and alternatives each counts once."""
         first_items = _items(first)
         second_items = _items(second)
         has_tuple = "tuple" in {first.op, second.op}
@@ -246,11 +246,11 @@ class _Comparison:
         return self.same_unordered(first_items, second_items)
 
     def same_items(self, first: Sequence[Node], second: Sequence[Node]) -> bool:
-        """Compare item by item."""
+        """Compares item by item."""
         return len(first) == len(second) and all(map(self.equal, first, second))
 
     def same_unordered(self, first: list[Node], second: list[Node]) -> bool:
-        """Compare items in any order; many numbers by sorting."""
+        """Compares items in any order; many numbers by sorting."""
         numbers = _rationals(first)
         other_numbers = _rationals(second)
         if numbers is not None and other_numbers is not None:
@@ -275,7 +275,7 @@ class _Comparison:
         return True
 
     def partner(self, item: Node, others: list[Node]) -> Node | None:
-        """Return the first of some items that equals an item."""
+        """Returns the first of some items that equals an item."""
         for other in others:
             if self.equal(item, other):
                 return other
@@ -310,7 +310,7 @@ class _Comparison:
     def set_operations(self, first: Node, second: Node) -> bool:
         """Unions and the like of sets that are not numbers, operand by operand.
 
-        Those of a union in any order.
+        The operands of a union may stand in any order.
         """
         if first.op not in {"union", "inter", "minus"}:
             return False
@@ -325,7 +325,7 @@ class _Comparison:
     # equations and inequalities
 
     def relations(self, first: Node, second: Node) -> bool:
-        """Compare two statements, or a statement that names a value with that value."""
+        """Compares two statements, or a statement that names a value with that value."""
         if first.op != second.op:
             relation, other = _by_shape(first, second, "rel")
             value = relations.value_of(relation)
@@ -342,14 +342,14 @@ class _Comparison:
         return self.same_sides(first, second) or self.same_chains(first, second)
 
     def same_chains(self, first: Node, second: Node) -> bool:
-        """Compare two chains link by link, the second one in either direction."""
+        """Compares two chains link by link, the second one in either direction."""
         links = relations.links(first)
         forwards = relations.links(second)
         backwards = relations.links(relations.turned(second))
         return self.chains(links, forwards) or self.chains(links, backwards)
 
     def same_sides(self, first: Node, second: Node) -> bool:
-        """Tell whether two relations have the same signs between equal sides."""
+        """Tells whether two relations have the same signs between equal sides."""
         if first.value != second.value:
             return False
         return self.same_items(first.args, second.args)
@@ -419,7 +419,7 @@ class _Comparison:
 
 
 def _by_shape(first: Node, second: Node, shape: str) -> tuple[Node, Node]:
-    """Return two answers of which one has a shape: that one, then the other."""
+    """Returns two answers of which one has a shape: that one, then the other."""
     if first.op == shape:
         return first, second
     return second, first
@@ -436,7 +436,7 @@ def _is_time_of_day(unit: str | None) -> bool:
 
 
 def _is_row(node: Node) -> bool:
-    """Tell whether a node is a tuple in brackets, or a list without brackets."""
+    """Tells whether a node is a tuple in brackets, or a list without brackets."""
     if node.op not in {"tuple", "list"}:
         return False
     return node.value in {"()", ",", "and", ";"}
@@ -460,7 +460,7 @@ def _values_of_one_name(first: Node, second: Node) -> tuple[Node, Node] | None:
 def _in_usual_order(assigned: dict[str, Node]) -> list[Node]:
     """The values by the alphabet of their names.
 
-    As written where a name is longer than a letter.
+    Where a name is longer than a letter, they stay in the order in which they are written.
     """
     if all(len(name) == 1 for name in assigned):
         return [assigned[name] for name in sorted(assigned)]
@@ -470,7 +470,7 @@ def _in_usual_order(assigned: dict[str, Node]) -> list[Node]:
 def _spread(node: Node) -> Node:
     """An answer with its double signs written out.
 
-    Of a formula and its condition each by itself.
+    Those of a formula and of its condition are each written out by themselves.
     """
     if node.op == "given":
         return node
@@ -487,7 +487,7 @@ def _unwrap(node: Node) -> Node:
 
 
 def _holds_its_value(node: Node) -> bool:
-    """Tell whether a node is a list or set of one element, and not the set of a set."""
+    """Tells whether a node is a list or set of one element, and not the set of a set."""
     if node.op not in {"list", "set"} or len(node.args) != 1:
         return False
     return node.op == "list" or node.args[0].op not in _SETS
@@ -501,7 +501,7 @@ def _rationals(items: list[Node]) -> list[Fraction] | None:
 
 
 def _items(node: Node) -> list[Node]:
-    """List the items of a list or set; any other node is one item."""
+    """Lists the items of a list or set; any other node is one item."""
     return list(node.args) if node.op in {"list", "set"} else [node]
 
 

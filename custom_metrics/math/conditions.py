@@ -21,7 +21,6 @@ _FOR = re.compile(
     re.IGNORECASE,
 )
 _SIGNS = {"<", ">", "le", "ge", "ne"}
-_OPEN, _CLOSE = {"(", "[", "{", "\\{"}, {")", "]", "}", "\\}"}
 _COMMA = Token("op", ",")
 _EQUALS = Token("op", "=")
 _IN = Token("cmd", "in")
@@ -30,7 +29,7 @@ _CLOSING = Token("op", ")")
 
 
 def split(tokens: list[Token]) -> list[Token] | None:
-    r"""Cut the condition off the end of an answer and return it, or None without one.
+    r"""Cuts the condition off the end of an answer and returns it, or None without one.
 
     A word announces it (`for`, `where`, `provided`); a comma or a bracket does so before `\ne`
     alone.
@@ -52,9 +51,9 @@ def split(tokens: list[Token]) -> list[Token] | None:
 def _announced(
     tokens: list[Token], place: int
 ) -> tuple[list[Token], list[Token], str | None] | None:
-    """Split an answer at a word, a comma or a bracket that may announce a condition.
+    """Splits an answer at a word, a comma or a bracket that may announce a condition.
 
-    Formula, condition, word.
+    The parts are formula, condition and word.
     """
     token = tokens[place]
     spoken = _FOR.fullmatch(token.text) if token.kind == "text" else None
@@ -83,17 +82,18 @@ def _without_marks_at_end(body: list[Token]) -> list[Token]:
 
 
 def _fits(body: list[Token], condition: list[Token], word: str | None) -> bool:
-    """Tell whether a condition only says where the formula makes sense."""
+    """Tells whether a condition only says where the formula makes sense."""
     if not body or not _balanced(body) or not _balanced(condition):
         return False
     outside = _outside(body)
-    if _COMMA in outside or _IN in outside or any(map(_is_sign, outside)):
+    if any(map(_is_more_than_formula, outside)):
         return False
     if word == "unless" or not _is_plain(condition):
         return False
-    if not _says_where(condition, word, is_equation=_EQUALS in outside):
+    names = _names(condition)
+    if not names or not names <= _names(body):
         return False
-    return _names(body) >= _names(condition) != set()
+    return _says_where(condition, word, is_equation=_EQUALS in outside)
 
 
 def _says_where(condition: list[Token], word: str | None, *, is_equation: bool) -> bool:
@@ -109,7 +109,7 @@ def _says_where(condition: list[Token], word: str | None, *, is_equation: bool) 
 
 
 def _is_plain(condition: list[Token]) -> bool:
-    """Tell whether a condition begins with an operand and holds no words but `and` and `or`."""
+    """Tells whether a condition begins with an operand and holds no words but `and` and `or`."""
     if condition and _is_sign(condition[0]):
         return False
     spoken = {token.text.strip().lower() for token in condition if token.kind == "text"}
@@ -120,6 +120,11 @@ def _names(tokens: list[Token]) -> set[str]:
     return {token.text for token in tokens if token.kind == "name"}
 
 
+def _is_more_than_formula(token: Token) -> bool:
+    """Tells whether what a token stands in is a list or a statement."""
+    return token in {_COMMA, _IN} or _is_sign(token)
+
+
 def _is_sign(token: Token) -> bool:
     return token.text in _SIGNS and token.kind in {"op", "cmd"}
 
@@ -127,21 +132,18 @@ def _is_sign(token: Token) -> bool:
 def _balanced(tokens: list[Token]) -> bool:
     depth = 0
     for token in tokens:
-        if token.kind == "op":
-            depth += (token.text in _OPEN) - (token.text in _CLOSE)
-            if depth < 0:
-                return False
+        depth += token.nesting
+        if depth < 0:
+            return False
     return depth == 0
 
 
 def _outside(tokens: list[Token]) -> list[Token]:
     """Tokens outside brackets."""
-    depth, outside = 0, []
+    depth = 0
+    outside = []
     for token in tokens:
-        if token.kind == "op" and token.text in _OPEN:
-            depth += 1
-        elif token.kind == "op" and token.text in _CLOSE:
-            depth -= 1
-        elif depth == 0:
+        depth += token.nesting
+        if depth == 0 and token.nesting == 0:
             outside.append(token)
     return outside

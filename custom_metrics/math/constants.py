@@ -22,7 +22,7 @@ _VARIABLE = re.compile(r"[tuvwxyzrs]|\\(?:theta|phi|tau)")
 
 
 def renamings(first: Node, second: Node) -> Iterator[Node]:
-    """Yield the second answer as it is, then with its constants named as in the first one.
+    """Yields the second answer as it is, then with its constants named as in the first one.
 
     Both are constants of integration.
     """
@@ -52,7 +52,7 @@ def _renamed(node: Node, names: list[str], new_names: list[str]) -> Iterator[Nod
 
 
 def _is_indexed(name: str) -> bool:
-    """Tell whether a name is a constant with an index: `c_1`."""
+    """Tells whether a name is a constant with an index: `c_1`."""
     return "_" in name and _FAMILY.fullmatch(name) is not None
 
 

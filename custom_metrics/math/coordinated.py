@@ -46,7 +46,7 @@ class Box(NamedTuple):
 
 
 def joined(text: str, boxes: Sequence[Box]) -> str | None:
-    r"""Join the boxes that stand with the last one in a list, or return None when it stands alone.
+    r"""Joins the boxes that stand with the last one in a list; None when it stands alone.
 
     Args:
         text: The reply.
@@ -79,7 +79,7 @@ def _joined_with_last(text: str, boxes: Sequence[Box]) -> Sequence[Box]:
 
 
 def _names_before(text: str, boxes: Sequence[Box]) -> list[str]:
-    """List the letters that name boxes directly before them."""
+    """Lists the letters that name boxes directly before them."""
     matches = (_NAME.search(text[max(0, box.start - 12) : box.start]) for box in boxes)
     return [match.group(1) for match in matches if match]
 

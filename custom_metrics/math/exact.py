@@ -17,7 +17,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from custom_metrics.math.tree import Node, subtract
+from custom_metrics.math.tree import Node, number, subtract
 
 MAX_BITS = 20_000
 """Bits of an intermediate rational result."""
@@ -42,7 +42,7 @@ class UndefinedError(Exception):
 
 
 def rational(node: Node) -> Fraction:
-    """Evaluate a rational constant exactly.
+    """Evaluates a rational constant exactly.
 
     Raises:
         NotExactError: Not rational, not recognised as such, or too large.
@@ -218,7 +218,7 @@ class _Field:
 
     # A dispatch over the kinds of an expression.
     def image(self, node: Node) -> tuple[int, int]:  # noqa: PLR0911 - one return for each kind of node
-        """Return the image as a fraction that is not cancelled.
+        """Returns the image as a fraction that is not cancelled.
 
         Zeros of denominators stay visible.
         """
@@ -267,10 +267,7 @@ class _Field:
         power = rational(exponent)
         if power.denominator == 2:
             return self.image(
-                Node(
-                    "pow",
-                    (Node("root", (base, Node("num", value=Fraction(2)))), _num(power.numerator)),
-                )
+                Node("pow", (Node("root", (base, number(2))), number(power.numerator)))
             )
         if power.denominator != 1 or abs(power) > MAX_POWER:
             raise NotExactError("exponent")
@@ -293,9 +290,9 @@ class _Field:
         return root, radicand.denominator % self.prime
 
     def _integer_root(self, value: int) -> int:
-        """Image of the positive square root.
+        """The image of the positive square root.
 
-        The product of the images of the roots of its prime factors.
+        It is the product of the images of the roots of its prime factors.
         """
         if value.bit_length() > 400:
             raise NotExactError("too large")
@@ -315,10 +312,6 @@ class _Field:
 
 def _refuse(value: int) -> int:
     raise NotExactError(f"square root of {value}")
-
-
-def _num(value: int) -> Node:
-    return Node("num", value=Fraction(value))
 
 
 @lru_cache(maxsize=4096)
@@ -359,7 +352,7 @@ def _square_root(value: int, prime: int) -> int:
 
 
 def same(first: Node, second: Node) -> bool:
-    """Decide whether two expressions are equal.
+    """Decides whether two expressions are equal.
 
     Raises:
         NotExactError: Outside what these means decide.
@@ -378,7 +371,7 @@ def same(first: Node, second: Node) -> bool:
 
 
 def same_equation(first: Node, second: Node) -> bool:
-    """Decide whether `first = 0` and `second = 0` are one equation, up to a factor.
+    """Decides whether `first = 0` and `second = 0` are one equation, up to a factor.
 
     The factor is a constant that is not zero.
 
@@ -402,7 +395,7 @@ def same_equation(first: Node, second: Node) -> bool:
 
 
 def order(first: Node, second: Node) -> int:
-    """Compare two rational constants: -1, 0 or 1.
+    """Compares two rational constants: -1, 0 or 1.
 
     Raises:
         NotExactError: Not rational.

@@ -55,7 +55,7 @@ class ExpressionParser(NumeralParser):
         return " ".join(spoken)
 
     def _set_without(self, whole: str) -> Node:
-        """Read the elements behind "all real numbers except"."""
+        """Reads the elements behind "all real numbers except"."""
         excluded = self.inner_items()
         items = excluded.args if excluded.op == "list" else (excluded,)
         elements = Node("set", tuple(_value(item) for item in items))
@@ -130,7 +130,7 @@ class ExpressionParser(NumeralParser):
     def may_precede_number(self, node: Node) -> bool:
         r"""Returns whether a number after this factor multiplies it: `5!5!`, `n2^n`, `\pi4`.
 
-        Not `1 2`, `x2`.
+        It does not in `1 2` and `x2`.
         """
         last = self.tokens[self.position - 1]
         if node.op == "num" or last.kind == "num":
@@ -341,7 +341,8 @@ class ExpressionParser(NumeralParser):
         try:
             return self.bracketed(opening)
         finally:
-            self.bar_closes, self.bar_separates = bars, separates
+            self.bar_closes = bars
+            self.bar_separates = separates
 
     def bracketed(self, opening: str) -> Node:
         """The inside of a bracket: a group, a set, a tuple, an interval, or one expression."""

@@ -34,7 +34,7 @@ and has no answer."""
 
 
 def last_box(text: str) -> Box | None:
-    r"""Find the last box of a reply, whether it is complete or not.
+    r"""Finds the last box of a reply, whether it is complete or not.
 
     `\boxed{...}`, `\fbox{...}` and `\boxed 12` (no braces) are boxes; escaped braces do not count
     as braces; a bare mention of the macro (`\boxed.`, "the \boxed macro") is not a box. A box
@@ -53,7 +53,7 @@ def last_box(text: str) -> Box | None:
 
 
 def extract_boxed(text: str) -> str | None:
-    r"""Return the boxed answer of a reply, or None when there is no complete last box.
+    r"""Returns the boxed answer of a reply, or None when there is no complete last box.
 
     That is the content of the last box. Boxes that the last sentence lists are joined: none alone
     is the answer.
@@ -158,7 +158,7 @@ def _read(text: str, match: re.Match[str], closing: dict[int, int]) -> Box | Non
 
 
 def _read_bare(text: str, match: re.Match[str], position: int) -> Box | None:
-    r"""Read `\boxed 12`: to the end of the formula when it stands in one, else one word."""
+    r"""Reads `\boxed 12`: to the end of the formula when it stands in one, else one word."""
     is_glued = position == match.end()
     if is_glued and text[position : position + 1] not in _FIRST_SIGNS:
         return None  # `\boxed.` or `\boxed,`
@@ -193,9 +193,9 @@ def _first_word(text: str) -> str:
 
 
 def _outermost(text: str, earlier: list[re.Match[str]], closing: dict[int, int], box: Box) -> Box:
-    """Widen to a box that contains the last one.
+    """Widens to a box that contains the last one, as long as it is one formula.
 
-    As long as it is one formula, and drop the inner frames.
+    Drop the inner frames.
     """
     widest = box
     for match in earlier[:-_NEIGHBOURS:-1]:

@@ -56,7 +56,7 @@ Decision = tuple[bool, Method, str]
 
 
 def grade(gold: str, response: str, *, algebra: bool = True) -> Verdict:
-    r"""Compare the last boxed answer of a reply with the gold answer.
+    r"""Compares the last boxed answer of a reply with the gold answer.
 
     Args:
         gold: Content of the gold box.
@@ -81,7 +81,7 @@ def grade(gold: str, response: str, *, algebra: bool = True) -> Verdict:
 
 
 def grade_answer(gold: str, answer: str, *, algebra: bool = True) -> Decision:
-    """Compare the contents of two boxes; see `grade`."""
+    """Compares the contents of two boxes; see `grade`."""
     gold = gold.strip()
     answer = answer.strip()
     if not answer or not gold:
@@ -119,7 +119,7 @@ def _decide(gold: str, answer: str, algebra: bool) -> Decision:
 
 
 def _by_notation(gold: str, answer: str) -> Decision | None:
-    """Decide on times of day, letters of choices and numerals with letters as digits.
+    """Decides on times of day, letters of choices and numerals with letters as digits.
 
     None for anything else.
     """
@@ -135,7 +135,7 @@ def _by_notation(gold: str, answer: str) -> Decision | None:
 
 
 def _by_structure(gold: str, answer: str, algebra: bool) -> Decision:
-    """Decide on the trees, with a comma as a mark of thousands, else as one between items."""
+    """Decides on the trees, with a comma as a mark of thousands, else as one between items."""
     decision = _parsed(gold, answer, algebra, thousands=True)
     correct, method, _ = decision
     if correct or method == "timeout":
@@ -165,7 +165,7 @@ def _parsed(gold: str, answer: str, algebra: bool, *, thousands: bool) -> Decisi
 def _compared(
     gold: str, answer: str, sides: tuple[Node, Node], *, algebra: bool, thousands: bool
 ) -> Decision:
-    """Compare two trees: as rational numbers, by structure, else in the worker."""
+    """Compares two trees: as rational numbers, by structure, else in the worker."""
     gold_number, answer_number = map(_rational, sides)
     if gold_number is not None and answer_number is not None:
         return _number(gold_number, answer_number)
@@ -183,7 +183,7 @@ def _compared(
 
 
 def _calculus(gold: str, answer: str) -> Decision:
-    """Compare answers with sums, integrals or limits: of two relations each side by itself.
+    """Compares answers with sums, integrals or limits: of two relations each side by itself.
 
     math-verify takes the last side of a relation and drops the others.
     """
@@ -210,7 +210,7 @@ class _Relation(NamedTuple):
 
 
 def _relation_sides(answer: str) -> _Relation | None:
-    """Split an answer at its only sign of a relation outside braces."""
+    """Splits an answer at its only sign of a relation outside braces."""
     signs = []
     for match in _RELATION_SIGN.finditer(answer):
         opened = answer.count("{", 0, match.start())
@@ -261,7 +261,7 @@ def _ask(request: dict[str, Any], cpu_seconds: float | None = None) -> Decision:
 
 
 def _comma_is_ambiguous(gold: str, answer: str) -> bool:
-    """Tell whether a comma groups digits on one side while the other side is a list."""
+    """Tells whether a comma groups digits on one side while the other side is a list."""
     if not any(re.search(r"\d,\d{3}(?!\d)", text) for text in (gold, answer)):
         return False
     try:
@@ -284,6 +284,6 @@ def _same_letter_numeral(gold: str, answer: str) -> bool:
 
 
 def _letter_numeral(text: str) -> re.Match[str] | None:
-    """Read a numeral with letters as digits: its digits, and its base or None."""
+    """Reads a numeral with letters as digits: its digits, and its base or None."""
     numeral = spelling(text).replace('"', "").upper()
     return _DIGITS_WITH_LETTERS.fullmatch(numeral)

@@ -1,11 +1,11 @@
 """Matrix arithmetic in answers.
 
-Sums, products, multiples, whole powers and transposes, entry by entry.
+It computes sums, products, multiples, whole powers and transposes, entry by entry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from custom_metrics.math.tokens import TooComplex
@@ -16,12 +16,12 @@ MAX_POWER = 8
 
 
 def shape(matrix: Node) -> tuple[int, int]:
-    """Return rows and columns."""
+    """Returns rows and columns."""
     return len(matrix.args), len(matrix.args[0].args)
 
 
 def value(node: Node) -> Node | None:
-    """Return the matrix that an expression with matrices denotes, or None when it denotes none."""
+    """Returns the matrix that an expression with matrices denotes, or None when it denotes none."""
     if node.op == "matrix":
         if shape(node)[0] * shape(node)[1] <= MAX_ENTRIES:
             return node
@@ -37,7 +37,7 @@ def value(node: Node) -> Node | None:
 
 
 def from_lists(node: Node) -> Node | None:
-    """Return the matrix that rows in square brackets denote, `[[1, 2], [3, 4]]`; a matrix stays."""
+    """Returns the matrix of rows in square brackets, `[[1, 2], [3, 4]]`; a matrix stays."""
     if node.op == "matrix":
         return node
     rows = node.args if node.value == "[]" else ()
@@ -50,7 +50,7 @@ def from_lists(node: Node) -> Node | None:
 
 
 def vector(node: Node) -> tuple[Node, ...] | None:
-    """Return the entries of a tuple or of a matrix with one column, two at least; else None."""
+    """Returns the entries of a tuple or of a matrix with one column, two at least; else None."""
     if node.op == "tuple" and node.value == "()":
         return node.args if len(node.args) > 1 else None
     if node.op == "matrix" and shape(node)[1] == 1 and len(node.args) > 1:
@@ -59,7 +59,7 @@ def vector(node: Node) -> tuple[Node, ...] | None:
 
 
 def determinant(matrix: Node) -> Node:
-    """Return the determinant of a square matrix of up to four rows, expanded along the first row.
+    """Returns the determinant of a square matrix of up to four rows, expanded along the first row.
 
     Raises:
         TooComplex: Not such a matrix.
@@ -80,10 +80,11 @@ def determinant(matrix: Node) -> Node:
 
 
 def _map(matrix: Node, change: Callable[[Node], Node]) -> Node:
-    return Node(
-        "matrix",
-        tuple(Node("row", tuple(change(entry) for entry in row.args)) for row in matrix.args),
-    )
+    return _matrix([change(entry) for entry in row.args] for row in matrix.args)
+
+
+def _matrix(rows: Iterable[Sequence[Node]]) -> Node:
+    return Node("matrix", tuple(Node("row", tuple(entries)) for entries in rows))
 
 
 def _sum(parts: list[Node | None]) -> Node | None:
@@ -91,47 +92,30 @@ def _sum(parts: list[Node | None]) -> Node | None:
     if len(known) != len(parts) or len({shape(part) for part in known}) != 1:
         return None
     rows, columns = shape(known[0])
-    return Node(
-        "matrix",
-        tuple(
-            Node(
-                "row",
-                tuple(
-                    add(*(part.args[row].args[column] for part in known))
-                    for column in range(columns)
-                ),
-            )
-            for row in range(rows)
-        ),
-    )
+
+    def entry(row: int, column: int) -> Node:
+        return add(*(part.args[row].args[column] for part in known))
+
+    return _matrix([entry(row, column) for column in range(columns)] for row in range(rows))
 
 
 def _product(factors: tuple[Node, ...], parts: list[Node | None]) -> Node | None:
     first, second = parts
     if first is None or second is None:
-        matrix, scalar = (first, factors[1]) if first is not None else (second, factors[0])
-        return matrix and _map(matrix, lambda entry: Node("mul", (scalar, entry)))
-    (rows, inner), (other, columns) = shape(first), shape(second)
-    if inner != other:
+        matrix, scalar = (second, factors[0]) if first is None else (first, factors[1])
+        if matrix is None:
+            return None
+        return _map(matrix, lambda entry: Node("mul", (scalar, entry)))
+    rows, inner = shape(first)
+    inner_of_second, columns = shape(second)
+    if inner != inner_of_second:
         return None
-    return Node(
-        "matrix",
-        tuple(
-            Node(
-                "row",
-                tuple(
-                    add(
-                        *(
-                            Node("mul", (first.args[row].args[k], second.args[k].args[column]))
-                            for k in range(inner)
-                        )
-                    )
-                    for column in range(columns)
-                ),
-            )
-            for row in range(rows)
-        ),
-    )
+
+    def entry(row: int, column: int) -> Node:
+        pairs = [(first.args[row].args[k], second.args[k].args[column]) for k in range(inner)]
+        return add(*(Node("mul", pair) for pair in pairs))
+
+    return _matrix([entry(row, column) for column in range(columns)] for row in range(rows))
 
 
 def _power(base: Node | None, exponent: Node) -> Node | None:

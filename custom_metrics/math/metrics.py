@@ -27,7 +27,7 @@ def math_equal(*, gold: str, response: str) -> bool:
 
 
 def math_grade(*, gold: str, response: str) -> dict[str, Any]:
-    """Return the verdict with its reasons: `correct`, `extracted`, `method`, `why`; see `Verdict`.
+    """Returns the verdict with its reasons: `correct`, `extracted`, `method`, `why`; see `Verdict`.
 
     Args:
         gold: Content of the gold box.
@@ -68,7 +68,7 @@ def math_minerva(*, gold: str, response: str) -> bool:
 def math_leaderboard(*, gold: str, response: str) -> bool:
     """Verdict (`exact_match`, by math-verify) of lm-eval's leaderboard_math_hard scorer.
 
-    As installed.
+    It is that of the installed version of math-verify.
 
     Args:
         gold: Content of the gold box.

@@ -1,6 +1,6 @@
 r"""Left sides that only name a value.
 
-`BC^2`, `MRS_{S,C}`, `\frac{V_o(s)}{V_i(s)}`, `P(A \mid B)`, `\Delta H`.
+Examples are `BC^2`, `MRS_{S,C}`, `\frac{V_o(s)}{V_i(s)}`, `P(A \mid B)` and `\Delta H`.
 
 The parser knows the short ones (`x`, `f(x)`, `AB`, `\angle A`). The longer ones are no expressions
 to it, or such that must not be read as an equation, so they are replaced by one token before it
@@ -100,13 +100,12 @@ _LONGER = (
 _COMPUTED = {"lim", "sum", "int", "prod", "iint", "oint"}
 _CALCULUS = _COMPUTED | {"partial"}
 _SEPARATORS = {"<", ">", "le", "ge", "ne", "in", ",", ";", "\\\\", "Rightarrow", "Leftrightarrow"}
-_OPEN, _CLOSE = {"(", "[", "{", "\\{"}, {")", "]", "}", "\\}"}
 _EQUALS = Token("op", "=")
 _ABOUT = Token("cmd", "approx")
 
 
 def shorten(tokens: list[Token]) -> None:
-    r"""Replace a left side that only names the value by one token.
+    r"""Replaces a left side that only names the value by one token.
 
     The middle of its chain is left out.
 
@@ -142,7 +141,7 @@ def _longer() -> re.Pattern[str]:
 
 
 def _is_long_name(label: str) -> bool:
-    """Tell whether a left side is a name that the parser does not read itself."""
+    """Tells whether a left side is a name that the parser does not read itself."""
     if len(label) > MAX_SPELLING or _is_short(label):
         return False
     return _longer().fullmatch(label) is not None
@@ -153,14 +152,14 @@ def _holds_no_calculus(side: list[Token]) -> bool:
 
 
 def _is_computed(side: list[Token]) -> bool:
-    """Tell whether a side is a limit, a sum, an integral or a derivative."""
+    """Tells whether a side is a limit, a sum, an integral or a derivative."""
     if side[0].kind != "cmd":
         return False
     return side[0].text in _COMPUTED or (side[0].text == "frac" and holds_derivative(side[:8]))
 
 
 def _equate_rounded_value(tokens: list[Token]) -> None:
-    r"""Read `\Delta E \approx 3` as `\Delta E = 3`.
+    r"""Reads `\Delta E \approx 3` as `\Delta E = 3`.
 
     Behind a name the sign only says that the value is rounded.
     """
@@ -188,7 +187,7 @@ def holds_derivative(tokens: list[Token]) -> bool:
 
 
 def _is_fraction_derivative(tokens: list[Token], place: int) -> bool:
-    r"""Tell whether `\frac{d}{dx}` or `\frac d{dx}` stands at a place."""
+    r"""Tells whether `\frac{d}{dx}` or `\frac d{dx}` stands at a place."""
     if tokens[place] != Token("cmd", "frac"):
         return False
     following = [token.text for token in tokens[place + 1 : place + 8]]
@@ -199,7 +198,7 @@ def _is_fraction_derivative(tokens: list[Token], place: int) -> bool:
 
 
 def _is_line_derivative(tokens: list[Token], place: int) -> bool:
-    """Tell whether `d/dx` stands at a place, with one letter behind the second d."""
+    """Tells whether `d/dx` stands at a place, with one letter behind the second d."""
     if tokens[place] != Token("name", "d"):
         return False
     if [token.text for token in tokens[place + 1 : place + 3]] != ["/", "d"]:
@@ -209,7 +208,7 @@ def _is_line_derivative(tokens: list[Token], place: int) -> bool:
 
 
 def flat(tokens: list[Token]) -> str:
-    r"""Return tokens as one string in which `\lambda x` is not mistaken for one symbol."""
+    r"""Returns tokens as one string in which `\lambda x` is not mistaken for one symbol."""
     pieces: list[str] = []
     for token in tokens:
         if (
@@ -224,23 +223,34 @@ def flat(tokens: list[Token]) -> str:
 
 
 def _top_level(tokens: list[Token]) -> list[int]:
-    """Places of the equals signs outside brackets.
+    """Places of the equals signs outside brackets and environments.
 
-    None when the answer is more than one chain of them.
+    Empty where the answer is more than one chain of them.
     """
-    depth, places = 0, []
+    depth = 0
+    places = []
     for place, token in enumerate(tokens):
-        kind, text = token
-        if kind == "op":
-            depth += (text in _OPEN) - (text in _CLOSE)
-        elif kind == "cmd":
-            depth += text.startswith("begin:") - text.startswith("end:")
+        depth += token.nesting + _environment_nesting(token)
         if depth:
             continue
         if token == _EQUALS:
             places.append(place)
-        elif (
-            text.strip(" ,").lower() in words.CONNECTIVES if kind == "text" else text in _SEPARATORS
-        ):
+        elif _separates(token):
             return []
     return places
+
+
+def _environment_nesting(token: Token) -> int:
+    r"""The change of depth at `\begin{...}` (1) and `\end{...}` (-1); else 0."""
+    if token.kind != "cmd":
+        return 0
+    if token.text.startswith("begin:"):
+        return 1
+    return -1 if token.text.startswith("end:") else 0
+
+
+def _separates(token: Token) -> bool:
+    """Tells whether a token stands between two values, as "and" and a comma do."""
+    if token.kind == "text":
+        return token.text.strip(" ,").lower() in words.CONNECTIVES
+    return token.text in _SEPARATORS

@@ -20,9 +20,9 @@ class NumeralParser(CommandParser):
     """The parser of what begins with a digit."""
 
     def mixed(self) -> Node | None:
-        r"""Read `3\frac{1}{2}` or `3 1/2`.
+        r"""Reads `3\frac{1}{2}` or `3 1/2`.
 
-        A whole number directly before a proper fraction of whole numbers.
+        Such a numeral is a whole number directly before a proper fraction of whole numbers.
         """
         whole = self.peek()
         if whole.kind != "num" or not whole.text.isdigit():
@@ -34,11 +34,12 @@ class NumeralParser(CommandParser):
             share = _proper_share(*fraction)
             if share is not None:
                 return Node("add", (number(_integer(whole.text)), number(share)))
-        self.position, self.tokens = start, tokens
+        self.position = start
+        self.tokens = tokens
         return None
 
     def _fraction_of_numerals(self) -> tuple[Node, Node] | None:
-        r"""Read the parts of `\frac{1}{2}` or `1/2`; None where neither stands here."""
+        r"""Reads the parts of `\frac{1}{2}` or `1/2`; None where neither stands here."""
         if self.is_cmd("frac"):
             self.position += 1
             try:
@@ -100,7 +101,7 @@ class NumeralParser(CommandParser):
         return period
 
     def _digits_to_second_dot(self) -> str:
-        r"""Read the rest of a period between two dots: `2\dot{3}` of `0.\dot{1}2\dot{3}`."""
+        r"""Reads the rest of a period between two dots: `2\dot{3}` of `0.\dot{1}2\dot{3}`."""
         middle = self.peek().text if self.peek().kind == "num" else ""
         tokens = 1 if middle else 0
         if self.peek(tokens) != Token("cmd", "dot"):
@@ -127,7 +128,7 @@ class NumeralParser(CommandParser):
 def _period(digits: str) -> tuple[int, int]:
     """Returns where the period of the written digits of an endless decimal starts, and its length.
 
-    Seen at least twice.
+    A period must be seen at least twice.
     """
     best: tuple[int, int] | None = None
     for length in range(1, len(digits) // 2 + 1):
@@ -149,7 +150,7 @@ def _integer(text: str) -> int:
 
 
 def _proper_share(top: Node, bottom: Node) -> Fraction | None:
-    """Return the value of a proper fraction of whole numbers, None for any other."""
+    """Returns the value of a proper fraction of whole numbers, None for any other."""
     above, below = top.value, bottom.value
     if not isinstance(above, Fraction) or not isinstance(below, Fraction):
         return None

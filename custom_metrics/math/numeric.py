@@ -109,17 +109,16 @@ class _Evaluation:
 
     def _log(self, node: Node) -> Any:
         argument = self.value(node.args[0])
-        base = (
-            self.value(node.args[1])
-            if len(node.args) == 2
-            else {"e": +mp.e, "10": mpf(10)}[self.log_base]
-        )
+        if len(node.args) == 2:
+            base = self.value(node.args[1])
+        else:
+            base = +mp.e if self.log_base == "e" else mpf(10)
         if argument == 0 or base in {0, 1}:
             raise UndefinedError("logarithm")
         return mp.log(argument) / mp.log(base)
 
     def _function(self, node: Node) -> Any:
-        """Evaluate a named function at its arguments."""
+        """Evaluates a named function at its arguments."""
         name = str(node.value)
         if name in _TRIGONOMETRY and node.args[0].op == "deg":
             return self._function_of_degrees(name, node.args[0].args[0])
@@ -135,7 +134,7 @@ class _Evaluation:
         return _FUNCTIONS[name](arguments[0])
 
     def _function_of_degrees(self, name: str, degrees: Node) -> Any:
-        """Evaluate a trigonometric function at an angle in degrees."""
+        """Evaluates a trigonometric function at an angle in degrees."""
         argument = self.value(degrees) * mp.pi / 180
         if name in {"tan", "sec", "cot", "csc"}:
             # Poles lie at odd quarters of the circle, those of cot and csc at even ones.
@@ -153,7 +152,7 @@ class _Evaluation:
         return mp.binomial(*arguments)
 
     def _note_small_difference(self, argument: Any) -> None:
-        """Raise the magnitude for one minus something of the order exp(-2x)."""
+        """Raises the magnitude for one minus something of the order exp(-2x)."""
         size = min(abs(mp.re(argument)), 10**6)
         self.magnitude = max(self.magnitude, float(size) * 0.87)
         if self.magnitude > MAX_MAGNITUDE:
@@ -242,7 +241,7 @@ def _pair(
 
 
 def same(first: Node, second: Node) -> bool:
-    """Decide whether two expressions are equal.
+    """Decides whether two expressions are equal.
 
     A logarithm without a base is read as base ten or as natural, whichever makes the other side
     equal; when both sides have one, it is the same base on both.
@@ -251,18 +250,22 @@ def same(first: Node, second: Node) -> bool:
         NotExactError: A function that is not known, or a value that is too large.
         UndefinedError: One of them has no value.
     """
-    bare = [
-        any(node.op == "log" and len(node.args) == 1 for node in side.walk())
-        for side in (first, second)
-    ]
-    bases = [("e", "e"), ("10", "10")]
-    if all(bare):
-        return all(_same(first, second, pair) for pair in bases)
-    return any(_same(first, second, pair) for pair in (bases if any(bare) else bases[:1]))
+    is_bare = _has_bare_log(first)
+    is_other_bare = _has_bare_log(second)
+    natural, base_ten = ("e", "e"), ("10", "10")
+    if is_bare and is_other_bare:
+        return _same(first, second, natural) and _same(first, second, base_ten)
+    if is_bare or is_other_bare:
+        return _same(first, second, natural) or _same(first, second, base_ten)
+    return _same(first, second, natural)
+
+
+def _has_bare_log(expression: Node) -> bool:
+    return any(node.op == "log" and len(node.args) == 1 for node in expression.walk())
 
 
 def _same(first: Node, second: Node, bases: tuple[str, str]) -> bool:
-    """Decide whether two expressions agree at all points, with given bases of bare logarithms."""
+    """Decides whether two expressions agree at all points, with given bases of bare logarithms."""
     names = symbols(first) | symbols(second)
     if not names:
         first_value, second_value, tolerance, _ = _pair(first, second, 0, bases)
@@ -286,7 +289,7 @@ def _is_in_pieces(node: Node) -> bool:
 def _agreement(
     first: Node, second: Node, bases: tuple[str, str], points: int
 ) -> tuple[int, list[bool]] | None:
-    """Compare two expressions at points where both have a value.
+    """Compares two expressions at points where both have a value.
 
     Returns:
         How many points had real values, all of them equal, and whether those with complex values
@@ -314,7 +317,7 @@ def _agreement(
 
 
 def factor(first: Node, second: Node) -> int:
-    """Return the sign of the constant c with `first = c * second`, or 0 when there is none.
+    """Returns the sign of the constant c with `first = c * second`, or 0 when there is none.
 
     Raises:
         NotExactError: A function that is not known, or a value that is too large.
@@ -349,7 +352,7 @@ def _usable_pair(first: Node, second: Node, point: int) -> tuple[Any, Any] | Non
 
 
 def order(first: Node, second: Node) -> int:
-    """Compare two real constants: -1, 0 or 1.
+    """Compares two real constants: -1, 0 or 1.
 
     Raises:
         NotExactError: Not a real constant.

@@ -72,13 +72,13 @@ _END = ". I hope it is correct."
 
 
 def load() -> None:
-    """Import what the scorers need, outside of any measured case."""
+    """Imports what the scorers need, outside of any measured case."""
     from lm_eval.tasks.leaderboard.math import utils as leaderboard  # noqa: F401
     from lm_eval.tasks.minerva_math import utils as minerva  # noqa: F401
 
 
 def score(scorer: str, gold: str, response: str) -> dict[str, Any]:
-    """Score one reply with the named scorer.
+    """Scores one reply with the named scorer.
 
     An exception that would end its run is reported and counts as wrong.
     """
@@ -90,7 +90,7 @@ def score(scorer: str, gold: str, response: str) -> dict[str, Any]:
 def what_counts(scorer: str, response: str) -> str:
     """The part of a reply that a scorer looks at.
 
-    The last box, the sentence of the template, or the whole reply.
+    It is the last box, the sentence of the template, or the whole reply.
     """
     if scorer == "leaderboard":
         return response
@@ -104,7 +104,7 @@ def what_counts(scorer: str, response: str) -> str:
 def decided_by_text(scorer: str, gold: str, response: str) -> bool | None:
     """The verdict where no algebra is needed for it, else None.
 
-    Cheap enough for the caller's own process.
+    It is cheap enough for the caller's own process.
     """
     if scorer == "leaderboard" or (scorer == "minerva" and _TEMPLATE in response):
         return None
@@ -149,9 +149,12 @@ def _last_box(text: str) -> str | None:
         return None
     depth = 0
     for position in range(start, len(text)):
-        depth += (text[position] == "{") - (text[position] == "}")
-        if depth == 0 and text[position] == "}":
-            return text[start : position + 1]
+        if text[position] == "{":
+            depth += 1
+        elif text[position] == "}":
+            depth -= 1
+            if depth == 0:
+                return text[start : position + 1]
     return None
 
 

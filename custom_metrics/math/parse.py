@@ -1,6 +1,6 @@
 """Recursive-descent parser: tokens of an answer -> tree.
 
-Bounded in length, nesting, digits and exponents.
+It is bounded in length, nesting, digits and exponents.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ MAX_LENGTH = 4_000
 """Characters of an answer that is parsed; longer ones are compared as text only."""
 MAX_TOKENS = 1_200
 MAX_NESTING = 32
-_OPENING = {"(", "[", "{", "\\{"}
-_CLOSING = {")", "]", "}", "\\}"}
 
 _RELATIONS = {
     "=": "=",
@@ -47,7 +45,7 @@ class NeedsAlgebraSystem(TooComplex):
 
 @lru_cache(maxsize=256)
 def parse(answer: str, *, thousands: bool = True) -> Node:
-    r"""Parse the content of a box.
+    r"""Parses the content of a box.
 
     Args:
         answer: LaTeX, Unicode or plain notation.
@@ -119,16 +117,11 @@ def _read(tokens: list[Token]) -> Node:
 
 
 def _is_too_deep(tokens: list[Token]) -> bool:
-    """Tell whether brackets are nested too deep, or do not match."""
+    """Tells whether brackets are nested too deep, or do not match."""
     depth = deepest = 0
     for token in tokens:
-        if token.kind != "op":
-            continue
-        if token.text in _OPENING:
-            depth += 1
-            deepest = max(deepest, depth)
-        elif token.text in _CLOSING:
-            depth -= 1
+        depth += token.nesting
+        deepest = max(deepest, depth)
     return deepest > MAX_NESTING or depth != 0
 
 
@@ -184,7 +177,7 @@ class _AnswerParser(ExpressionParser):
             self.position += 1
 
     def item(self) -> Node:
-        r"""Read a relation chain; of `A \Rightarrow B` only B."""
+        r"""Reads a relation chain; of `A \Rightarrow B` only B."""
         node = self.relation()
         while self.is_cmd("Rightarrow") and self.peek(1).kind != "end":
             if node.op not in {"rel", "list"}:
@@ -254,7 +247,7 @@ class _AnswerParser(ExpressionParser):
         return words.unit_form(self.peek().text).removeprefix("lb ") in words.CURRENCIES
 
     def unit(self, node: Node) -> Node:
-        """Attach what follows a value: unit, percent, base, modulus."""
+        """Attaches what follows a value: unit, percent, base, modulus."""
         if self.take("bmod"):
             return Node("fn", (node, self.factor()), "mod")
         if self.take("pmod", "mod"):
@@ -352,7 +345,7 @@ def _labelled_point(node: Node) -> Node:
 
 
 def _with_unit(node: Node, phrase: str) -> Node:
-    """Put the unit, the base or the multiplier that words behind a value name on it."""
+    """Puts the unit, the base or the multiplier that words behind a value name on it."""
     based = _BASED.fullmatch(phrase)
     if based:
         base = words.NUMBER_WORDS.get(based.group(1).lower(), based.group(1))
@@ -371,7 +364,7 @@ _BASED = re.compile(r"\s*\(?(?:in )?base[ -]+(\w+)\)?\s*", re.IGNORECASE)
 
 
 def attach_unit(node: Node, unit: str) -> Node:  # noqa: PLR0911 - one return for each kind of value
-    """Put a unit on a value, inside a relation or list on its last part."""
+    """Puts a unit on a value, inside a relation or list on its last part."""
     if not unit:
         return node
     if unit == "%":
@@ -402,7 +395,7 @@ def spelling(answer: str, *, thousands: bool = True) -> str:
 
 
 def _list_of_groups(groups: list[list[Node]], kinds: set[str]) -> Node:
-    """Put the items between separators into a list.
+    """Puts the items between separators into a list.
 
     Those between semicolons go into lists of their own.
     """

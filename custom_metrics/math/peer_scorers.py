@@ -57,7 +57,7 @@ class Disagreement(NamedTuple):
 
 
 def score_original(scorer: Scorer, gold: str, response: str) -> bool:
-    """Score a reply with another tool's scorer, inside the bounded worker.
+    """Scores a reply with another tool's scorer, inside the bounded worker.
 
     Args:
         scorer: `llama`, `minerva` or `leaderboard`.
@@ -79,7 +79,8 @@ def score_original(scorer: Scorer, gold: str, response: str) -> bool:
 @lru_cache(maxsize=4_096)  # every filter of a task asks again for the same box
 def _score(scorer: Scorer, gold: str, response: str) -> bool:
     if len(gold) > MAX_BOX or (len(response) > MAX_BOX and scorer != "leaderboard"):
-        return response[response.find("{") + 1 : -1].strip() == gold.strip() != ""
+        answer = response[response.find("{") + 1 : -1].strip()
+        return answer != "" and answer == gold.strip()
     decided = decided_by_text(scorer, gold, response)
     if decided is not None:
         return decided
@@ -95,7 +96,7 @@ def _score(scorer: Scorer, gold: str, response: str) -> bool:
 def disagreements(
     samples: Iterable[tuple[str, str, str]], scorers: Iterable[Scorer] = SCORERS
 ) -> list[Disagreement]:
-    """List the samples on which ours and any of the other scorers differ.
+    """Lists the samples on which ours and any of the other scorers differ.
 
     Args:
         samples: `(sample id, gold, response)`.

@@ -1,6 +1,6 @@
-r"""Ranges of numbers: `12-15`, `67\sim75`. One is never a number.
+r"""Ranges of numbers: `12-15`, `67\sim75`.
 
-Not its difference, not one of its ends.
+A range is never a number: neither its difference nor one of its ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RANGE = re.compile(
 
 
 def read(answer: str) -> Node | None:
-    r"""Read an answer as a range, or return None.
+    r"""Reads an answer as a range, or returns None.
 
     With a plain hyphen the second number must be the larger one.
 

@@ -1,6 +1,6 @@
 """Sets of real numbers as unions of intervals.
 
-So that a domain is compared however it is written.
+By them a domain is compared however it is written.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REALS: RealSet = ((Cut(MINUS_INFINITY, after=True), Cut(INFINITY, after=False)),
 
 
 def interval(low: Node, high: Node, *, low_closed: bool, high_closed: bool) -> RealSet:
-    """Return the interval between two endpoints.
+    """Returns the interval between two endpoints.
 
     One that is closed at infinity is no set of real numbers.
     """
@@ -38,12 +38,12 @@ def interval(low: Node, high: Node, *, low_closed: bool, high_closed: bool) -> R
 
 
 def point(value: Node) -> RealSet:
-    """Return the set of one number."""
+    """Returns the set of one number."""
     return ((Cut(value, after=False), Cut(value, after=True)),)
 
 
 def union(sets: list[RealSet], order: Order) -> RealSet:
-    """Return the union, with overlapping and touching intervals merged."""
+    """Returns the union, with overlapping and touching intervals merged."""
     pieces = []
     for real_set in sets:
         for low, high in real_set:
@@ -68,7 +68,7 @@ def union(sets: list[RealSet], order: Order) -> RealSet:
 
 
 def complement(real_set: RealSet, order: Order) -> RealSet:
-    """Return the real numbers outside the set."""
+    """Returns the real numbers outside the set."""
     ((start, end),) = REALS
     gaps: list[tuple[Cut, Cut]] = []
     for low, high in union([real_set], order):
@@ -79,12 +79,12 @@ def complement(real_set: RealSet, order: Order) -> RealSet:
 
 
 def intersection(sets: list[RealSet], order: Order) -> RealSet:
-    """Return the intersection."""
+    """Returns the intersection."""
     return complement(union([complement(real_set, order) for real_set in sets], order), order)
 
 
 def equal(first: RealSet, second: RealSet, order: Order) -> bool:
-    """Compare two sets that are unions in order."""
+    """Compares two sets that are unions in order."""
     if len(first) != len(second):
         return False
     for (low, high), (other_low, other_high) in zip(first, second, strict=True):
@@ -94,7 +94,7 @@ def equal(first: RealSet, second: RealSet, order: Order) -> bool:
 
 
 def compare(first: Cut, second: Cut, order: Order) -> int:
-    """Compare two cuts: -1, 0 or 1."""
+    """Compares two cuts: -1, 0 or 1."""
     difference = _compare_values(first.value, second.value, order)
     return difference or (first.after - second.after)
 

@@ -24,7 +24,7 @@ def _operators(chain: Node) -> list[str]:
 
 
 def _is_equation(relation: Node) -> bool:
-    """Tell whether all signs of a relation are equals signs."""
+    """Tells whether all signs of a relation are equals signs."""
     return set(_operators(relation)) == {"="}
 
 
@@ -56,7 +56,7 @@ def _value_of_name(relation: Node) -> Node | None:
 
 
 def set_named(node: Node, other: Node) -> Node:
-    """Return the set or interval that `S = [1, 5)` names.
+    """Returns the set or interval that `S = [1, 5)` names.
 
     The node itself where the other side is an equation, or both sides name each value.
     """
@@ -71,7 +71,7 @@ def set_named(node: Node, other: Node) -> Node:
 
 
 def _equates(node: Node) -> bool:
-    """Tell whether a node is a relation with one sign, an equals sign."""
+    """Tells whether a node is a relation with one sign, an equals sign."""
     return node.op == "rel" and node.value == "="
 
 
@@ -113,7 +113,7 @@ def assignments(node: Node) -> dict[str, Node] | None:
 
 
 def _named_values(relations: Sequence[Node]) -> dict[str, Node] | None:
-    """Map each name to its value; None where one has no value, or two have one name."""
+    """Maps each name to its value; None where one has no value, or two have one name."""
     assigned: dict[str, Node] = {}
     for item in relations:
         value = value_of(item)
@@ -153,7 +153,7 @@ def links(chain: Node) -> list[Link]:
 
 
 def _neighbours(chain: Node) -> Iterator[tuple[str, Node, Node]]:
-    """Yield each sign of a chain with the members at its two sides."""
+    """Yields each sign of a chain with the members at its two sides."""
     members = chain.args
     return zip(_operators(chain), members, members[1:], strict=False)
 
@@ -169,7 +169,7 @@ def steps(chain: Node) -> list[Node]:
 
 
 def number_asked_for(node: Node) -> Node:
-    """Return the last member of `m + n = 204`, for a question that asks for a number.
+    """Returns the last member of `m + n = 204`, for a question that asks for a number.
 
     Also of `100m + n = 100 + 4 = 104`.
 
@@ -195,7 +195,7 @@ def _computes(middle: list[Node], first: Node) -> bool:
 
 
 def _is_sum_of_letters(node: Node) -> bool:
-    """Tell whether a node is a sum of different letters other than x, y and z."""
+    """Tells whether a node is a sum of different letters other than x, y and z."""
     if node.op != "add" or len(set(node.args)) != len(node.args):
         return False
     return all(map(_is_letter_of_a_sum, node.args))
@@ -206,7 +206,7 @@ def _is_letter_of_a_sum(term: Node) -> bool:
 
 
 def aligned(gold: Node, answer: Node) -> tuple[Node, Node]:
-    """Bring an answer to what the gold answer asks for, in three respects.
+    """Brings an answer to what the gold answer asks for, in three respects.
 
     A gold equation for a combined quantity may be answered by its value alone. A number or another
     constant may be named by a sum of letters (`number_asked_for`). A bare list of values may stand
@@ -240,9 +240,9 @@ _MEASURED = re.compile(r"\\.+|.+[_'].*|[A-Z].*")
 
 
 def _measured_value(gold: Node) -> Node:
-    r"""Return the right side of `\frac{E' - E}{E} = -\frac{16}{25}`.
+    r"""Returns the right side of `\frac{E' - E}{E} = -\frac{16}{25}`.
 
-    Whose left side is a quantity that was asked for.
+    Its left side is a quantity that was asked for.
 
     The left side combines several quantities. An equation in x, y and z, or one to be solved for
     its only unknown, stays as it is.
@@ -261,7 +261,7 @@ def _measured_value(gold: Node) -> Node:
 
 
 def turned(chain: Node) -> Node:
-    """Return the chain read from right to left."""
+    """Returns the chain read from right to left."""
     mirrored = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
     backwards = reversed(_operators(chain))
     operators = [mirrored.get(operator, operator) for operator in backwards]

@@ -1,6 +1,6 @@
 r"""Rewriting of an answer's text before it is cut into tokens.
 
-Other spellings of LaTeX, digit groups, conditions.
+It handles other spellings of LaTeX, digit groups and conditions.
 
 Everything here is about writing that is not quite LaTeX: Unicode characters, HTML entities, LaTeX
 escaped twice, Markdown, digits in groups, intervals in ISO 31-11 brackets, and the conditions that
@@ -229,7 +229,7 @@ _RELATION = re.compile(r"[<>|]|\\(?:le|ge|ne|leq|geq|neq|lt|gt|mid|leqslant|geqs
 
 
 def rewrite(answer: str, *, thousands: bool = True) -> str:
-    r"""Bring an answer's text into LaTeX with plain digits.
+    r"""Brings an answer's text into LaTeX with plain digits.
 
     Args:
         answer: Content of a box.
@@ -251,7 +251,7 @@ def rewrite(answer: str, *, thousands: bool = True) -> str:
 
 
 def _spelt_in_latex(text: str) -> str:
-    """Write entities and Unicode signs in LaTeX, and put plain units into a text macro."""
+    """Writes entities and Unicode signs in LaTeX, and puts plain units into a text macro."""
     if text[-1:].isalpha() or text[-1:] in _UNIT_ENDS or "^" in text[-6:] or not text.isascii():
         text = bare_units.mark(text)
     if "&" in text:
@@ -264,9 +264,9 @@ def _spelt_in_latex(text: str) -> str:
 
 
 def _without_wrapping(text: str) -> str:
-    """Remove what stands around a whole answer.
+    """Removes what stands around a whole answer.
 
-    Markdown, groups, quotes, an equals sign before it.
+    That is Markdown, groups, quotes, and an equals sign before it.
     """
     bold = _MARKDOWN.fullmatch(text)
     text = (bold["inner"] if bold else text).strip()
@@ -288,7 +288,7 @@ def _pieces(text: str) -> str:
 
 
 def _indices(text: str) -> str:
-    """Write primes behind the index, a sign as index in a group, and no bare decimal point."""
+    """Writes primes behind the index, a sign as index in a group, and no bare decimal point."""
     if "'_" in text:
         text = _PRIME_BEFORE_INDEX.sub(r"\2\1", text)
     if "_-" in text or "_+" in text:
@@ -299,13 +299,13 @@ def _indices(text: str) -> str:
 
 
 def _starred_name(match: re.Match[str]) -> str:
-    r"""Write a star above a name as part of its index: `\psi_+^*` as `\psi_{+star}`."""
+    r"""Writes a star above a name as part of its index: `\psi_+^*` as `\psi_{+star}`."""
     index = match["before"] or match["behind"] or ""
     return f"{match['name']}_{{{index.strip('{} ')}star}}"
 
 
 def _marked_units(text: str) -> str:
-    """Write units in a text macro where case, a Greek letter or an upright letter shows them."""
+    """Writes units in a text macro where case, a Greek letter or an upright letter shows them."""
     if "T" in text:
         text = _TESLA.sub(r"\\text{ tesla}", text)
     if "{M" in text or "{ M" in text:
@@ -321,7 +321,7 @@ def _marked_units(text: str) -> str:
 
 
 def _without_conditions(text: str) -> str:
-    """Drop conditions that change nothing.
+    """Drops conditions that change nothing.
 
     Wide spaces and reversed brackets are written in the usual way.
     """
@@ -333,7 +333,7 @@ def _without_conditions(text: str) -> str:
 
 
 def _plain_digits(text: str, *, thousands: bool) -> str:
-    """Join digits that are written in groups."""
+    """Joins digits that are written in groups."""
     if "_" in text:
         text = _BASE_GROUPS.sub(_digits_of, text)
     text = _EXPLICIT_GROUPS.sub("", text)
@@ -349,7 +349,7 @@ def _digits_of(groups: re.Match[str]) -> str:
 def tidy(answer: str) -> str:
     """The answer in LaTeX for another parser.
 
-    Unicode spelt out, no layout commands, no closing punctuation.
+    Unicode is spelt out; layout commands and closing punctuation are gone.
     """
     text = re.sub(
         r"\\(?:displaystyle|left|right|quad|qquad|[,;:! ])(?![A-Za-z])|[~$]",
@@ -379,7 +379,10 @@ def _without_group(text: str) -> str:
         return text
     depth = 0
     for match in re.finditer(r"\\.|[{}]", text, re.DOTALL):
-        depth += (match.group() == "{") - (match.group() == "}")
+        if match.group() == "{":
+            depth += 1
+        elif match.group() == "}":
+            depth -= 1
         if depth == 0:
             if match.end() == len(text):
                 return text[1:-1].strip()
@@ -388,7 +391,7 @@ def _without_group(text: str) -> str:
 
 
 def _without_condition(text: str) -> str:
-    r"""Drop `, k \in \mathbb{Z}` after a general solution in k.
+    r"""Drops `, k \in \mathbb{Z}` after a general solution in k.
 
     Behind an inequality it is part of the answer.
     """
@@ -411,7 +414,7 @@ def _without_domain(text: str, start: int) -> str:
 
 
 def _solves_for(name: str, solution: str) -> bool:
-    """Tell whether a general solution is one in a letter, and no inequality."""
+    """Tells whether a general solution is one in a letter, and no inequality."""
     letters = re.sub(r"\\[A-Za-z]+", " ", solution)
     return name in letters and not _RELATION.search(solution)
 
@@ -457,11 +460,14 @@ def _iso_brackets(text: str) -> str:
 
 
 def _join_groups(text: str) -> str:
-    """Remove the commas of `1,234` where no bracket is open; inside brackets a comma separates."""
+    """Removes the commas of `1,234` where no bracket is open; inside brackets a comma separates."""
     depths: list[int] = []
     depth = 0
     for char in text:
-        depth += (char in "([") - (char in ")]")
+        if char in "([":
+            depth += 1
+        elif char in ")]":
+            depth -= 1
         depths.append(depth)
     # `\{` opens a set, `{` only a group
     in_set = [

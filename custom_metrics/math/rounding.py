@@ -1,7 +1,4 @@
-r"""Roundings behind an `\approx`.
-
-Which right side only rounds the exact value that stands before it.
-"""
+r"""Roundings behind an `\approx`: right sides that only round the exact value before them."""
 
 from __future__ import annotations
 
@@ -29,9 +26,9 @@ _OPERATIONS: dict[str, _Operation] = {
 
 
 def is_rounded(operands: list[Node], right: Node) -> bool:
-    r"""Tell whether the side behind an `\approx` is a rounding.
+    r"""Tells whether the side behind an `\approx` is a rounding of the exact value before it.
 
-    So that the exact value before it stands.
+    The exact value then is the answer.
 
     `1/3 \approx 0.33` and `r = 2\pi a \approx 6.28a` are rounded. `x + y \approx 3` says what the
     sum is, and so does `E = hf \approx 3`.
@@ -47,7 +44,7 @@ def is_rounded(operands: list[Node], right: Node) -> bool:
 
 
 def may_be_near(exact: Node, right: Node) -> bool:
-    """Tell whether two constants lie near each other.
+    """Tells whether two constants lie near each other.
 
     Units are not converted, so two of them may.
     """

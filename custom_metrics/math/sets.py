@@ -40,7 +40,7 @@ def is_set_like(node: Node) -> bool:
 
 
 def as_real_set(node: Node, order: Order) -> RealSet | None:
-    """Return the set of real numbers that the node denotes; None where none is known.
+    """Returns the set of real numbers that the node denotes; None where none is known.
 
     Raises:
         NotExactError: The order cannot compare two endpoints.
@@ -146,7 +146,7 @@ def _half_line(operator: str, bound: Node) -> RealSet:
 
 
 def _solve(node: Node, order: Order) -> RealSet | None:
-    """Solve `a < x <= b`, `x != c`, `|x| < c` for the one operand that is a name."""
+    """Solves `a < x <= b`, `x != c`, `|x| < c` for the one operand that is a name."""
     operators = str(node.value).split()
     variable = [index for index, arg in enumerate(node.args) if symbols(arg)]
     if len(variable) != 1:
@@ -160,7 +160,7 @@ def _solve(node: Node, order: Order) -> RealSet | None:
 
 
 def _solve_both(chain: Node, operators: list[str], order: Order) -> RealSet | None:
-    """Solve the two links of `-1 < 2x + 1 <= 5`."""
+    """Solves the two links of `-1 < 2x + 1 <= 5`."""
     low, middle, high = chain.args
     first = _solve_linear(Node("rel", (low, middle), operators[0]), order)
     second = _solve_linear(Node("rel", (middle, high), operators[1]), order)
@@ -170,7 +170,7 @@ def _solve_both(chain: Node, operators: list[str], order: Order) -> RealSet | No
 
 
 def _bounds(chain: Node, operators: list[str], index: int, order: Order) -> RealSet | None:
-    """Read the bounds that stand directly beside the name in a chain."""
+    """Reads the bounds that stand directly beside the name in a chain."""
     sets: list[RealSet] = []
     for place, operator in enumerate(operators):
         if place == index - 1:
@@ -251,7 +251,7 @@ def _solve_absolute(inner: Node, operator: str, bound: Node, order: Order) -> Re
 
 
 def _line(node: Node) -> tuple[Node, Node, str] | None:
-    """Return slope, offset and name of `slope * name + offset`."""
+    """Returns slope, offset and names of `slope * name + offset`."""
     if node.op == "sym":
         return number(1), number(0), str(node.value)
     place = _only_place_with_letters(node)

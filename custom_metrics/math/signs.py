@@ -35,7 +35,7 @@ def distribute(node: Node) -> Node:
 
 
 def expand_signs(node: Node) -> Node:
-    r"""Write out `\pm`: a value with a double sign is the list of its values."""
+    r"""Writes out `\pm`: a value with a double sign is the list of its values."""
     if not any(item.op == "pm" for item in node.walk()):
         return node
     if node.op in {"list", "set"}:
@@ -48,15 +48,13 @@ def _choices(node: Node) -> list[Node]:
     signs = [item.value for item in node.walk() if item.op == "pm"]
     if len(signs) > MAX_SIGNS:
         raise NotExactError("too many double signs")
-    linked = "-+" in signs  # \mp refers to the \pm beside it
-    patterns = (
-        [(True,) * len(signs), (False,) * len(signs)]
-        if linked
-        else itertools.product((True, False), repeat=len(signs))
-    )
-    if signs:
-        return [_choose(node, iter(pattern)) for pattern in patterns]
-    return [node]
+    if not signs:
+        return [node]
+    if "-+" in signs:  # \mp refers to the \pm beside it
+        patterns = [(True,) * len(signs), (False,) * len(signs)]
+    else:
+        patterns = list(itertools.product((True, False), repeat=len(signs)))
+    return [_choose(node, iter(pattern)) for pattern in patterns]
 
 
 def _choose(node: Node, upper: Iterator[bool]) -> Node:

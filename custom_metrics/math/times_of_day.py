@@ -36,7 +36,7 @@ class Time(NamedTuple):
 
 
 def time_of_day(answer: str) -> Time | None:
-    r"""Read an answer as a time of day, or return None.
+    r"""Reads an answer as a time of day, or returns None.
 
     >>> time_of_day(r"4:30 \text{ p.m.}") == time_of_day("4:30PM"), time_of_day("4 apples")
     (True, None)
@@ -78,7 +78,7 @@ def _time(hour: int, minute: int, second: int, half: str) -> Time | None:
 
 
 def same_time(gold: str, answer: str) -> bool | None:
-    """Compare two times of day.
+    """Compares two times of day.
 
     None when they are not both such, one at least with its half of the day.
 

@@ -26,7 +26,7 @@ class TokenStream(ABC):
     # the stream
 
     def peek(self, ahead: int = 0) -> Token:
-        """Return the token at hand, or one further on; past the end a token of kind `end`."""
+        """Returns the token at hand, or one further on; past the end a token of kind `end`."""
         index = self.position + ahead
         if index < len(self.tokens):
             return self.tokens[index]
@@ -74,7 +74,7 @@ class TokenStream(ABC):
                 return self.tokens[start + 1 : self.position - 1]
 
     def connective(self) -> str | None:
-        """Return `and`, `or` or `to` when the token at hand is that word."""
+        """Returns `and`, `or` or `to` when the token at hand is that word."""
         return words.CONNECTIVES.get(self.peek().text.strip().strip(",").strip().lower())
 
     # entry points of the grammar
@@ -113,7 +113,7 @@ class TokenStream(ABC):
 
 
 def spell(token: Token) -> str:
-    """Return a token as text, words in their normal form."""
+    """Returns a token as text, words in their normal form."""
     if token.kind == "cmd":
         return f"<{token.text}>"
     if token.kind == "text":
@@ -122,12 +122,12 @@ def spell(token: Token) -> str:
 
 
 def plain(tokens: list[Token]) -> list[str]:
-    """Return the texts of some tokens."""
+    """Returns the texts of some tokens."""
     return [token.text for token in tokens]
 
 
 def digits(node: Node) -> str:
-    """Return the digits of a whole number."""
+    """Returns the digits of a whole number."""
     if node.op == "num" and isinstance(node.value, Fraction) and node.value.denominator == 1:
         return str(node.value)
     raise TooComplex("a base on something that is no numeral")

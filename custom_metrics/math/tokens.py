@@ -38,7 +38,18 @@ class Token(NamedTuple):
     kind: str
     text: str
 
+    @property
+    def nesting(self) -> int:
+        """The change of depth at a bracket: 1 where it opens, -1 where it closes; else 0."""
+        if self.kind != "op":
+            return 0
+        if self.text in _OPENING:
+            return 1
+        return -1 if self.text in _CLOSING else 0
 
+
+_OPENING = {"(", "[", "{", "\\{"}
+_CLOSING = {")", "]", "}", "\\}"}
 _SCAN = re.compile(
     r"""(?P<newline>\\\\(?:\s*\[[^\]]{0,20}\])?|\\cr(?![A-Za-z])|\\newline(?![A-Za-z]))
       | \\(?P<cmd>[A-Za-z]+\*?|.)
@@ -83,7 +94,7 @@ class TooComplex(Exception):  # noqa: N818 - a verdict about the input, not a fa
 
 @lru_cache(maxsize=256)
 def tokenise(answer: str, *, thousands: bool = True) -> tuple[Token, ...]:
-    """Turn an answer into tokens.
+    """Turns an answer into tokens.
 
     Args:
         answer: Content of a box.
@@ -133,7 +144,7 @@ def _follows_number(tokens: list[Token], text: str, position: int) -> bool:
 def _ends_number(tokens: list[Token]) -> bool:
     """Returns whether a number that is no index or exponent stands at the end.
 
-    So that `3!=6` is a factorial.
+    A `!` behind it is a factorial, as in `3!=6`.
     """
     marks = {Token("op", "^"), Token("op", "_")}
     return (
@@ -167,7 +178,7 @@ def _word(value: str, *, follows_value: bool) -> list[Token]:
 
 
 def _is_product(value: str, *, follows_value: bool) -> bool:
-    """Tell whether a run of letters is a product of them, and neither a unit nor a word."""
+    """Tells whether a run of letters is a product of them, and neither a unit nor a word."""
     lower = value.lower()
     if lower in words.PLAIN_UNITS and _PRODUCT_OF_TWO.fullmatch(value):
         return value == "GM" or not follows_value
@@ -228,7 +239,7 @@ _DROPPED_WITH_ARGUMENT = {
 def _symbol(name: str) -> Token:
     """The token of a command without an argument.
 
-    A bracket, an operator, a letter or a command of the grammar.
+    It is a bracket, an operator, a letter or a command of the grammar.
     """
     if name in {"{", "}"}:
         return Token("op", "\\" + name)
@@ -255,14 +266,17 @@ def _argument(text: str, position: int) -> tuple[str, int]:
         return following.group(1), following.end()
     depth = 1
     for match in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, opening.end()):
-        depth += (match.group() == "{") - (match.group() == "}")
+        if match.group() == "{":
+            depth += 1
+        elif match.group() == "}":
+            depth -= 1
         if depth == 0:
             return text[opening.end() : match.start()], match.end()
     raise TooComplex("an argument is not closed")
 
 
 def _text(content: str, *, upright: bool) -> list[Token]:
-    r"""Return the tokens of `\text{...}`.
+    r"""Returns the tokens of `\text{...}`.
 
     Mathematics written in it is mathematics, the rest is one text token.
     """

@@ -34,7 +34,7 @@ class Node(NamedTuple):
     label: str = ""
 
     def walk(self) -> Iterator[Node]:
-        """Yield the node and everything below it."""
+        """Yields the node and everything below it."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -43,17 +43,17 @@ class Node(NamedTuple):
 
 
 def number(value: Fraction | int) -> Node:
-    """Return a number node."""
+    """Returns a number node."""
     return Node("num", value=Fraction(value))
 
 
 def add(*terms: Node) -> Node:
-    """Return the sum of the terms."""
+    """Returns the sum of the terms."""
     return terms[0] if len(terms) == 1 else Node("add", terms)
 
 
 def negative(term: Node) -> Node:
-    """Return the term with the other sign; numbers stay numbers, and a unit stays outside."""
+    """Returns the term with the other sign; numbers stay numbers, and a unit stays outside."""
     if term.op == "quantity":
         return term._replace(args=(negative(term.args[0]),))
     if isinstance(term.value, Fraction) and term.op == "num":
@@ -62,7 +62,7 @@ def negative(term: Node) -> Node:
 
 
 def subtract(minuend: Node, subtrahend: Node) -> Node:
-    """Return the difference."""
+    """Returns the difference."""
     return Node("add", (minuend, Node("neg", (subtrahend,))))
 
 

@@ -53,7 +53,7 @@ def unit(node: Node) -> str | None:
 
 
 def same_unit(first: str | None, second: str | None) -> bool:
-    """Tell whether two units agree.
+    """Tells whether two units agree.
 
     A missing unit agrees with any, and so does a missing part such as `per hour` after a price.
     """
@@ -118,7 +118,7 @@ _TRIGONOMETRY = {"sin", "cos", "tan", "cot", "sec", "csc"}
 
 
 def plain(node: Node) -> Node:
-    """Return an expression in which a percentage is its share.
+    """Returns an expression in which a percentage is its share.
 
     Degrees count in trigonometric functions only.
     """

@@ -30,7 +30,7 @@ class Verdict:
     why: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as a plain mapping."""
+        """Returns the fields as a plain mapping."""
         return {
             "correct": self.correct,
             "extracted": self.extracted,

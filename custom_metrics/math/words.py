@@ -1,6 +1,6 @@
 """The words of answers: units, connectives, number words, names of sets.
 
-And the normal form of a text answer.
+The normal form of a text answer is here, too.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def text_form(text: str) -> str:
 
 
 def set_named(text: str) -> str | None:
-    """Return the name of a set of numbers, with a mark for its sign, when the words name one.
+    """Returns the name of a set of numbers, with a mark for its sign, when the words name one.
 
     >>> (set_named("all real numbers"), set_named("nonnegative integers"),
     ... set_named("no solution"), set_named("real"))
@@ -275,7 +275,7 @@ def set_named(text: str) -> str | None:
 
 
 def number_named(text: str) -> Fraction | None:
-    """Return the number that words name, from minus 999 to 999, and simple fractions.
+    """Returns the number that words name, from minus 999 to 999, and simple fractions.
 
     >>> texts = ("twenty-one", "two thirds", "negative one hundred", "red")
     >>> [str(number_named(text)) for text in texts]
@@ -342,7 +342,7 @@ _ANNOUNCEMENT = re.compile(
 
 
 def after_announcement(text: str) -> str:
-    """Return what follows the words that only announce the answer, as `Answer:` does.
+    """Returns what follows the words that only announce the answer, as `Answer:` does.
 
     >>> after_announcement("The final answer is: 7 ways"), after_announcement("Area")
     ('7 ways', 'Area')
@@ -365,7 +365,7 @@ def is_announcement(text: str) -> bool:
 
 
 def multiplier(phrase: str) -> tuple[int, str]:
-    """Split a leading number word off a unit phrase.
+    """Splits a leading number word off a unit phrase.
 
     >>> multiplier("million dollars")
     (1000000, 'dollars')
@@ -376,7 +376,7 @@ def multiplier(phrase: str) -> tuple[int, str]:
 
 
 def counted(phrase: str) -> tuple[Fraction, str] | None:
-    """Return the number and the unit that words name, a known unit only.
+    """Returns the number and the unit that words name, a known unit only.
 
     >>> ([str(part) for part in counted("fifty percent")], counted("two dozen")[0],
     ... counted("two lines"))

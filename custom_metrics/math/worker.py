@@ -41,7 +41,7 @@ def _load_math_verify() -> None:
 
 
 def _math_verify(request: Answer) -> Answer:
-    """Decide calculus by math-verify.
+    """Decides calculus by math-verify.
 
     Its rounding, its clock and its comparison of unparsed text are left out.
     """

@@ -163,10 +163,9 @@ def benchmark_of_task(task: str) -> Benchmark | None:
 
 
 def leaf_name(benchmark: Benchmark, name: str) -> str | None:
-    """Returns the leaf task that a name means within a benchmark.
+    """Returns the leaf task that a name means within a benchmark; None where it means none.
 
-    Its name in lm-eval, or that without `leaderboard_` or without the benchmark as well; None where
-    it means none.
+    The name is that of lm-eval, or that without `leaderboard_`, or without the benchmark as well.
 
     >>> leaf_name(BENCHMARKS[1], "navigate"), leaf_name(BENCHMARKS[1], "leaderboard_bbh_navigate")
     ('leaderboard_bbh_navigate', 'leaderboard_bbh_navigate')

@@ -15,7 +15,7 @@ from custom_metrics.science.normalize import (
     Counts,
     add,
     flatten,
-    fraction,
+    parse_shares,
     token_f1,
 )
 
@@ -111,11 +111,6 @@ def qa_result(counts: Mapping[str, float], mode: str = CORRECTED) -> dict[str, A
             return counts[f"{part}_f1"] / n
         return math.nan if compat else None
 
-    def parsed(part: str) -> dict[str, float]:
-        yes = counts.get(f"{part}_yes", 0)
-        no = counts.get(f"{part}_no", 0)
-        return {"yes": yes, "no": no, "frac_success": fraction(yes, yes + no)}
-
     return {
         "scores": {
             "f1_answer_parsed": mean("answer", "answer_yes"),
@@ -124,7 +119,8 @@ def qa_result(counts: Mapping[str, float], mode: str = CORRECTED) -> dict[str, A
             "f1_evidence_all": mean("evidence", "rows"),
         },
         "answer_parse": {
-            part: parsed(part) for part in ("answer", "evidence", "answer_entry_is_str")
+            part: parse_shares(counts, part)
+            for part in ("answer", "evidence", "answer_entry_is_str")
         },
     }
 

@@ -13,7 +13,7 @@ from custom_metrics.science.normalize import (
     Counts,
     add,
     flatten,
-    fraction,
+    parse_shares,
     precision_recall_f1,
     tokens,
 )
@@ -86,9 +86,9 @@ def _prediction(pred: Any, mode: str) -> tuple[Any, list[str], Counts]:
 
 
 def fact_counts(pred: Any, ref: Any, mode: str = CORRECTED) -> Counts:
-    """Counts of one row.
+    """Counts of one row, and what of it could be read.
 
-    `label_*`, `sentence_*`, `token_*` for `correct`, `preds`, `refs`, and what could be read.
+    They are `label_*`, `sentence_*` and `token_*` for `correct`, `preds` and `refs`.
     """
     if isinstance(pred, dict):
         verdict, sentences, counts = _prediction(pred, mode)
@@ -117,21 +117,17 @@ def fact_counts(pred: Any, ref: Any, mode: str = CORRECTED) -> Counts:
 def fact_result(counts: Mapping[str, float]) -> dict[str, Any]:
     """The result of `fact_checking_f1` from summed `fact_counts`."""
 
-    def parsed(part: str) -> dict[str, float]:
-        yes = counts.get(f"{part}_yes", 0)
-        no = counts.get(f"{part}_no", 0)
-        return {"yes": yes, "no": no, "frac_success": fraction(yes, yes + no)}
+    def f1(part: str) -> dict[str, Any]:
+        correct, preds, refs = (
+            counts.get(f"{part}_{count}", 0) for count in ("correct", "preds", "refs")
+        )
+        return precision_recall_f1(correct, preds, refs)
 
     return {
-        "f1": {
-            name: precision_recall_f1(
-                *(counts.get(f"{part}_{count}", 0) for count in ("correct", "preds", "refs"))
-            )
-            for name, part in _PARTS.items()
-        },
+        "f1": {name: f1(part) for name, part in _PARTS.items()},
         "answer_parse": {
-            "correct_verdict": parsed("verdict"),
-            "correct_evidence": parsed("evidence"),
+            "correct_verdict": parse_shares(counts, "verdict"),
+            "correct_evidence": parse_shares(counts, "evidence"),
             "not_dict": counts.get("not_dict", 0),
         },
     }

@@ -50,7 +50,7 @@ _MEANS = {
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """Score one reply in corrected mode.
+    """Scores one reply in corrected mode.
 
     Args:
         doc: A prepared row (`task` names the task, `target` is the reference) or a row of the data

@@ -1,6 +1,6 @@
 """The uncertainty of a corpus-level score.
 
-What each row adds to it, by rows or by documents that share rows.
+It comes from what each row adds to the score, by rows or by documents that share rows.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def _safe(top: Array, bottom: Array) -> Array:
 
 
 def _f1(correct: Array, preds: Array, refs: Array) -> Array:
-    """2 correct / (preds + refs).
+    """F1 as 2 correct / (preds + refs).
 
-    Which is the harmonic mean of correct / preds and correct / refs.
+    That is the harmonic mean of correct / preds and correct / refs.
     """
     return _safe(2 * correct, preds + refs)
 

@@ -49,7 +49,7 @@ def judge_rating(response: str) -> int | None:
 
 
 def summary_judge_rating(response: str, mode: str = CORRECTED) -> float | str:
-    r"""Score in [0, 1] from the judge's reply on a summary, or "error".
+    r"""Scores in [0, 1] from the judge's reply on a summary, or "error".
 
     The text after the first `Decision:` (without one, after `Rating:`) must be exactly one of 1 to
     5; it is scaled to (rating - 1) / 4. The original's tables then drop a score of 0, which is a
@@ -94,7 +94,7 @@ def judge_sample_indices(
 ) -> list[int]:
     """Returns which of `n` rows the judge of summaries sees.
 
-    A seeded sample without replacement, ascending.
+    They are a seeded sample without replacement, ascending.
 
     >>> judge_sample_indices(5)
     [0, 1, 2, 3, 4]

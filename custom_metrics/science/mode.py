@@ -56,7 +56,7 @@ def _read(mode: str) -> tuple[bool, frozenset[str]]:
 
 
 def is_compat(mode: str, rule: str = "") -> bool:
-    """Returns whether a rule is that of the original.
+    """Returns whether a mode follows the original in a rule.
 
     Without a rule, whether the mode starts from the original.
 

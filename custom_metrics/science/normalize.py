@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from custom_metrics.science.mode import CORRECTED, is_compat
@@ -32,6 +32,13 @@ def precision_recall_f1(correct: float, preds: float, refs: float) -> dict[str, 
 def fraction(part: float, whole: float) -> float:
     """`part / whole`, 0 for an empty whole."""
     return part / whole if whole else 0
+
+
+def parse_shares(counts: Mapping[str, float], part: str) -> dict[str, float]:
+    """The replies in which a part could be read: `yes`, `no`, and the share of `yes`."""
+    yes = counts.get(f"{part}_yes", 0)
+    no = counts.get(f"{part}_no", 0)
+    return {"yes": yes, "no": no, "frac_success": fraction(yes, yes + no)}
 
 
 def flatten(nested: Iterable[Any]) -> list[Any]:
@@ -121,7 +128,7 @@ def token_f1(pred: str, ref: str, mode: str = CORRECTED) -> float:
 
 
 def add(total: Counts, row: Counts) -> None:
-    """Add one row's counts to a running total."""
+    """Adds one row's counts to a running total."""
     for name, value in row.items():
         total[name] = total.get(name, 0) + value
 

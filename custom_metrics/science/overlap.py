@@ -1,6 +1,6 @@
 """BLEU of a whole task and mean ROUGE.
 
-As counts by row so that intervals can be drawn from them.
+Both are kept as counts by row, so that intervals can be drawn from them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 def bleu_counts(prediction: str, reference: str) -> Counts:
     """Returns what one row adds to corpus BLEU.
 
-    Clipped matches and totals of 1- to 4-grams, and both lengths.
+    That is the clipped matches and totals of 1- to 4-grams, and both lengths.
     """
     tokenize = _tokenizer()
     ours = tokenize(prediction).split()

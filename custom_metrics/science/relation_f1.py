@@ -57,8 +57,9 @@ def _predicted(pred: Any, length: int, counts: Counts, mode: str) -> list[Entry]
     except TypeError:
         counts[FAULTY] += 1
         return []
+    candidates = pred if several else [pred]
     entries = []
-    for candidate in pred if several else [pred]:
+    for candidate in candidates:
         verdict, entry = _entry(candidate, length)
         counts[verdict] += 1
         if entry is not None:

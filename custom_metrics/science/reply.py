@@ -120,7 +120,7 @@ def _delimiters(default: Any) -> tuple[str, str]:
 def _mended(text: str, task: str | None) -> str:
     """The reply with the one fault mended that the original knows.
 
-    A list of relations closed with `}`.
+    The fault is a list of relations closed with `}`.
     """
     if task != "EvidenceInference":
         return text
@@ -131,7 +131,7 @@ def _mended(text: str, task: str | None) -> str:
 def json_values(text: str, default: Any, task: str | None = None) -> Iterator[Any]:
     """All complete JSON values of the default's type in a reply.
 
-    From left to right, none of them inside another.
+    They come from left to right, and none lies inside another.
 
     Args:
         text: The reply without end tokens.

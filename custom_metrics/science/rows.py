@@ -69,7 +69,7 @@ class Row:
 def _as_reference(value: Any, default: Any) -> Any:
     """A reference that corrected scoring can rely on.
 
-    The container type of the default, with all its keys.
+    It has the container type of the default, with all its keys.
     """
     if not isinstance(value, type(default)):
         return default
@@ -77,7 +77,7 @@ def _as_reference(value: Any, default: Any) -> Any:
 
 
 def score_row(task: Task, reply: str, reference: str, mode: str = CORRECTED) -> Row:
-    """Parse and score one reply.
+    """Parses and scores one reply.
 
     Args:
         task: The task.

@@ -113,7 +113,7 @@ def _effect(
 def _places_scored_otherwise(original: Sequence[Row] | None, corrected: Sequence[Row]) -> list[int]:
     """The places of the rows whose scores differ between the modes.
 
-    All where the original stops.
+    Where the original stops, they are the places of all rows.
     """
     if original is None:
         return list(range(len(corrected)))

@@ -1,6 +1,6 @@
-"""The nine tasks: how their replies are read, what stands in for a failure.
+"""The nine tasks: how their replies are read, and what stands in for a failure.
 
-Which numbers go into the summary.
+Each names the numbers that go into the summary.
 """
 
 from __future__ import annotations

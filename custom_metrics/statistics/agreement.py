@@ -125,7 +125,7 @@ def _difference(values: Floats, totals: Floats, level: str) -> Floats:
 def pearson_correlation(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -> Estimate:
     r"""Correlation with its interval by Fisher's transformation.
 
-    Tanh(atanh r +- z / sqrt(n - 3)) (Fisher 1921).
+    The interval is tanh(atanh r +- z / sqrt(n - 3)) (Fisher 1921).
 
     No interval for fewer than four pairs; NaN where one side is constant.
 

@@ -91,7 +91,7 @@ def paired_counts(
 def _spread(influence: Floats) -> float:
     """Returns what a score could move by, were every row like one.
 
-    Rows times the range of influences.
+    It is the number of rows times the range of influences.
     """
     return influence.size * (float(np.max(influence)) - float(np.min(influence)))
 

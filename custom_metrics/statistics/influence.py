@@ -167,7 +167,7 @@ def _placements(values: Floats, others: Floats) -> Floats:
 def influence_of(result: Mapping[str, Any]) -> Influence | None:
     """The influences that the result of a score carries.
 
-    Computed now where the result carries a function that computes them.
+    They are computed now where the result carries a function that computes them.
     """
     carried = result.get("influence")
     influence = carried() if callable(carried) else carried
@@ -177,7 +177,7 @@ def influence_of(result: Mapping[str, Any]) -> Influence | None:
 def combined_influence(parts: Iterable[tuple[float, Influence]]) -> Influence:
     """Influences on a function of other scores.
 
-    The sum of theirs, each times the derivative by that score.
+    They are the sum of the influences of those, each times the derivative by that score.
     """
     terms = list(parts)
     keys = dict.fromkeys(chain.from_iterable(part.units for _, part in terms))

@@ -144,7 +144,7 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> Estimate:
 
 
 def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    r"""Score interval of a proportion (Wilson 1927).
+    r"""Scores interval of a proportion (Wilson 1927).
 
     (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n). Stays inside [0, 1] and has a width
     at p = 0 and 1.

@@ -118,7 +118,7 @@ class MeanDifference:
     def worst(self, confidence: float = 0.95) -> float:
         """Lower end that a gate's pass is read from.
 
-        Of the one-sided interval where `one_sided`.
+        It is that of the one-sided interval where `one_sided` is true.
         """
         if len(self.tasks) > 1:
             level = 2.0 * confidence - 1.0 if self.one_sided else confidence

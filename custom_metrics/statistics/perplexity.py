@@ -1,6 +1,6 @@
 """Two runs' log-likelihoods of the same texts.
 
-Ratio of perplexities, difference in bits per byte.
+They give a ratio of perplexities, and a difference in bits per byte.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FEWEST_TEXTS = 50  # below, the t interval of skewed differences covers too litt
 class PerplexityRatio:
     """Perplexity of the candidate over that of the baseline.
 
-    Computed from the difference of log-likelihoods per token.
+    It is computed from the difference of log-likelihoods per token.
 
     Args:
         difference: Of log-likelihood per token (or word, or byte), candidate less baseline.

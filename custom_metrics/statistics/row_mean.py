@@ -103,14 +103,28 @@ def rows_interval(
     is_plain = _is_plain(units, w)
     mean = float(np.mean(x)) if is_plain else sum_of_products(x, w) / total
     known = mean_bounds(x, bounds)
-    if known == SHARE_BOUNDS and set(np.unique(x)) <= {0.0, 1.0}:
+    are_verdicts = known == SHARE_BOUNDS and set(np.unique(x)) <= {0.0, 1.0}
+    if are_verdicts:
         rows = total if is_plain else min(_effective_rows(mean, stderr, count), total)
         return Interval(*proportion_interval(mean, rows, confidence=confidence))
     errors = (x - mean) * w / total
     interval = known_error_interval(
         mean, stderr, count - 1, errors, codes, known, confidence=confidence
     )
-    least, most = known
+    return _within_bounds(interval, mean, known, errors, codes, confidence=confidence)
+
+
+def _within_bounds(
+    interval: Interval | None,
+    mean: float,
+    bounds: Bounds,
+    errors: Floats,
+    codes: NDArray[np.int64],
+    *,
+    confidence: float,
+) -> Interval | None:
+    """The interval, or one with pseudo-rows where it leaves the bounds of the mean."""
+    least, most = bounds
     if interval is None or least is None or most is None:
         return interval
     if least <= interval.low and interval.high <= most:
@@ -205,7 +219,7 @@ def bounded_mean_interval(
     most: float = 1.0,
     confidence: float = 0.95,
 ) -> Interval:
-    """As `bounded_interval`, of a mean whose standard error is known.
+    """The interval of `bounded_interval` for a mean whose standard error is known.
 
     Args:
         value: The mean.
@@ -221,7 +235,12 @@ def bounded_mean_interval(
     middle = (least + most) / 2.0
     effective_units = 1.0 / float(np.sum(shares * shares))
     distance = PairedUnits(
-        value - middle, stderr, degrees, effective_units, effective(np.sort(sums)), most - middle
+        value=value - middle,
+        stderr=stderr,
+        degrees=degrees,
+        units=effective_units,
+        changed=effective(np.sort(sums)),
+        range=most - middle,
     )
     return _moved(distance, middle, confidence)
 
@@ -235,14 +254,14 @@ def units_interval(
     *,
     confidence: float = 0.95,
 ) -> Interval:
-    """As `bounded_interval`, from what each unit adds and its share of the rows."""
+    """The interval of `bounded_interval`, from what each unit adds and its share of the rows."""
     middle = (least + most) / 2.0
     distance = PairedUnits.of(value - middle, errors, weights, errors, most - middle)
     return _moved(distance, middle, confidence)
 
 
 def _by_unit(errors: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """By how much each unit moves the mean, and its share of the rows."""
+    """The part that each unit adds to the mean, and its share of the rows."""
     sums = np.bincount(codes, weights=errors).astype(np.float64)
     shares = np.bincount(codes) / codes.size
     return sums, shares

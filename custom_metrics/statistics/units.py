@@ -69,7 +69,7 @@ class PairedUnits:
         range: float | None,  # noqa: A002 - as the field
         degrees: float | None = None,
     ) -> PairedUnits:
-        """Read everything from what each unit adds.
+        """Reads everything from what each unit adds.
 
         Args:
             value: The difference.

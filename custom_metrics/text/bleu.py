@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def corpus_bleu(*, predictions: Sequence[str], references: Sequence[str]) -> float:
-    """Compute BLEU of a whole corpus, one reference per prediction.
+    """Computes BLEU of a whole corpus, one reference per prediction.
 
     Geometric mean of the clipped 1- to 4-gram precisions over all pairs, times `exp(1 - reference
     length / prediction length)` where the predictions are shorter; 13a tokenisation, no smoothing

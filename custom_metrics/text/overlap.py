@@ -13,7 +13,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 def normalize_answer(text: str) -> str:
     """Lower-case, delete ASCII punctuation, replace a/an/the by a blank, collapse blanks.
 
-    In this order.
+    The steps are taken in this order.
 
     The order matters: "A-level" becomes "alevel" before its article could go.
 
@@ -25,7 +25,7 @@ def normalize_answer(text: str) -> str:
 
 
 def squad_f1(*, prediction: str, reference: str) -> float:
-    """Compare two answers by the overlap of their normalised words.
+    """Compares two answers by the overlap of their normalised words.
 
     `F1 = 2 p r / (p + r)` over multisets of words (Rajpurkar et al., 2018, "Know What You Don't
     Know", official evaluation script); two answers without any word agree, one without words
@@ -54,7 +54,7 @@ def squad_f1(*, prediction: str, reference: str) -> float:
 
 
 def squad_exact_match(*, prediction: str, reference: str) -> float:
-    """Tell whether two answers are the same after SQuAD's normalisation.
+    """Tells whether two answers are the same after SQuAD's normalisation.
 
     Args:
         prediction: Answer of the model.

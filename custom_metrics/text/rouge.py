@@ -23,7 +23,7 @@ ROUGE_TYPES: tuple[RougeType, ...] = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 MAX_TABLE_CELLS = 25_000_000
 MAX_WORDS = 20_000
 MAX_LINES = 3_000
-"""Of longer texts only this many words, and this many lines that hold any, are scored."""
+"""The limits of a scored text: its first words, and its first lines that hold any."""
 
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -43,9 +43,9 @@ def _tokenizer(stemmer: bool) -> Any:
 
 
 def _shorten(text: str) -> str:
-    """Bound a text; lines without a word go too.
+    """Bounds a text; lines without a word go too.
 
-    Since rougeLsum compares every pair of lines for nothing.
+    rougeLsum compares every pair of lines, and such lines for nothing.
     """
     if text.count("\n") >= MAX_LINES:
         worded = (line for line in text.lower().split("\n") if _WORD.search(line))
@@ -115,9 +115,9 @@ def _ratios(hits: int, predicted: int, expected: int) -> dict[str, float]:
 
 
 def _long_summary(prediction: str, reference: str, stemmer: bool) -> dict[str, float]:
-    """Compute rougeLsum with bit vectors.
+    """Computes rougeLsum with bit vectors.
 
-    The union over predicted lines, each word counted once per occurrence.
+    It takes the union over predicted lines, each word counted once per occurrence.
     """
     tokenize = _tokenizer(stemmer).tokenize
     predicted_lines = [tokenize(line) for line in prediction.split("\n") if line]
@@ -138,7 +138,7 @@ def _long_summary(prediction: str, reference: str, stemmer: bool) -> dict[str, f
 
 
 def _union_of_matches(line: list[str], candidates: list[list[str]]) -> list[str]:
-    """List the words of a line that a common subsequence with any candidate holds, in order."""
+    """Lists the words of a line that a common subsequence with any candidate holds, in order."""
     positions: set[int] = set()
     for candidate in candidates:
         positions.update(common_subsequence(line, candidate))
@@ -179,7 +179,7 @@ def _short(prediction: str, reference: str, types: tuple[str, ...], stemmer: boo
 def rouge_scores(
     *, prediction: str, reference: str, types: Sequence[str] = ROUGE_TYPES, stemmer: bool = False
 ) -> Scores:
-    r"""Compare a text with its reference by ROUGE.
+    r"""Compares a text with its reference by ROUGE.
 
     Tokens are runs of `[a-z0-9]` of the lower-cased text, so texts in other scripts score 0 even
     against themselves. rouge1 and rouge2 count shared n-grams; rougeL takes the longest common

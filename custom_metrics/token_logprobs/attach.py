@@ -15,7 +15,7 @@ Scorer = Callable[[Any, Sequence[Encoded]], list[Response]]
 
 
 def _encode_all(lm: Any, requests: Sequence[Any]) -> list[Encoded]:
-    """Return the token ids of every request.
+    """Returns the token ids of every request.
 
     They come from the back end's own tokenizer and its rule about the first token.
     """
@@ -91,7 +91,7 @@ def _unable(
 def _without_ids(self: Any, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:
     """Back ends of which only the base class is known.
 
-    Token by token if they score token ids, else refused.
+    Those that score token ids do it token by token; the others are refused.
     """
     scores_ids = hasattr(self, "_loglikelihood_tokens") and hasattr(self, "tok_encode")
     if scores_ids:
@@ -113,7 +113,7 @@ METHODS: list[tuple[str, str, dict[str, Callable[..., list[str]]]]] = [
 
 
 def attach() -> None:
-    """Attach to the classes that this process has imported; never import a back end."""
+    """Attaches to the classes that this process has imported; never import a back end."""
     for module_name, class_name, methods in METHODS:
         owner = getattr(sys.modules.get(module_name), class_name, None)
         if owner is not None:

@@ -136,7 +136,7 @@ def place(
     eos: int | None = None,
     limit: int,
 ) -> Encoded:
-    """Decide what is scored of a prompt and its continuation.
+    """Decides what is scored of a prompt and its continuation.
 
     Both are given as token ids: the prompt's, and those of both together.
 

@@ -34,7 +34,7 @@ def _batches(lm: Any, rows: Sequence[Encoded]) -> Iterator[list[int]]:
 def score(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
     """One forward pass per batch, right-padded.
 
-    Log-softmax in float32 over the scored positions only.
+    The log-softmax is in float32, over the scored positions only.
 
     Args:
         lm: The harness' `HFLM`.
@@ -100,7 +100,7 @@ def _moments(logprobs: Any) -> tuple[list[float], list[float]]:
 
 
 def grad_norm(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
-    """Return the mean gradient norm over parameter tensors.
+    """Returns the mean gradient norm over parameter tensors.
 
     The gradient is of the mean loss over all scored tokens but the last.
 

@@ -83,7 +83,7 @@ def _floats(values: Any) -> list[float]:
 
 
 def parse(reply: Any) -> Response:
-    """Read a response back.
+    """Reads a response back.
 
     Anything that is none (another back end's answer) is a refusal, never an exception.
 

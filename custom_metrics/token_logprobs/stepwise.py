@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 def score(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
-    """Ask for every scored token by itself, with all tokens before it as context.
+    """Asks for every scored token by itself, with all tokens before it as context.
 
     Works wherever the harness' `_loglikelihood_tokens` does, at the cost of one request per token;
     the warning names that number before anything is sent.

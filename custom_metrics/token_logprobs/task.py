@@ -35,9 +35,9 @@ def token_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, A
 
 
 def gradient_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """The same for `request: grad_norm`.
+    """The values of a row with `request: grad_norm`.
 
-    `grad_norm` of the first continuation, `unscored` and `refused`.
+    They are `grad_norm` of the first continuation, `unscored` and `refused`.
     """
     del doc
     responses = [parse(result) for result in results]

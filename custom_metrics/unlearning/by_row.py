@@ -78,7 +78,7 @@ def by_string(values: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def counted(result: dict[str, Any], **reasons: int) -> dict[str, Any]:
-    """Add `skipped` (reason -> rows) to a result if anything was skipped."""
+    """Adds `skipped` (reason -> rows) to a result if anything was skipped."""
     skipped = {reason: count for reason, count in reasons.items() if count}
     if not skipped:
         return result

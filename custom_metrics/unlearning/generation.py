@@ -1,6 +1,6 @@
 """The part of a generated answer that is compared.
 
-Cutting, reference text, ROUGE, classifier probability.
+This is cutting, reference text, ROUGE and classifier probability.
 """
 
 from __future__ import annotations
@@ -94,11 +94,9 @@ def ground_truth_extract(
         compat: Delete every occurrence of the prompt, as OpenUnlearning does, and not only the one
             in front.
     """
-    rest = (
-        full_text.replace(input_text, "")
-        if compat and input_text
-        else full_text.removeprefix(input_text)
-    )
+    rest = full_text.removeprefix(input_text)
+    if compat and input_text:
+        rest = full_text.replace(input_text, "")
     return {"ground_truth": rest.strip()}
 
 

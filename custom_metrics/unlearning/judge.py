@@ -41,7 +41,7 @@ def judge_scores(
     refusal: str | None = None,
     compat: bool = False,
 ) -> dict[str, Any] | None:
-    r"""Read the scores out of a judge's answer.
+    r"""Reads the scores out of a judge's answer.
 
     The last JSON object that has all expected keys counts. Code fences, text around it, single
     quotes, numeric strings, nested objects and further keys are accepted; a broken object is not
@@ -130,7 +130,7 @@ def _scores_on_scale(
 def _as_the_original(response: str) -> dict[str, Any] | None:
     """The last object without another in it, every single quote turned.
 
-    Where it is broken, `NAME: number` pairs.
+    Where it is broken, its `NAME: number` pairs are read.
     """
     objects = _INNERMOST.findall(response)
     if not objects:

@@ -41,7 +41,7 @@ def _token_logprobs(logits: Sequence[Sequence[float]], labels: Sequence[int]) ->
 def probability_from_sum(
     *, sum_logprob: float | None, num_tokens: int, compat: bool = False
 ) -> dict[str, float | None]:
-    """Average loss and length-normalised probability of one answer.
+    """Averages loss and length-normalised probability of one answer.
 
     `avg_loss = -sum / n`, `prob = exp(-avg_loss)`: the geometric mean of the token probabilities,
     natural logarithm, end-of-sequence token counted (OpenUnlearning, `evaluate_probability`). Range
@@ -68,7 +68,7 @@ def probability_from_logits(
     input_ids: Sequence[int] | None = None,
     compat: bool = False,
 ) -> dict[str, float | None]:
-    """Average loss and probability of the labelled tokens of one sequence.
+    """Averages loss and probability of the labelled tokens of one sequence.
 
     Args:
         logits: Shape [T][V]; row t scores the token at t+1.

@@ -121,7 +121,7 @@ def _ratio(aggregator: str, correct_loss: float, wrong_loss: float) -> float:
 def _as_the_original(
     aggregator: str, correct: Mapping[str, Any], wrong: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """With no row left out but those that one side lacks altogether."""
+    """The truth ratio without leaving out a row, but for rows that one side lacks altogether."""
     contribution = AGGREGATORS[aggregator]
     ratios = []
     added = []

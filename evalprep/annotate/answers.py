@@ -94,15 +94,16 @@ class Who:
         return schema
 
     def sampling(self, annotator: Annotator, *, step: bool = False) -> dict[str, Any]:
-        """Everything beside model and messages that decides an answer.
+        """The settings that decide an answer beside model and messages.
 
-        As keys and the ledger have it.
+        They are part of the key of an answer, and the ledger keeps them.
 
         Args:
             annotator: Who asks.
             step: Whether it is about a step before the last, whose reply is free text.
         """
-        parameters, schema = self.parameters(annotator), self.schema(annotator)
+        parameters = self.parameters(annotator)
+        schema = self.schema(annotator)
         if schema is None or step:
             return parameters
         # What the ledger has of an earlier call is the digest itself.
@@ -187,9 +188,9 @@ class Question:
 
     @property
     def settled(self) -> bool:
-        """Returns whether a reply of the model is there, readable or not.
+        """Returns whether nothing more has to be asked.
 
-        Or none is needed, or can come.
+        The model has replied, readable or not; or no reply is needed; or none can come.
         """
         return self.item.fixed is not None or self.key is None or self.answered
 
@@ -272,16 +273,28 @@ def _best(judgements: Sequence[Judgement]) -> Judgement:
 
 def _of_attempt(annotator: Annotator, item: Item, row: Attempt, attempts: int) -> Judgement:
     """The outcome of one attempt."""
-    if row.status in {"refused", "truncated"}:
-        return Judgement(row.status, None, row.reply, row.reason, attempts, row.version)
-    if row.status not in READABLE:
+    if row.status not in {"refused", "truncated", *READABLE}:
         return Judgement("missing", None, None, row.reason or row.status, attempts)
+    status, values, reason = _read_attempt(annotator, item, row)
+    return Judgement(
+        status=status,
+        values=values,
+        reply=row.reply,
+        reason=reason,
+        attempts=attempts,
+        version=row.version,
+    )
+
+
+def _read_attempt(annotator: Annotator, item: Item, row: Attempt) -> tuple[str, Values | None, str]:
+    """Status, values and reason of an attempt that has a reply or was refused one."""
+    if row.status in {"refused", "truncated"}:
+        return row.status, None, row.reason
     if not item.step:
-        status, values, reason = read_reply(annotator, item, row.reply)
-        return Judgement(status, values, row.reply, reason, attempts, row.version)
+        return read_reply(annotator, item, row.reply)
     if not (row.reply or "").strip():
-        return Judgement("missing", None, row.reply, "empty reply", attempts, row.version)
-    return Judgement("ok", {}, row.reply, "", attempts, row.version)
+        return "missing", None, "empty reply"
+    return "ok", {}, ""
 
 
 def own_first(attempts: Sequence[Attempt]) -> Sequence[Attempt]:
@@ -323,9 +336,9 @@ def questions_of(
 
 
 def _next_level(waiting: Sequence[Item], done: Mapping[int, Question]) -> Iterable[Item]:
-    """The items whose questions before are resolved.
+    """The items that can be asked now: those whose earlier questions are resolved.
 
-    Else those questions, which are no items themselves.
+    Where none is ready, the earlier questions themselves, which are no items of the set.
     """
     ready = [item for item in waiting if item.follows is None or id(item.follows) in done]
     if not ready:
@@ -341,13 +354,28 @@ def resolve(
     if item.follows is not None:
         reply_before = done[id(item.follows)].judgement().reply
         if reply_before is None:
-            return Question(annotator, item, who, None, item.messages, terms)
+            return Question(
+                annotator=annotator,
+                item=item,
+                who=who,
+                key=None,
+                messages=item.messages,
+                terms=terms,
+            )
     messages = item.resolved(reply_before)
     digest = input_sha256(messages)
     key = answer_key(
         annotator.name, annotator.version, who.model, terms.sampling, digest, item.draw
     )
-    return Question(annotator, item, who, key, messages, terms, digest)
+    return Question(
+        annotator=annotator,
+        item=item,
+        who=who,
+        key=key,
+        messages=messages,
+        terms=terms,
+        input_digest=digest,
+    )
 
 
 def with_answer(row: Attempt, answer: Answer, cost: float | None) -> Attempt:

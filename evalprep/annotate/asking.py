@@ -116,8 +116,10 @@ class Asker:
         budget: Budget | None = None,
         done: Callable[[Question, Judgement], None] = lambda *_: None,
     ) -> None:
-        self._ledger, self._run = ledger, run
-        self._size, self._retries = size, retries
+        self._ledger = ledger
+        self._run = run
+        self._size = size
+        self._retries = retries
         self._budget = budget or Budget(None, None)
         self._done = done
         self._pace = Pace()
@@ -183,7 +185,7 @@ class Asker:
         uses: Sequence[Use],
         stopped: Sequence[Exception],
     ) -> Judgement | None:
-        """Ask a question, again where that may help.
+        """Asks a question, again where that may help.
 
         Returns:
             The outcome; None where another question stopped all of them before.
@@ -275,7 +277,7 @@ class Asker:
         return None
 
     async def _reserve(self, service: Service, request: Request) -> float:
-        """Set aside what a request may cost, as soon as those on their way leave room for it.
+        """Sets aside what a request may cost, as soon as those on their way leave room for it.
 
         Raises:
             Stopped: it does not fit into what is left.
@@ -313,7 +315,7 @@ class Asker:
 def _declines(error: UnansweredError, attempts: Sequence[Attempt]) -> bool:
     """Returns whether a service does without the JSON schema.
 
-    It says so, or breaks down over a question for the second time.
+    It refuses the schema, or breaks down over a question for the second time.
 
     Servers that lack what enforces a schema do the latter.
     """
@@ -323,9 +325,9 @@ def _declines(error: UnansweredError, attempts: Sequence[Attempt]) -> bool:
 
 
 def _identity(row: Attempt, attempts: Sequence[Attempt]) -> str:
-    """The same until there is an answer.
+    """The idempotency key of a question, the same until there is an answer.
 
-    So that a service can tell a repetition from a further question.
+    By it a service can tell a repetition from a further question.
     """
     answered = sum(attempt.status in _ANSWERED for attempt in attempts)
     return hashlib.sha256(f"{row.key}:{answered}".encode()).hexdigest()
@@ -334,7 +336,7 @@ def _identity(row: Attempt, attempts: Sequence[Attempt]) -> str:
 def backoff(attempt: int) -> float:
     """Seconds before attempt `attempt` + 1, from 1.
 
-    Doubled each time, and varied against marching in step.
+    They double each time, and vary so that requests do not march in step.
     """
     wait = min(FIRST_WAIT * 2.0 ** min(attempt - 1, 30), LONGEST_WAIT)
     return wait * random.uniform(0.75, 1.25)  # noqa: S311 - spreads load
@@ -347,11 +349,11 @@ class Pace:
         self._not_before = 0.0
 
     def hold(self, seconds: float) -> None:
-        """Let nobody ask for so long."""
+        """Lets nobody ask for so long."""
         self._not_before = max(self._not_before, time.monotonic() + seconds)
 
     async def turn(self) -> None:
-        """Wait until asking is allowed."""
+        """Waits until asking is allowed."""
         while (wait := self._not_before - time.monotonic()) > 0:  # noqa: ASYNC110 - a time, not an event
             # Not all at the same moment.
             await asyncio.sleep(wait + random.uniform(0, min(0.25 * wait, 1.0)))  # noqa: S311 - spreads load

@@ -26,15 +26,15 @@ Rows = Sequence[Mapping[str, Any]]
 def stamp_for(run: Run, task: str) -> str:
     """Time stamp of a task's samples.
 
-    With `--timestamp each` another than the run's newest may count.
+    With `--timestamp each` that may be another stamp than the run's newest.
     """
     return stamp_of(run.files.samples.get(task, run.tasks[task].path)) or run.files.stamp
 
 
 def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:
-    """Add to each row that an annotator was asked about its `judgement`, and its values.
+    """Adds `judgement` to each row that an annotator was asked about.
 
-    If any, to its `metrics`.
+    The values of the judgement, where it has any, join the `metrics` of the row.
 
     Values of a user's rubric go by the name of the rubric (`correctness.rating`) and leave
     `judgement` alone.
@@ -116,9 +116,9 @@ def kept_judgements(
 def rubric_judgements(
     run: Run, task: str, rows: Rows | None = None
 ) -> tuple[dict[str, tuple[str, dict[int, Judgement]]], str]:
-    """The judgements by rubrics that users named: rubric -> model and judgements by position.
+    """Rubric that users named -> its model and its judgements by position.
 
-    And what went wrong.
+    The second value is what went wrong, empty where nothing did.
     """
 
     @cache
@@ -196,9 +196,9 @@ def _mean_values(several: Sequence[Judgement]) -> dict[str, float]:
 
 
 def together(several: Sequence[Judgement]) -> Judgement:
-    """Of several questions about one sample all values count, votes as their mean.
+    """The judgement of several questions about one sample: all values, votes as their mean.
 
-    The first without any says why.
+    Its status and reason are those of the first question without values, where there is one.
     """
     first = next((judgement for judgement in several if judgement.status != "ok"), several[0])
     values = _mean_values(several)
@@ -207,5 +207,11 @@ def together(several: Sequence[Judgement]) -> Judgement:
     votes = sum(judgement.values is not None for judgement in several), len(several)
     reply = "\n\n".join(replies) or None
     return Judgement(
-        first.status, values or None, reply, first.reason, attempts, first.version, votes
+        status=first.status,
+        values=values or None,
+        reply=reply,
+        reason=first.reason,
+        attempts=attempts,
+        version=first.version,
+        votes=votes,
     )

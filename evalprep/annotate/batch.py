@@ -119,11 +119,14 @@ class Desk:
     def __init__(
         self, ledger: Ledger, service: Service, *, run: str, price: Price | None = None
     ) -> None:
-        self._ledger, self._service, self._run, self._price = ledger, service, run, price
+        self._ledger = ledger
+        self._service = service
+        self._run = run
+        self._price = price
         self._api: Batches = BATCHES[service.wire.name]
 
     async def submit(self, questions: Sequence[Question], inputs: Mapping[str, str]) -> list[Batch]:
-        """Send questions as one batch, or as several where the provider takes no more in one.
+        """Sends questions as one batch, or as several where the provider takes no more in one.
 
         Raises:
             UnansweredError, RefusedError: the provider did not take it; the ledger says how far it
@@ -171,14 +174,14 @@ class Desk:
             if question.key in keys:
                 uses += question.uses(self._run)
         batch = Batch(
-            0,
-            self._run,
-            self._service.wire.name,
-            self._service.base_url,
-            part[0].who.model,
-            digest.hexdigest(),
-            inputs,
-            "prepared",
+            number=0,
+            run=self._run,
+            wire=self._service.wire.name,
+            base_url=self._service.base_url,
+            model=part[0].who.model,
+            request_sha256=digest.hexdigest(),
+            inputs=inputs,
+            state="prepared",
             prepared_at=now(),
         )
         rows = [question.row("prepared", len(question.attempts) + 1) for question in part]
@@ -241,9 +244,9 @@ class Desk:
         self._ledger.put(rows)
         return self._note(batch, state="submitted", batch_id=batch_id, submitted_at=stamp)
 
-    def _give_up(self, batch: Batch, reason: str, status: str = "failed") -> None:
+    def _give_up(self, batch: Batch, reason: str) -> None:
         waiting = [row for row in self._rows(batch) if row.status in {"prepared", "sent"}]
-        self._ledger.put([replace(attempt, status=status, reason=reason) for attempt in waiting])
+        self._ledger.put([replace(attempt, status="failed", reason=reason) for attempt in waiting])
         self._note(batch, state="failed", reason=reason)
 
     def _rows(self, batch: Batch) -> list[Attempt]:
@@ -254,7 +257,7 @@ class Desk:
         return [known[key][attempt - 1] for key, attempt in pairs]
 
     async def follow(self, batch: Batch) -> Batch:
-        """Ask how a batch is doing; one whose submission was cut off is looked for first.
+        """Asks how a batch is doing; one whose submission was cut off is looked for first.
 
         Raises:
             UnansweredError, RefusedError: the provider does not say.
@@ -295,7 +298,7 @@ class Desk:
         return next(new_ids, None)
 
     async def cancel(self, batch: Batch) -> None:
-        """Ask to end a batch early; what is finished can still be collected.
+        """Asks to end a batch early; what is finished can still be collected.
 
         Raises:
             UnansweredError, RefusedError: the provider did not take it.
@@ -304,7 +307,7 @@ class Desk:
             await self._api.cancel(self._service, batch.batch_id)
 
     async def collect(self, batch: Batch) -> Batch:
-        """Fetch what there is, from the output and from the error file, and keep every answer.
+        """Fetches what there is, from the output and from the error file, and keeps every answer.
 
         Requests without a line are `expired` where the batch is, else `failed`; both may be
         submitted again.
@@ -321,7 +324,8 @@ class Desk:
             await self._keep_results(path, members, waiting, oddities)
         self._ledger.put(_lost(waiting.values(), remote))
         parts = [remote.state] if remote.state != "completed" else []
-        parts += [f"{len(waiting)} without a result"] if waiting else []
+        if waiting:
+            parts.append(f"{len(waiting)} without a result")
         parts += oddities.parts()
         return self._note(
             batch,

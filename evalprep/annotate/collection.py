@@ -53,7 +53,7 @@ class Asked:
         return self.plain or ("sent" if self.has_schema else "none")
 
     def make_anew(self, kept: Kept) -> None:
-        """Make the questions anew from what is known by now.
+        """Makes the questions anew from what is known by now.
 
         Those that follow others have their texts then.
         """
@@ -67,8 +67,9 @@ class Asked:
             self.of_task[task] = renewed
 
     def drop_schema(self, kept: Kept, why: str) -> None:
-        """Ask for replies in no form; answers to that have keys of their own."""
-        self.who, self.plain = self.who.without_schema(), why
+        """Asks for replies in no form; answers to that have keys of their own."""
+        self.who = self.who.without_schema()
+        self.plain = why
         self.make_anew(kept)
 
     def inputs(self) -> dict[str, str]:
@@ -96,13 +97,11 @@ def chosen_tasks(run: Run, packs: Mapping[str, Pack], names: Iterable[str] | Non
     Raises:
         BadInput: an unknown name.
     """
-    task_names = list(names or ())
-    aliases = {
-        name: pack_and_name[1]
-        for name in task_names
-        if name not in run.tasks and (pack_and_name := find_task(packs, name))
-    }
-    return list(run.select([aliases.get(name, name) for name in task_names]))
+    task_names = []
+    for name in names or ():
+        pack_and_name = None if name in run.tasks else find_task(packs, name)
+        task_names.append(name if pack_and_name is None else pack_and_name[1])
+    return list(run.select(task_names))
 
 
 def collect(
@@ -200,11 +199,9 @@ def go_on_plainly(question_set: Asked, kept: Kept) -> None:
     plain = replace(question_set, of_task=dict(question_set.of_task))
     plain.drop_schema(kept, declined[0] if declined else "it has answered without one")
     if declined or _any_answered(plain):
-        question_set.who, question_set.plain, question_set.of_task = (
-            plain.who,
-            plain.plain,
-            plain.of_task,
-        )
+        question_set.who = plain.who
+        question_set.plain = plain.plain
+        question_set.of_task = plain.of_task
 
 
 def _first(items: Iterable[Item], limit: int | None) -> Iterable[Item]:

@@ -50,10 +50,11 @@ def pack_annotators(pack: Pack) -> dict[str, Annotator]:
 
 
 def annotators_for(annotators: Mapping[str, Annotator], task: TaskRun) -> list[Annotator]:
-    """Those that are asked about a task: its metadata or its plan name them, or they name it."""
+    """The annotators of a task: its metadata or its plan name them, or they name the task."""
     named = task.metadata.get("annotators")
     names = set(named) if isinstance(named, list) else set()
-    names |= set(task.planned.annotators) if task.planned is not None else set()
+    if task.planned is not None:
+        names |= set(task.planned.annotators)
     return [
         annotator
         for annotator in annotators.values()
@@ -62,9 +63,9 @@ def annotators_for(annotators: Mapping[str, Annotator], task: TaskRun) -> list[A
 
 
 def lacks(annotator: Annotator) -> list[str]:
-    """Packages among its `needs` that are not installed, and what its own `lacks()` says.
+    """Packages among an annotator's `needs` that are not installed, and what its `lacks()` returns.
 
-    If it has one.
+    An annotator that needs more than packages has such a method.
 
     An entry of `needs` that is no name of a package is for people; an annotator that needs more
     than packages tells by `lacks() -> Iterable[str]`.
@@ -92,7 +93,7 @@ def _is_installed(name: str) -> bool:
 def find_rubric(name: str, packs: Iterable[Pack]) -> Rubric | PromptFile:
     """A rubric by name, of a pack (`pack/name` too) or a general one, or from a file.
 
-    YAML, or Python of the user's.
+    The file is YAML, or Python of the user's.
 
     Raises:
         BadInput: there is none, or its file has mistakes.

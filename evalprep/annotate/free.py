@@ -1,6 +1,6 @@
-"""Annotators that cost nothing but time.
+"""Annotators that cost nothing but time: detectors, embedders, code runners.
 
-Detectors, embedders, code runners. `evalprep score` runs them.
+`evalprep score` runs them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def compute(
     prepared = own_tasks(run)
     try:
         with opened(run) as ledger:
-            notes += [ledger.seal.problem] if ledger.seal.problem else []
+            if ledger.seal.problem:
+                notes.append(ledger.seal.problem)
             for task, annotator in work:
                 allowed = run_code or task in prepared or not runs_code(annotator)
                 notes += _compute(ledger, run, task, annotator, progress, allowed=allowed)
@@ -133,7 +134,7 @@ def _answer_all(
     questions: Sequence[Question],
     progress: Progress,
 ) -> list[str]:
-    """Compute and keep the answers, chunk by chunk; why it ended before the last one."""
+    """Computes and keeps the answers, chunk by chunk; why it ended before the last one."""
     done = 0
     for chunk in _chunks(questions):
         progress(annotator.name, task, done, len(questions))

@@ -39,13 +39,15 @@ class Kept:
     def __init__(self, run: Run, stamp: str, ledger: Ledger | None = None) -> None:
         self.stamp = stamp
         self._own = ledger is None
-        if ledger is None and (place := ledger_of(run)) is not None:
+        place = ledger_of(run) if ledger is None else None
+        if place is not None:
             ledger = open_filled(place)
         self.ledger = ledger
         self._chosen = {} if ledger is None else ledger.chosen(stamp)
         before = run.rescored_from
         if before is not None and ledger is not None and not self._chosen:
-            self.stamp, self._chosen = before[1], ledger.chosen(before[1])
+            self.stamp = before[1]
+            self._chosen = ledger.chosen(before[1])
 
     def __enter__(self) -> Self:
         return self
@@ -59,7 +61,7 @@ class Kept:
         return self.ledger is not None
 
     def who(self, annotator: Annotator) -> Who | None:
-        """Whose answers count for an annotator; None where nobody was asked."""
+        """The model whose answers count for an annotator; None where none was asked."""
         chosen = self._chosen.get(annotator.name)
         if chosen is not None:
             return Who(chosen.model, json.loads(chosen.sampling))
@@ -68,7 +70,7 @@ class Kept:
         return None
 
     def chosen(self) -> Mapping[str, Chosen]:
-        """By annotator, whose answers count."""
+        """Annotator -> the model whose answers count."""
         return self._chosen
 
     def judges(self, annotator: str) -> list[tuple[str, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""Under what an answer is kept: a hash of everything that decided it, and of nothing else."""
+"""The key of an answer: a hash of everything that decided it, and of nothing else."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def answer_key(
 
 
 def schema_digest(schema: Mapping[str, Any]) -> str:
-    """By which a JSON schema stands in a key.
+    """The digest that stands for a JSON schema in a key.
 
     The order of its properties is the order of the reply, and counts.
     """

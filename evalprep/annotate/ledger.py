@@ -72,7 +72,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Whose answers the scores of a run take for an annotator."""
+    """The model whose answers the scores of a run take for an annotator."""
 
     run: str
     annotator: str
@@ -143,7 +143,8 @@ class Ledger:
     """
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
-        self.path, self._write = path, write
+        self.path = path
+        self._write = write
         self.seal: Seal = own_seal() if write else known_seal()
         try:
             self._connection = self._open()
@@ -158,7 +159,8 @@ class Ledger:
         if is_stray(self.path, self.path.parent):
             raise StrayLink([self.path], self.path.parent)
         # SQLite writes through links; the files beside the ledger are its own.
-        for ending in ("", *_BESIDE) if self._write else _BESIDE:
+        endings = ("", *_BESIDE) if self._write else _BESIDE
+        for ending in endings:
             check_target(self.path.with_name(self.path.name + ending), self.path.parent)
         mode = "rwc" if self._write else "ro"
         connection = _connect(self.path, f"mode={mode}")
@@ -176,7 +178,7 @@ class Ledger:
         return connection
 
     def _refuse(self, connection: sqlite3.Connection) -> None:
-        """Raise for a file that is no ledger, or one of the future."""
+        """Raises for a file that is no ledger, or one of the future."""
         where = str(self.path)
         if not is_ours(connection):
             raise BadInput(
@@ -201,7 +203,7 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Leave one file that can be copied as it is, where nobody else has it open."""
+        """Leaves one file that can be copied as it is, where nobody else has it open."""
         if self._write:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("PRAGMA journal_mode = DELETE")
@@ -226,7 +228,7 @@ class Ledger:
             raise _unusable(self.path, error) from error
 
     def put(self, attempts: Iterable[Attempt], uses: Iterable[Use] = ()) -> None:
-        """Write rows, over those of the same key and attempt."""
+        """Writes rows, over those of the same key and attempt."""
         with self.transaction() as connection:
             self.put_into(connection, attempts, uses)
 
@@ -267,9 +269,9 @@ class Ledger:
         return attempts
 
     def foreign(self, run: str) -> dict[str, int]:
-        """Annotator -> answers about a run that are not signed.
+        """Annotator -> number of its questions about a run with answers that nobody signed.
 
-        Only those for which no signed one counts.
+        A question that has a signed answer, too, does not count.
         """
         keys = [str(key) for (key,) in self.query("SELECT key FROM uses WHERE run = ?", [run])]
         counts: dict[str, int] = {}
@@ -285,13 +287,14 @@ class Ledger:
     def sign_all(self) -> int:
         """Signs every row that has no valid digest; returns the number of answers among them."""
         attempts = chain.from_iterable(self.attempts().values())
-        foreign = [attempt for attempt in attempts if not attempt.signed]
-        chosen = [Chosen(*row[:-1]) for row in self._chosen_rows()]
+        unsigned = [attempt for attempt in attempts if not attempt.signed]
+        choices = [Chosen(*row[:-1]) for row in self._chosen_rows()]
         with self.transaction() as connection:
-            self.put_into(connection, foreign)
-            for some in _batched(map(self._sealed, chosen)):
-                connection.execute(*_CHOSEN.insert(some))
-        return sum(each.status in READABLE for each in foreign)
+            self.put_into(connection, unsigned)
+            for batch in _batched(map(self._sealed, choices)):
+                connection.execute(*_CHOSEN.insert(batch))
+        answers = [attempt for attempt in unsigned if attempt.status in READABLE]
+        return len(answers)
 
     def uses(self) -> dict[str, list[Use]]:
         """Samples by key."""
@@ -308,11 +311,12 @@ class Ledger:
             connection.execute(*_CHOSEN.insert([self._sealed(chosen)]))
 
     def chosen(self, run: str) -> dict[str, Chosen]:
-        """By annotator, whose answers the scores of a run take."""
-        rows = [row for row in self._chosen_rows() if row[0] == run]
-        return {
-            row[1]: replace(Chosen(*row[:-1]), signed=self._is_signed(row)) for row in sorted(rows)
-        }
+        """Annotator -> the model whose answers the scores of a run take."""
+        chosen: dict[str, Chosen] = {}
+        for row in sorted(row for row in self._chosen_rows() if row[0] == run):
+            choice = Chosen(*row[:-1])
+            chosen[choice.annotator] = replace(choice, signed=self._is_signed(row))
+        return chosen
 
     def _chosen_rows(self) -> list[tuple[Any, ...]]:
         return self.query(_CHOSEN.select(with_digest=self._signed))
@@ -320,7 +324,7 @@ class Ledger:
     def judges(self, run: str, annotator: str) -> list[tuple[str, str]]:
         """Models that were asked for an annotator about a run, the first one first.
 
-        Each with its parameters.
+        Each has its parameters.
         """
         query = (
             "SELECT attempts.model, attempts.sampling FROM attempts JOIN uses ON uses.key = "
@@ -332,7 +336,7 @@ class Ledger:
         ]
 
     def close_interrupted(self) -> int:
-        """Mark direct requests that a crash left on their way.
+        """Marks direct requests that a crash left on their way.
 
         The lock says that nobody waits for them.
 

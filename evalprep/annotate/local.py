@@ -97,10 +97,9 @@ class LocalJudge:
         if self._loaded is None:
             from lm_eval.api.registry import get_model
 
-            arguments = {
-                **({} if self.backend.stands_in else {"pretrained": self.model}),
-                **self.model_args,
-            }
+            arguments = dict(self.model_args)
+            if not self.backend.stands_in:
+                arguments = {"pretrained": self.model, **arguments}
             try:
                 self._loaded = get_model(self.backend.model_type).create_from_arg_obj(
                     arguments, {"batch_size": 8}
@@ -172,7 +171,7 @@ def ask_here(
     again: bool,
     done: Callable[[Question, Judgement], None],
 ) -> Sum:
-    """Ask everything that waits, and then what follows the replies; each question once."""
+    """Asks everything that waits, and then what follows the replies; each question once."""
     summed = Sum()
     first = True
     while True:
@@ -191,7 +190,7 @@ def ask_here(
 
 
 def _refresh_attempts(ledger: Ledger, questions: Sequence[Question]) -> None:
-    """Read the attempts of each question from the ledger again."""
+    """Reads the attempts of each question from the ledger again."""
     known = ledger.attempts(question.key for question in questions if question.key)
     for question in questions:
         question.attempts = known.get(question.key or "", question.attempts)

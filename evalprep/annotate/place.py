@@ -26,7 +26,8 @@ def run_folders(run: Run) -> list[Path]:
         return [run.files.folder]
     folders = [run.files.folder, *(path.parent for path in run.files.samples.values())]
     # What was asked of replies counts for them however they are scored.
-    folders += [run.rescored_from[0]] if run.rescored_from is not None else []
+    if run.rescored_from is not None:
+        folders.append(run.rescored_from[0])
     return list(dict.fromkeys(folders))
 
 
@@ -41,12 +42,12 @@ def find_ledger(folders: Iterable[Path]) -> Path | None:
     for height in range(_ABOVE + 1):
         for start in starts:
             above = [start, *start.parents]
+            if height >= len(above):
+                continue
+            path = above[height] / FILE
             # The root of a disk belongs to no run: a file there would be everybody's.
-            if (
-                height < len(above)
-                and above[height].name
-                and (path := above[height] / FILE).is_file()
-            ):
+            is_root = not above[height].name
+            if not is_root and path.is_file():
                 return path
     return None
 
@@ -54,7 +55,7 @@ def find_ledger(folders: Iterable[Path]) -> Path | None:
 def ledger_place(folders: Iterable[Path]) -> Path:
     """Returns where the ledger of a run is, or is to be made.
 
-    In the folder that all of its folders share.
+    A new one goes into the folder that all folders of the run share.
 
     Folders that share nothing but the root have it in the first of them.
     """

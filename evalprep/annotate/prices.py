@@ -56,9 +56,9 @@ class Price:
 
 
 def tokens_at_most(request: Request) -> int:
-    """More tokens than any tokenizer of bytes makes of a request.
+    """An upper bound on the tokens of a request, whatever the tokenizer of bytes.
 
-    One per byte, and what a chat format adds.
+    It counts one token per byte, and what a chat format adds.
 
     Services tell the model of a JSON schema in words of their own.
     """
@@ -80,15 +80,13 @@ def tokens_about(messages: Sequence[Message]) -> int:
     return sum(len(message["content"]) for message in messages) // 4 + _AROUND
 
 
-def output_at_most(
-    wire: Wire, sampling: Mapping[str, Any], default: int | None = None
-) -> int | None:
+def output_at_most(wire: Wire, sampling: Mapping[str, Any]) -> int | None:
     """The limit of a reply that a request sets; None without one."""
     for name in wire.output_limit:
         value = sampling.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-    return default
+    return None
 
 
 def read_prices(file: Path) -> dict[str, Price]:
@@ -176,7 +174,8 @@ class Budget:
     """
 
     def __init__(self, limit: float | None, price: Price | None) -> None:
-        self.limit, self.price = limit, price
+        self.limit = limit
+        self.price = price
         self.spent = 0.0
         self._reserved: list[float] = []
 
@@ -186,7 +185,7 @@ class Budget:
         return bool(self._reserved)
 
     def reserve(self, tokens_in: int, tokens_out: int) -> float | None:
-        """Set aside what a request may cost at most.
+        """Sets aside what a request may cost at most.
 
         Returns:
             The sum; None where it does not fit any more.
@@ -200,7 +199,7 @@ class Budget:
         return worst
 
     def settle(self, reserved: float, cost: float | None) -> None:
-        """Count what a request cost; all that was set aside where that is unknown."""
+        """Counts what a request cost; all that was set aside where that is unknown."""
         if self.price is not None:
             self._reserved.remove(reserved)
         self.spent += reserved if cost is None else cost

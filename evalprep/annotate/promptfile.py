@@ -92,9 +92,9 @@ class PromptFile:
         return self.reader.read(item, reply)
 
     def record(self, questions: Iterable[Question]) -> dict[str, Any]:
-        """The data that the ledger keeps of it.
+        """The data that the ledger keeps of the file.
 
-        `recorded_judgements` reads from them without the file.
+        They are all that `recorded_judgements` needs; the file itself may be gone by then.
         """
         entries: dict[str, dict[str, list[str]]] = {}
         for question in questions:
@@ -108,7 +108,7 @@ class PromptFile:
 
 
 def row_digest(row: Mapping[str, Any]) -> str:
-    """By which a row is known to be the one that was asked about."""
+    """The digest that shows that a row is the one that was asked about."""
     texts = [text_at(row, place) for place in ("prompt", "target", "response")]
     return hashlib.sha256(canonical(texts).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -122,11 +122,14 @@ def recorded_judgements(
     """Judgements by position for the rows that are as they were when they were asked about."""
     entries = record["entries"].get(task, {})
     reader = Rubric.from_spec(record["reader"])
-    keys_by_index = {
-        int(row["index"]): str(entry[0])
-        for row in rows
-        if (entry := entries.get(str(row["sample_id"]))) is not None and entry[1] == row_digest(row)
-    }
+    keys_by_index: dict[int, str] = {}
+    for row in rows:
+        entry = entries.get(str(row["sample_id"]))
+        if entry is None:
+            continue
+        key, digest = entry
+        if digest == row_digest(row):
+            keys_by_index[int(row["index"])] = str(key)
     known = attempts_of(keys_by_index.values())
     return {
         index: judgement_of(reader, Item((), ""), known.get(key, []))
@@ -155,10 +158,21 @@ def read_prompt_file(file: Path) -> PromptFile:
         raise wrong from None
     if not names or not low < high or not isinstance(sampling, dict):
         raise wrong
-    reader = Rubric(file.stem, "1", (), {}, names, low, high, whole=False)
+    reader = Rubric(
+        name=file.stem,
+        version="1",
+        steps=(),
+        fields={},
+        names=names,
+        low=low,
+        high=high,
+        whole=False,
+    )
     version = str(getattr(module, "VERSION", "1"))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    return PromptFile(file.stem, version, make, reader, sampling, digest)
+    return PromptFile(
+        name=file.stem, version=version, make=make, reader=reader, sampling=sampling, digest=digest
+    )
 
 
 def _imported(file: Path) -> ModuleType:

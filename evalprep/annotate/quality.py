@@ -91,15 +91,15 @@ def _agreement_on(name: str, first: RowRatings, second: RowRatings) -> Agreement
     quadratic_kappa = partial(cohen_kappa, weights="quadratic")
     alpha = krippendorff_alpha([a, b]) if both else math.nan
     return Agreement(
-        name,
-        len(both),
-        _share_of_count(equal, len(both)),
-        _plain(agreement_interval(a, b, statistic=cohen_kappa)),
-        _plain(agreement_interval(a, b, statistic=quadratic_kappa)),
-        _number(alpha),
-        _plain(pearson_correlation(a, b)),
-        _plain(spearman_correlation(a, b)),
-        _plain(mean_interval(differences)),
+        value=name,
+        n=len(both),
+        same=_share_of_count(equal, len(both)),
+        kappa=_plain(agreement_interval(a, b, statistic=cohen_kappa)),
+        weighted_kappa=_plain(agreement_interval(a, b, statistic=quadratic_kappa)),
+        alpha=_number(alpha),
+        pearson=_plain(pearson_correlation(a, b)),
+        spearman=_plain(spearman_correlation(a, b)),
+        difference=_plain(mean_interval(differences)),
     )
 
 
@@ -200,29 +200,29 @@ class Preferences:
 def preferences(questions: Sequence[Question]) -> Preferences:
     """Wins, and the bias for place and length, of questions that were asked in both orders."""
     verdicts, lengths = _verdicts(questions)
-    both_orders = {
-        key: {order: math.fsum(n) / len(n) for order, n in by_order.items()}
-        for key, by_order in verdicts.items()
-        if len(by_order) == 2
-    }
+    in_both_orders = {key: by_order for key, by_order in verdicts.items() if len(by_order) == 2}
     means = {}
     flips = 0
     # Shown first is run 1 in the first order and run 2 in the second.
     wins_of_first_place: list[float] = []
-    for key, by_order in both_orders.items():
-        means[key] = (by_order["first"] + by_order["second"]) / 2
-        flips += _is_flip(by_order)
-        wins_of_first_place += [by_order["first"], 1 - by_order["second"]]
-    pairs = len(both_orders)
+    for key, by_order in in_both_orders.items():
+        mean_by_order = {
+            order: math.fsum(values) / len(values) for order, values in by_order.items()
+        }
+        means[key] = (mean_by_order["first"] + mean_by_order["second"]) / 2
+        if _is_flip(mean_by_order):
+            flips += 1
+        wins_of_first_place += [mean_by_order["first"], 1 - mean_by_order["second"]]
+    pairs = len(in_both_orders)
     return Preferences(
-        pairs,
-        _share(list(means.values())),
-        sum(mean > 0.5 for mean in means.values()),
-        sum(mean == 0.5 for mean in means.values()),
-        sum(mean < 0.5 for mean in means.values()),
-        {**_share_of_count(flips, pairs), "count": flips},
-        _share(wins_of_first_place, pairs),
-        _share(_for_the_longer(means, lengths)),
+        n=pairs,
+        win_rate=_share(list(means.values())),
+        wins=sum(mean > 0.5 for mean in means.values()),
+        ties=sum(mean == 0.5 for mean in means.values()),
+        losses=sum(mean < 0.5 for mean in means.values()),
+        flips={**_share_of_count(flips, pairs), "count": flips},
+        first_place=_share(wins_of_first_place, pairs),
+        longer=_share(_for_the_longer(means, lengths)),
     )
 
 
@@ -274,9 +274,9 @@ def length_bias(
 
 
 def _share(numbers: Sequence[float], n: int | None = None) -> dict[str, Any]:
-    """Mean of numbers of 0 to 1 with Wilson's interval.
+    """Mean of numbers from 0 to 1, with Wilson's interval.
 
-    Which has a width also where all are equal.
+    Its interval has a width also where all numbers are equal.
     """
     if not numbers:
         return {"value": None, "low": None, "high": None, "n": 0}

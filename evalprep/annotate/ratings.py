@@ -229,17 +229,17 @@ def _rated(
     raters += [_rater(judge, means[judge], first, bounds) for judge in means if judge != counts]
     apart = sorted(_differing(by_judge, means), key=lambda sample: (-sample.spread, sample.index))
     return Rated(
-        task,
-        rubric,
-        name,
-        scale.low if scale else None,
-        scale.high if scale else None,
-        scale.better if scale else "",
-        len(status),
-        dict(reasons),
-        raters,
-        apart[:_APART],
-        len(apart),
+        task=task,
+        rubric=rubric,
+        name=name,
+        low=scale.low if scale else None,
+        high=scale.high if scale else None,
+        better=scale.better if scale else "",
+        asked=len(status),
+        reasons=dict(reasons),
+        raters=raters,
+        apart=apart[:_APART],
+        differing=len(apart),
     )
 
 
@@ -252,7 +252,9 @@ def _rater(
     """One judge's ratings, beside those of the first judge where there are several."""
     numbers = list(means.values())
     distribution = {f"{number:g}": count for number, count in sorted(Counter(numbers).items())}
-    rater = Rater(judge, len(numbers), None, None, None, distribution)
+    rater = Rater(
+        judge=judge, n=len(numbers), mean=None, low=None, high=None, distribution=distribution
+    )
     if numbers:
         low, high = _interval_ends(numbers, bounds)
         rater = replace(rater, mean=mean_interval(numbers).value, low=low, high=high)
@@ -282,9 +284,9 @@ def _interval_ends(numbers: Sequence[float], bounds: Bounds) -> Bounds:
 def _differing(
     by_judge: Mapping[str, Votes], means: Mapping[str, Mapping[tuple[int, str], float]]
 ) -> Iterator[Apart]:
-    """Samples with different means of several judges.
+    """Samples whose ratings differ: by the means of several judges, or by the votes of one.
 
-    Where one judge alone rated a sample, with different votes.
+    Votes count where a single judge rated the sample.
     """
     samples: dict[tuple[int, str], None] = {}
     for of_judge in by_judge.values():
@@ -351,13 +353,13 @@ def _of_pairs(
     result = preferences(questions).to_dict()
     ratings.preferences.append(
         Preferred(
-            task,
-            rubric.name,
-            chosen.model,
-            str(other["label"]),
-            len(verdicts),
-            result,
-            apart[:_APART],
+            task=task,
+            rubric=rubric.name,
+            judge=chosen.model,
+            other=str(other["label"]),
+            asked=len(verdicts),
+            found=result,
+            apart=apart[:_APART],
         )
     )
 
@@ -367,8 +369,10 @@ def judge_efforts(run: Run) -> list[JudgeEffort]:
 
     Nothing, too, of a run of which the first rows count alone: the ledger is about all of them.
     """
+    if run.first_rows_only:
+        return []
     efforts: list[JudgeEffort] = []
-    for task in () if run.first_rows_only else run.tasks:
+    for task in run.tasks:
         try:
             with Kept(run, stamp_for(run, task)) as kept:
                 efforts += _efforts_for(kept, task)

@@ -121,7 +121,7 @@ def _show_task(name: str, task: Mapping[str, Any], sampling: Mapping[str, Any] |
 
 
 def show_plan(planned: Mapping[str, Any], retries: int, price: Price | None) -> None:
-    """Print what would be asked."""
+    """Prints what would be asked."""
     for name, task in planned["tasks"].items():
         _show_task(name, task, planned["sampling"].get(name))
     json_schema = planned["json_schema"]
@@ -162,7 +162,7 @@ def money(cost: float | None, price: Price | None) -> str:
 
 
 def show(tallies: Sequence[TaskTally]) -> None:
-    """Print how much was rated, and why the rest was not."""
+    """Prints how much was rated, and why the rest was not."""
     for tally in tallies:
         fixed = f" ({tally.n_fixed} without a call)" if tally.n_fixed else ""
         parts = [f"{tally.task}: {tally.n_ok} of {tally.n_total} rated{fixed}"]
@@ -202,7 +202,7 @@ def show_computing(name: str, task: str, done: int, total: int) -> None:
 
 
 def _overwrite(line: str, ending: str = "") -> None:
-    """Print a line over the last one of the terminal."""
+    """Prints a line over the last one of the terminal."""
     print(f"\r{line}", end=ending, file=raw(sys.stderr), flush=True)
 
 
@@ -210,17 +210,19 @@ class Progress:
     """A counter on standard error, where that is a terminal."""
 
     def __init__(self, total: int) -> None:
-        self.total, self.done, self.rated = total, 0, 0
+        self.total = total
+        self.done = 0
+        self.rated = 0
         self._visible = sys.stderr.isatty()
 
     def step(self, *, rated: bool) -> None:
-        """Count one outcome."""
+        """Counts one outcome."""
         self.done += 1
         self.rated += rated
         if self._visible:
             _overwrite(f"{self.done}/{self.total} answered, {self.rated} rated")
 
     def end(self) -> None:
-        """Leave the line."""
+        """Leaves the line."""
         if self._visible and self.done:
             print(file=sys.stderr)

@@ -1,6 +1,6 @@
 """The digest that shows that a row of a ledger was written by this user.
 
-An HMAC by a key of the user's own.
+It is an HMAC by a key of the user's own.
 
 The key lies in `$EVALPREP_STATE` (else `$XDG_STATE_HOME/evalprep`, else `~/.local/state/evalprep`)
 as `ledger.key`, mode 600. A team or the shards of one run may share it.

@@ -65,14 +65,14 @@ def opened(run: Run) -> Iterator[Ledger]:
 
 
 def refresh(ledger: Ledger, question_set: Asked) -> None:
-    """Read the attempts of all questions anew: another call may have come and gone."""
+    """Reads the attempts of all questions anew: another call may have come and gone."""
     known = ledger.attempts(question.key for question in question_set.every if question.key)
     for question in question_set.every:
         question.attempts = known.get(question.key or "", [])
 
 
 def waiting(questions: Sequence[Question], *, again: bool) -> list[Question]:
-    """Questions to be asked: those without a reply.
+    """The questions without a reply.
 
     With `again`, also those whose reply has no values.
     """
@@ -98,7 +98,7 @@ def ask_all(
     again: bool,
     schema_needed: bool = False,
 ) -> Stopped | None:
-    """Ask everything that waits, and then what follows the replies.
+    """Asks everything that waits, and then what follows the replies.
 
     A service that takes no JSON schema, and has billed nothing for one, is asked without; see
     `Asked.plain`.
@@ -152,7 +152,7 @@ def _go_on_without_schema(
 
 
 def follow(question_set: Asked, kept: Kept) -> None:
-    """Resolve the questions that follow others by the replies that are known by now."""
+    """Resolves the questions that follow others by the replies that are known by now."""
     if any(question.key is None for question in question_set.every):
         question_set.make_anew(kept)
 
@@ -169,7 +169,7 @@ def _last_steps_of(annotator: str, questions: Iterable[Question]) -> list[Questi
 def sign(
     ledger: Ledger, stamps: Mapping[str, str], question_set: Asked, settings: Mapping[str, Any]
 ) -> None:
-    """Let scores take this judge's answers from now on, where it gave any value.
+    """Lets scores take this judge's answers from now on, where it gave any value.
 
     One that never gives any does not displace another's ratings.
 

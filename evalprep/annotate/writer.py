@@ -75,7 +75,8 @@ class Writer:
     """
 
     def __init__(self, ledger: Ledger, *, requests: int = 1) -> None:
-        self._ledger, self._requests = ledger, requests
+        self._ledger = ledger
+        self._requests = requests
         self._rows: queue.SimpleQueue[_Row | None] = queue.SimpleQueue()
         self._failed: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="ledger", daemon=True)

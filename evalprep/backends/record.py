@@ -227,7 +227,7 @@ def _on_node(number: int, nodes: int) -> str:
 def with_optional(
     arguments: dict[str, Any], core: EngineSettings, request: Request
 ) -> dict[str, Any]:
-    """Add the arguments that are only written where something asks for them."""
+    """Adds the arguments that are only written where something asks for them."""
     if request.add_bos_token is not None:
         arguments["add_bos_token"] = request.add_bos_token
     if core.model_revision is not None:

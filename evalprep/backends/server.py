@@ -1,6 +1,6 @@
 """Models behind an OpenAI-compatible address.
 
-Raw completions, chat completions, and vLLM's own server.
+They are asked for raw completions or chat completions; vLLM's own server is one of them.
 """
 
 from __future__ import annotations
@@ -87,21 +87,14 @@ def serve(core: EngineSettings, request: Request) -> list[str]:
     others hold copies of the model alone and listen to the first.
     """
     env, shared = _shared_words(core, request)
+    variables = [f"{name}={shlex.quote(value)}" for name, value in env.items()]
     nodes = request.machine.nodes
-    return [
-        " ".join(
-            [
-                *(f"{name}={shlex.quote(value)}" for name, value in env.items()),
-                shlex.join(
-                    ["vllm", "serve", request.model]
-                    + (_listening_words(core, request) if node == 0 else ["--headless"])
-                    + shared
-                    + _node_words(core, node, nodes)
-                ),
-            ]
-        )
-        for node in range(nodes)
-    ]
+    commands = []
+    for node in range(nodes):
+        own = _listening_words(core, request) if node == 0 else ["--headless"]
+        words = ["vllm", "serve", request.model, *own, *shared, *_node_words(core, node, nodes)]
+        commands.append(" ".join([*variables, shlex.join(words)]))
+    return commands
 
 
 def _listening_words(core: EngineSettings, request: Request) -> list[str]:
@@ -109,7 +102,8 @@ def _listening_words(core: EngineSettings, request: Request) -> list[str]:
     address = _address(core)
     words = ["--host", address.hostname or "127.0.0.1"]
     words += ["--port", str(address.port or VLLM_PORT)]
-    if (name := str(core.model_args.get("model", request.model))) != request.model:
+    name = str(core.model_args.get("model", request.model))
+    if name != request.model:
         words += ["--served-model-name", name]
     return words
 
@@ -154,7 +148,8 @@ def _node_words(core: EngineSettings, node: int, nodes: int) -> list[str]:
         return []
     copies = core.data_parallel_size // nodes
     words = ["--data-parallel-size-local", str(copies)]
-    words += ["--data-parallel-start-rank", str(node * copies)] if node else []
+    if node:
+        words += ["--data-parallel-start-rank", str(node * copies)]
     first = _address(core).hostname or ""
     return [*words, "--data-parallel-address", first, "--data-parallel-rpc-port", str(_RPC_PORT)]
 

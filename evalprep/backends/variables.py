@@ -1,6 +1,6 @@
 """Environment variables that a command needs.
 
-As words of a shell line, and as the environment of a process.
+They are written as words of a shell line, or as the environment of a process.
 """
 
 from __future__ import annotations

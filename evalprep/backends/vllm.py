@@ -44,7 +44,7 @@ def arguments(core: EngineSettings, request: Request) -> Arguments:
 def on_cpu(core: EngineSettings, request: Request) -> tuple[dict[str, Any], dict[str, str]]:
     """Arguments and variables with which an engine starts on a CPU.
 
-    In this process or as a server.
+    They are the same for an engine in this process and for a server.
     """
     # In bfloat16 a reply on a CPU depends on which prompts share its batch.
     dtype = "float32" if core.dtype == "auto" else core.dtype
@@ -63,11 +63,9 @@ def _on_cpu(core: EngineSettings, request: Request, engine_args: Arguments) -> N
         engine_args.model_args["distributed_executor_backend"] = "uni"
         engine_args.env["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     engine_args.env |= env
-    engine_args.notes.append(
-        "no GPU found: settings for the CPU build of vLLM"
-        if core.device == "auto"
-        else "device: cpu"
-    )
+    is_chosen = core.device != "auto"
+    note = "device: cpu" if is_chosen else "no GPU found: settings for the CPU build of vLLM"
+    engine_args.notes.append(note)
 
 
 # Arguments of lm-eval's back end that its engine does not know.
@@ -90,7 +88,8 @@ def engine_words(model_args: Mapping[str, Any]) -> list[str]:
     """
     words = ["--model", str(model_args.get("pretrained") or model_args.get("model"))]
     length = model_args.get("max_model_len") or model_args.get("max_length")
-    words += ["--max-model-len", str(length)] if length else []
+    if length:
+        words += ["--max-model-len", str(length)]
     for name, value in model_args.items():
         copies = name.endswith("_parallel_size") and value == 1
         if name not in _OF_LM_EVAL and value is not None and not copies:

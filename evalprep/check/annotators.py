@@ -51,18 +51,19 @@ def _check_pack(pack: Pack, tasks: Mapping[str, TaskPlan], plan: Plan, findings:
         findings.add("EP731", str(pack.folder / "annotators.py"), error.problems[0].what)
         return
     for annotator in known.values():
-        of = [
+        its_tasks = [
             name
             for name, task in tasks.items()
             if annotator.name in task.annotators or name in annotator.tasks
         ]
-        if of and (missing := lacks(annotator)):
-            scores = _behind(of, [*pack.suite_scores.items(), *plan.scores.items()])
+        missing = lacks(annotator) if its_tasks else []
+        if missing:
+            scores = _behind(its_tasks, [*pack.suite_scores.items(), *plan.scores.items()])
             what = (
                 f"{annotator.name} lacks {', '.join(missing)}; without it no value: "
-                f"{', '.join(scores or of)}"
+                f"{', '.join(scores or its_tasks)}"
             )
-            findings.add("EP731", f"{pack.name}/{annotator.name}", what, task=of[0])
+            findings.add("EP731", f"{pack.name}/{annotator.name}", what, task=its_tasks[0])
 
 
 def _behind(tasks: Iterable[str], scores: Iterable[tuple[str, ScoreSpec | object]]) -> list[str]:

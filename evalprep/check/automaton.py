@@ -103,7 +103,7 @@ class Automaton:
         return False, before
 
     def _mask_before_place(self, argument: Any, flags: int) -> int | None:
-        """As `_mask_before`, for a place such as the beginning or a boundary of words."""
+        """The same as `_mask_before`, for a place such as the beginning or a boundary of words."""
         if argument is op.AT_BEGINNING:
             return self._mask(op.LITERAL, ord("\n"), 0)
         if argument is not op.AT_BOUNDARY:
@@ -218,7 +218,9 @@ class Automaton:
         return Part(1, False, ahead.first, Counter(), frozenset())
 
     def _repeat(self, code: Any, argument: tuple[int, int, Any], flags: int) -> Part:
-        low, high, items = int(argument[0]), argument[1], argument[2]
+        low = int(argument[0])
+        high = argument[1]
+        items = argument[2]
         is_endless = high is op.MAXREPEAT or (not self._copies and int(high) >= MANY)
         states_before = len(self.classes)
         part = self._sequence(items, flags)

@@ -18,15 +18,12 @@ class TimeBoundError(BaseException):
 
 
 class LeavesError(Exception):
-    """Raised instead of the end of this process.
-
-    Where code that we did not write calls `sys.exit`.
-    """
+    """Raised in place of the end of this process, where code of others calls `sys.exit`."""
 
 
 @contextlib.contextmanager
 def cpu_bound(seconds: float) -> Iterator[None]:
-    """Stop the block after a number of CPU seconds of this process.
+    """Stops the block after a number of CPU seconds of this process.
 
     CPU time and not wall-clock time, so that the outcome does not depend on what else the machine
     does. Python's regular expression engine looks for signals while it works, so a pattern that
@@ -66,7 +63,7 @@ def _stay() -> Iterator[None]:
 def cpu_seconds() -> float:
     """CPU time of this process and of every process that it started.
 
-    Also of those that still run.
+    Processes that still run are included.
     """
     import psutil
 

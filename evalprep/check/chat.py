@@ -1,7 +1,4 @@
-"""The chat template as lm-eval applies it, and what is wrong with applying it.
-
-EP615, EP724, EP725.
-"""
+"""EP615, EP724, EP725: the chat template as lm-eval applies it, and mistakes in applying it."""
 
 from __future__ import annotations
 

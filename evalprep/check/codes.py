@@ -1,6 +1,6 @@
-"""Every finding that `evalprep check` can make. docs/codes.md is this table.
+"""Every finding that `evalprep check` can make.
 
-`evalprep check --explain all`.
+`evalprep check --explain all` and docs/codes.md show this table.
 
 A code never changes its meaning; a finding that is no longer made leaves a gap.
 """

@@ -70,7 +70,7 @@ def eval_split(leaf: Leaf) -> str:
 def check_data_files(
     leaf: Leaf, findings: Findings, relocate: Relocate = lambda path: path
 ) -> list[Path]:
-    """Report paths that lm-eval will not find.
+    """Reports paths that lm-eval will not find.
 
     Args:
         leaf: The task.
@@ -141,7 +141,7 @@ def _report_missing(leaf: Leaf, text: str, relocate: Relocate, findings: Finding
 
 
 def check_rows(leaf: Leaf, files: list[Path], findings: Findings, *, ours: bool) -> int:
-    """Read the columns that matter of a task's parquet, JSON or JSON Lines files.
+    """Reads the columns that matter of a task's parquet, JSON or JSON Lines files.
 
     Returns:
         The number of rows.
@@ -197,8 +197,11 @@ class _Scan:
     """Collects what is wrong with the rows of one task, over several files."""
 
     def __init__(self, leaf: Leaf, findings: Findings, *, ours: bool) -> None:
-        self.leaf, self.findings, self.ours = leaf, findings, ours
-        text, target = leaf.config.get("doc_to_text"), leaf.config.get("doc_to_target")
+        self.leaf = leaf
+        self.findings = findings
+        self.ours = ours
+        text = leaf.config.get("doc_to_text")
+        target = leaf.config.get("doc_to_target")
         self.prompt = text if isinstance(text, str) else ""
         # A likelihood without a prompt is one of the whole text; only generation needs something to
         # continue.
@@ -223,7 +226,7 @@ class _Scan:
         return [name for name in dict.fromkeys(useful) if name in schema.names]
 
     def add(self, batch: Any) -> None:
-        """Look at one batch of rows."""
+        """Looks at one batch of rows."""
         columns = {name: batch.column(name).to_pylist() for name in batch.schema.names}
         count = batch.num_rows
         rows = self._row_names(columns.get("sample_id"), count)
@@ -275,7 +278,7 @@ class _Scan:
                 self.several.append(row)
 
     def report(self, where: str) -> None:
-        """Turn what was collected into findings."""
+        """Turns what was collected into findings."""
         task = self.leaf.name
 
         def report(code: str, what: str) -> None:

@@ -92,10 +92,7 @@ class Estimate:
         return {**vars(self), "tasks": [vars(task) for task in self.tasks], "memory": memory}
 
     def text(self, width: int | None = None) -> str:
-        """The same for people, in lines of this width.
-
-        Without one they are as long as they come.
-        """
+        """The estimate in lines of this width; without a width they are as long as they come."""
         lines: list[str] = []
         if not all(task.exact for task in self.tasks):
             lines.append(
@@ -137,7 +134,7 @@ class Estimate:
 
 
 def estimate_tasks(done: FullCheck, settings: RunSettings) -> list[TaskEstimate]:
-    """Count or guess the tokens of every task, of the rows that `limit` leaves."""
+    """Counts or guess the tokens of every task, of the rows that `limit` leaves."""
     return [
         _estimate_task(task, done.tokenizer, settings) for task in done.loaded if task.instances
     ]
@@ -176,13 +173,13 @@ def _estimate_task(
         mean = _tokens(replies, tokenizer, add_bos_token=False) / len(replies) + 1
         expected, basis = min(upper, round(mean * generated)), "published outputs"
     return TaskEstimate(
-        loaded.name,
-        len(prompts),
-        _tokens(prompts, tokenizer, **settings.encoding),
-        expected,
-        upper,
-        basis,
-        tokenizer is not None,
+        name=loaded.name,
+        requests=len(prompts),
+        prompt_tokens=_tokens(prompts, tokenizer, **settings.encoding),
+        reply_tokens=expected,
+        upper_tokens=upper,
+        basis=basis,
+        exact=tokenizer is not None,
     )
 
 
@@ -262,7 +259,7 @@ def estimate_run(
     work_dir: Path | None = None,
     findings: Findings | None = None,
 ) -> Estimate:
-    """Estimate a run.
+    """Estimates a run.
 
     Args:
         done: The loaded tasks.
@@ -279,7 +276,14 @@ def estimate_run(
         report_memory(memory, settings, findings)
     name = gpu or _device(settings.destination)
     tasks = estimate_tasks(done, settings)
-    estimate = Estimate(tasks, name or "the CPU", None, None, "", memory)
+    estimate = Estimate(
+        tasks=tasks,
+        device=name or "the CPU",
+        seconds=None,
+        upper_seconds=None,
+        basis="",
+        memory=memory,
+    )
     if calibrate and work_dir is not None:
         _measure(estimate, done, settings, work_dir, calibrate)
     elif shape is not None:
@@ -304,7 +308,7 @@ def _predict(
     card: dict[str, Any] | None,
     name: str,
 ) -> None:
-    """Take the time from what is known of the GPU, or of a CPU where the device has no name."""
+    """Takes the time from what is known of the GPU, or of a CPU where the device has no name."""
     if card is not None and "tflops" in card:
         _compute(estimate, shape, settings, card)
     elif name:
@@ -321,24 +325,26 @@ def _device(machine: Destination) -> str:
 def _measure(
     estimate: Estimate, done: FullCheck, settings: RunSettings, work_dir: Path, prompts: int
 ) -> None:
-    """Take the time of some prompts on the real engine."""
+    """Takes the time of some prompts on the real engine."""
     from evalprep.run import calibrated
 
     limit = settings.core.limit
     rows = {task.name: rows_of_run(len(task.instances), limit) for task in done.loaded}
     measured = calibrated(work_dir, prompts, rows)
-    estimate.seconds, estimate.basis = measured.seconds, measured.basis
+    estimate.seconds = measured.seconds
+    estimate.basis = measured.basis
     estimate.notes += measured.notes
 
 
 def _compute(
     estimate: Estimate, shape: ModelShape, settings: RunSettings, card: dict[str, Any]
 ) -> None:
-    """Compute the time from the data sheet of a GPU."""
+    """Computes the time from the data sheet of a GPU."""
     memory = estimate.memory
     if memory is None:
         return
-    prompt, requests = estimate.total("prompt_tokens"), estimate.total("requests")
+    prompt = estimate.total("prompt_tokens")
+    requests = estimate.total("requests")
     estimate.seconds, estimate.upper_seconds = (
         roofline_seconds(shape, settings, card, memory, prompt, reply, requests)
         for reply in (estimate.total("reply_tokens"), estimate.total("upper_tokens"))

@@ -126,7 +126,7 @@ def yaml_of(finding: Finding) -> str:
 def _foreign(root: Path, findings: Findings) -> None:
     """A Python environment or results below the include path.
 
-    Thousands of files that lm-eval parses at each start.
+    lm-eval would parse their thousands of files at each start.
     """
     children = [child for child in root.iterdir() if child.is_dir()]
     for folder in (root, *children):

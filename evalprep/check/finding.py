@@ -88,7 +88,7 @@ class Findings:
         self._findings: dict[Finding, None] = dict.fromkeys(findings)
 
     def add(self, code: str, where: str, what: str, *, task: str = "", fix: str = "") -> None:
-        """Note one finding.
+        """Notes one finding.
 
         Raises:
             KeyError: the code is not in the table.
@@ -98,15 +98,15 @@ class Findings:
         self._findings.setdefault(Finding(code=code, where=where, what=what, task=task, fix=fix))
 
     def add_at(self, code: str, leaf: Place, key: str, what: str, *, fix: str = "") -> None:
-        """Note one finding on a key of a task's file."""
+        """Notes one finding on a key of a task's file."""
         self.add(code, leaf.where(key), what, task=leaf.name, fix=fix)
 
     def extend(self, findings: Iterable[Finding]) -> None:
-        """Note several."""
+        """Notes several."""
         self._findings.update(dict.fromkeys(findings))
 
     def take(self, unwanted: Callable[[Finding], bool]) -> list[Finding]:
-        """Remove some and return them."""
+        """Removes some and returns them."""
         taken = [finding for finding in self._findings if unwanted(finding)]
         for finding in taken:
             del self._findings[finding]

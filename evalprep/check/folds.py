@@ -52,7 +52,7 @@ def cause(finding: Finding) -> str:
 
 
 def fold(findings: Iterable[Finding]) -> list[Fold]:
-    """Put findings of one code together, in the order in which the codes come."""
+    """Puts findings of one code together, in the order in which the codes come."""
     folds: dict[str, Fold] = {}
     for finding in findings:
         folded = folds.setdefault(finding.code, Fold(finding.code))
@@ -98,7 +98,8 @@ def _cause_lines(
 ) -> list[str]:
     """Findings of one cause: the first of them, and its fix where it is not that of the code."""
     first = same[0]
-    what, where = _short(first.what, roots).rstrip("."), _short(first.where, roots)
+    what = _short(first.what, roots).rstrip(".")
+    where = _short(first.where, roots)
     sentence = what if not where or where in what else f"{where}: {what}"
     lines = _wrapped(f"- {sentence}{more_like(same)}", "  ", "    ", width)
     if first.fix and first.fix != code.fix:

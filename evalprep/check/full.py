@@ -71,7 +71,7 @@ def check_full(
     progress: Callable[[str], None] = lambda _: None,
     after_files: Callable[[], None] = lambda: None,
 ) -> FullCheck:
-    """Check everything that can be known without the model.
+    """Checks everything that can be known without the model.
 
     Args:
         roots: Include paths.
@@ -142,7 +142,7 @@ def _check(
 
 
 def _report_no_tokenizer(static: StaticCheck, settings: RunSettings, findings: Findings) -> None:
-    """Report that the tokenizer is absent, where a task asks a model."""
+    """Reports that the tokenizer is absent, where a task asks a model."""
     asks_model = any(leaf.name not in settings.stored_tasks for leaf in static.leaves)
     if asks_model and settings.has_model:
         name = settings.tokenizer or settings.model or "no model named"
@@ -157,7 +157,7 @@ def _check_requests(
     rows: int | None,
     scored: int | None,
 ) -> None:
-    """Build a task's requests and check its prompts."""
+    """Builds a task's requests and checks its prompts."""
     own = settings.of(task.name)
     if task.name in settings.stored_tasks:
         # Its prompts reach no model: only rows that are scored matter.
@@ -175,7 +175,7 @@ def _functions(static: StaticCheck) -> list[FunctionRef]:
 def _check_template(
     static: StaticCheck, settings: RunSettings, tokenizer: Tokenizer | None, findings: Findings
 ) -> None:
-    """Look at the chat template once, where some task gets it."""
+    """Looks at the chat template once, where some task gets it."""
     some_chat = settings.apply_chat_template or bool(settings.chat_tasks)
     of_some = replace(settings, apply_chat_template=some_chat)
     generates = any(leaf.output_type == "generate_until" for leaf in static.leaves)
@@ -189,7 +189,7 @@ def _build(
     findings: Findings,
     rows: int | None,
 ) -> None:
-    """Build the requests of a task under the chat template, which may drop a system message."""
+    """Builds the requests of a task under the chat template, which may drop a system message."""
     template = chat_template(tokenizer, settings)
     build_requests(task, settings, template, findings, rows)
     if template is not None and template.dropped:

@@ -49,7 +49,7 @@ def check_functions(leaves: list[Leaf], findings: Findings) -> None:
     registered: dict[str, Path] = {}
     local: set[Path] = set()
     for leaf in leaves:
-        for key, ref in _refs_by_key(leaf):
+        for key, ref in refs_by_key(leaf):
             source = _check_ref(ref, leaf, key, findings)
             if source is None or source in local:
                 continue
@@ -58,8 +58,8 @@ def check_functions(leaves: list[Leaf], findings: Findings) -> None:
             _check_registrations(source, leaf, registered, findings)
 
 
-def _refs_by_key(leaf: Leaf) -> Iterator[tuple[str, FunctionRef]]:
-    """Every !function of a task, with the key below which it stands."""
+def refs_by_key(leaf: Leaf) -> Iterator[tuple[str, FunctionRef]]:
+    """Yields every !function of a task, with the key below which it stands."""
     for key, value in leaf.config.items():
         for ref in function_refs(value):
             yield key, ref
@@ -68,7 +68,7 @@ def _refs_by_key(leaf: Leaf) -> Iterator[tuple[str, FunctionRef]]:
 def registered_names(leaves: list[Leaf]) -> Registered:
     """Filters, metrics and aggregations that the modules of the tasks register.
 
-    So that YAMLs may name them.
+    Task files may name them.
     """
     names = Registered(set(), set(), set())
     sources: set[Path] = set()
@@ -96,7 +96,7 @@ def _source(ref: FunctionRef) -> tuple[Path | None, bool]:
 
 
 def _check_ref(ref: FunctionRef, leaf: Leaf, key: str, findings: Findings) -> Path | None:
-    """Report a missing function; the module's file when it lies beside the YAML."""
+    """Reports a missing function; the module's file when it lies beside the YAML."""
     module, _, name = ref.spec.rpartition(".")
     if not module:
         what = f"!function {ref.spec} names no module"
@@ -201,7 +201,7 @@ def _bound_names(node: ast.stmt) -> set[str]:
 def _statements(body: list[ast.stmt], *, optional: bool = False) -> Iterator[ast.stmt]:
     """Statements that run when a module is loaded.
 
-    Those under `if`, `try`, `with` and `for` included.
+    Those under `if`, `try`, `with` and `for` are included.
 
     Args:
         body: The module's statements.

@@ -169,7 +169,7 @@ def _complete_sampling(
 def _samples_at_one(missing: list[str], kwargs: dict[str, Any], settings: RunSettings) -> bool:
     """Returns whether the engine would sample at temperature 1.
 
-    Its default, where lm-eval asks for nothing else.
+    That is the default of an engine, which counts where lm-eval sets no temperature.
     """
     record = settings.record
     record_samples = record is not None and record.samples

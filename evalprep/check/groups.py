@@ -82,7 +82,7 @@ def _check_metric(group: _Group, metric: str, entry: Mapping[str, Any], findings
 def _check_aggregation(
     group: _Group, metric: str, entry: Mapping[str, Any], findings: Findings
 ) -> None:
-    """Report an aggregation of an entry other than the mean."""
+    """Reports an aggregation of an entry other than the mean."""
     aggregation = entry.get("aggregation", "mean")
     place = f"of {metric!r} in the group {group.name}"
     if isinstance(aggregation, FunctionRef):
@@ -98,7 +98,7 @@ def _metrics(leaf: Leaf) -> list[str]:
 
 
 def _report_missing(words: str, group: _Group, lacking: list[Leaf], findings: Findings) -> None:
-    """Report what some tasks of a group do not have, where there are such tasks."""
+    """Reports what some tasks of a group do not have, where there are such tasks."""
     if not lacking:
         return
     names = [leaf.name for leaf in lacking[:3]]

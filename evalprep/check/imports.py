@@ -34,8 +34,8 @@ class _Postponed(ModuleType):
 def postpone(*names: str) -> None:
     """Makes modules that are loaded when something of them is first used.
 
-    For packages that others import at their top, and that only a few of their functions need. What
-    is imported already, or is not installed, stays as it is.
+    They are packages that others import at their top, and that few of their functions need. What is
+    imported already, or is not installed, stays as it is.
     """
     for name in names:
         spec = None if name in sys.modules else importlib.util.find_spec(name)

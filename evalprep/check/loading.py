@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -17,7 +17,7 @@ from typing import Any
 from evalprep.check.bound import TimeBoundError, cpu_bound
 from evalprep.check.data import data_files
 from evalprep.check.finding import Findings
-from evalprep.check.functions import function_refs
+from evalprep.check.functions import refs_by_key
 from evalprep.check.imports import absent, postpone
 from evalprep.check.sample import TaskRows, loaded_from, task_rows
 from evalprep.check.selection import select_leaves
@@ -81,9 +81,9 @@ class LoadedTask:
 
 
 def import_nltk() -> None:
-    """Import NLTK without the packages that it uses for its classifiers and collocations.
+    """Imports NLTK without the packages that it uses for its classifiers and collocations.
 
-    If they are not there yet.
+    Those that are imported already stay.
 
     NLTK treats scipy and scikit-learn as optional. Importing them is 80 % of importing NLTK, 1.6 s
     of CPU, and nothing that scores replies needs those parts.
@@ -117,7 +117,7 @@ def load_tasks(
 ) -> list[LoadedTask]:
     """Loads every task that has no error so far through lm-eval's TaskManager.
 
-    Without lm-eval's own 14,000 files.
+    lm-eval's own 14,000 files are not read.
 
     Args:
         static: The task files.
@@ -173,7 +173,7 @@ def _rows_of(static: StaticCheck, settings: RunSettings) -> dict[str, TaskRows]:
 def _load_together(
     manager: Any, static: StaticCheck, failing: set[str], findings: Findings
 ) -> dict[str, Any]:
-    """Load each requested name whole, as the run will.
+    """Loads each requested name whole, as the run will.
 
     A failure is later looked for task by task.
     """
@@ -193,9 +193,9 @@ def _load_together(
 
 
 def _import_functions(leaves: list[Leaf], findings: Findings) -> set[str]:
-    """Import what the tasks name with !function, as lm-eval does, each module once.
+    """Imports what the tasks name with !function, as lm-eval does, each module once.
 
-    The tasks for which that fails.
+    Returns the tasks for which that fails.
 
     lm-eval turns every AttributeError of a module into "has no function"; here the module's own
     error is told.
@@ -206,7 +206,7 @@ def _import_functions(leaves: list[Leaf], findings: Findings) -> set[str]:
         if findings.has_errors(leaf.name):
             failing.add(leaf.name)  # already reported, and lm-eval will not load it
             continue
-        for key, ref in _function_keys(leaf):
+        for key, ref in refs_by_key(leaf):
             module = (ref.folder, ref.spec.rpartition(".")[0])
             if module not in failures:
                 failures[module] = _import_failure(ref)
@@ -218,15 +218,8 @@ def _import_functions(leaves: list[Leaf], findings: Findings) -> set[str]:
     return failing
 
 
-def _function_keys(leaf: Leaf) -> Iterator[tuple[str, FunctionRef]]:
-    """Yields each function that a task names, with the key of its YAML."""
-    for key, value in leaf.config.items():
-        for ref in function_refs(value):
-            yield key, ref
-
-
 def _import_failure(ref: FunctionRef) -> str:
-    """Import the module of a function; returns what went wrong, nothing where all is well."""
+    """Imports the module of a function; returns what went wrong, nothing where all is well."""
     from lm_eval.tasks._yaml_loader import _import_func_in_yml
 
     try:

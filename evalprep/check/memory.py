@@ -78,7 +78,7 @@ def gpu_table_names() -> list[str]:
 def find_gpu(name: str | None) -> dict[str, Any] | None:
     """The first row of the table all of whose words are in a GPU's name.
 
-    `A100 40GB` in `NVIDIA A100-SXM4-40GB`.
+    So the row `A100 40GB` stands for `NVIDIA A100-SXM4-40GB`.
     """
     words = _words(name or "")
     rows: list[dict[str, Any]] = throughput_table()["gpus"]
@@ -112,11 +112,9 @@ def value_bytes(shape: ModelShape, settings: RunSettings) -> int:
     """Bytes of one number while the model runs. vLLM's `auto` runs float32 weights in 16 bits."""
     saved = BYTES.get(shape.dtype, 2)
     if settings.core.dtype == "auto":
-        return (
-            min(saved, 2)
-            if settings.record is not None and settings.record.shrinks_float32
-            else saved
-        )
+        if settings.record is not None and settings.record.shrinks_float32:
+            return min(saved, 2)
+        return saved
     return BYTES.get(settings.core.dtype, saved)
 
 
@@ -136,8 +134,22 @@ def model_memory(shape: ModelShape, settings: RunSettings, gpu: dict[str, Any] |
     per_token = shape.kv_bytes_per_token(cache_bytes)
     longest = shape.kv_bytes(settings.max_model_len or shape.context or 0, cache_bytes)
     if gpu is None:
-        return Memory(weights, per_token, longest, None, None, None)
+        return Memory(
+            weights=weights,
+            per_token=per_token,
+            longest=longest,
+            available=None,
+            cache_tokens=None,
+            fits=None,
+        )
     gpus = sizes_of_settings(settings.core).gpus_per_copy
     available = int(gpu["memory"] * 2**30 * settings.core.gpu_memory_utilization) * gpus
     room = max(0, available - weights - OVERHEAD_BYTES * gpus)
-    return Memory(weights, per_token, longest, available, room // per_token, longest <= room)
+    return Memory(
+        weights=weights,
+        per_token=per_token,
+        longest=longest,
+        available=available,
+        cache_tokens=room // per_token,
+        fits=longest <= room,
+    )

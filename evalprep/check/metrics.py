@@ -15,7 +15,7 @@ from evalprep.files import as_mapping
 
 CHARACTERS_PER_TOKEN = 5
 MOST_STEPS = 1e9
-"""Of a pattern on one reply: about twenty seconds."""
+"""The limit on steps of a pattern on one reply: about twenty seconds."""
 
 # The registries of lm-eval 0.4.13; a test holds them against the installed one.
 METRICS = frozenset(
@@ -282,7 +282,7 @@ def _check_aggregation(
 def filter_names(leaf: Leaf) -> list[str]:
     """Names of the filters, in order.
 
-    Lm-eval calls the only one of a task without filters `none`.
+    lm-eval calls the only filter of a task without filters `none`.
     """
     entries = leaf.config.get("filter_list")
     if not isinstance(entries, list):
@@ -342,12 +342,13 @@ def _check_step_arguments(
     leaf: Leaf, function: str, step: dict[str, Any], findings: Findings
 ) -> None:
     allowed = FILTER_ARGUMENTS.get(function)
-    arguments = set(map(str, step)) - {"function"}
-    for name in sorted(arguments - allowed) if allowed is not None else ():
-        what = f"the filter {function} has no argument {name!r}"
-        takes = f"it takes {', '.join(sorted(allowed or ()))}" if allowed else f"remove {name}"
-        fix = near(name, allowed or ()) or takes
-        findings.add_at("EP236", leaf, "filter_list", what, fix=fix)
+    if allowed is not None:
+        arguments = set(map(str, step)) - {"function"}
+        for name in sorted(arguments - allowed):
+            what = f"the filter {function} has no argument {name!r}"
+            takes = f"it takes {', '.join(sorted(allowed))}" if allowed else f"remove {name}"
+            fix = near(name, allowed) or takes
+            findings.add_at("EP236", leaf, "filter_list", what, fix=fix)
     _check_values(leaf, function, step, findings)
 
 
@@ -362,7 +363,7 @@ def _check_values(leaf: Leaf, function: str, step: dict[str, Any], findings: Fin
 
 
 def _check_pattern(leaf: Leaf, pattern: str, characters: int, findings: Findings) -> None:
-    """Report a pattern that is none, or that some reply of the task's own length would hold up."""
+    """Reports a pattern that is none, or that some reply of the task's own length would hold up."""
     try:
         re.compile(pattern)
     except (re.error, RecursionError) as error:

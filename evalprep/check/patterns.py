@@ -20,7 +20,7 @@ from evalprep.check.automaton import Automaton, TooLargeError
 
 Growth = Literal["exponential", "quadratic"]
 MOST_STEPS = 50_000
-"""Of the search through pairs and triples of states."""
+"""The limit on steps of the search through pairs and triples of states."""
 _START, _ELSEWHERE = -1, -2
 """Where a match may begin, and where what stands before forbids it."""
 
@@ -53,7 +53,7 @@ class Slow:
 def slowness(
     pattern: str, flags: int = 0, *, search: bool = True, whole: bool = False
 ) -> Slow | None:
-    """Tell whether there are texts on which a pattern takes more than linear time.
+    """Tells whether there are texts on which a pattern takes more than linear time.
 
     Args:
         pattern: The regular expression.
@@ -165,7 +165,7 @@ class _Machine:
     def _succeeds(self, text: str) -> bool:
         """Returns whether the pattern matches before the text ends.
 
-        So that nothing is tried twice.
+        The search ends with such a match, so that nothing is tried twice.
         """
         here = {_START}
         for character in text:
@@ -221,7 +221,10 @@ class _Machine:
                 text = self._path(
                     (first, first, second), (first, second, second), [part, None, other]
                 )
-                if text and not self._succeeds((before := self._to(first)) + text * 3):
+                if not text:
+                    continue
+                before = self._to(first)
+                if not self._succeeds(before + text * 3):
                     return Slow("quadratic", text, before)
         return None
 
@@ -287,7 +290,7 @@ class _Components:
         return None
 
     def _close(self, state: int) -> None:
-        """Take a component off the stack, and keep it where it has a cycle."""
+        """Takes a component off the stack, and keeps it where it has a cycle."""
         start = self._stack.index(state)
         members = self._stack[start:]
         del self._stack[start:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,22 +143,22 @@ def _row(
 ) -> Preview:
     requests = [_request(instance, settings, tokenizer) for instance in loaded.instances[number]]
     first = loaded.instances[number][0]
-    arguments = (
-        first.args[1] if first.request_type == "generate_until" and len(first.args) > 1 else {}
-    )
+    has_arguments = first.request_type == "generate_until" and len(first.args) > 1
+    arguments = first.args[1] if has_arguments else {}
     try:
         target = loaded.task.doc_to_target(first.doc)
     except Exception as error:  # noqa: BLE001 - a task's own code; the preview goes on without
         target = f"(cannot be read: {error})"
-    ids = [token_id for token_id, _ in requests[0].tokens]
+    bos_count = None
+    if tokenizer is not None and tokenizer.bos_id is not None:
+        ids = [token_id for token_id, _ in requests[0].tokens]
+        bos_count = leading_bos(ids, tokenizer)
     return Preview(
         task=loaded.name,
         row=loaded.row_name(number),
         requests=requests,
         target=target,
-        bos_count=leading_bos(ids, tokenizer)
-        if tokenizer is not None and tokenizer.bos_id is not None
-        else None,
+        bos_count=bos_count,
         stops=stop_strings(arguments),
         arguments=dict(arguments),
         budget=reply_length(arguments, settings.reply_length),
@@ -210,18 +210,29 @@ def _verdicts(loaded: LoadedTask, number: int, scorer: Scorer | None) -> dict[st
         return {}
     doc = loaded.instances[number][0].doc
     verdicts: dict[str, dict[str, Any]] = {}
-    for reply in perfect_replies(loaded.task, doc):
+    on_gold = _verdict_on_gold(scorer, number, perfect_replies(loaded.task, doc))
+    if on_gold is not None:
+        verdicts["gold"] = on_gold
+    published = published_reply(doc)
+    if published is not None:
+        reply, published_verdict = published
         verdict = _score(scorer, number, reply)
-        verdicts.setdefault("gold", verdict)
-        if (verdict.get("value") or 0.0) >= CREDIT:
-            verdicts["gold"] = verdict
-            break
-    if (published := published_reply(doc)) is not None:
-        verdicts["published"] = {
-            **_score(scorer, number, published[0]),
-            "published_verdict": published[1],
-        }
+        verdicts["published"] = {**verdict, "published_verdict": published_verdict}
     return verdicts
+
+
+def _verdict_on_gold(
+    scorer: Scorer, number: int, perfect_replies: Iterable[str]
+) -> dict[str, Any] | None:
+    """The verdict on the first perfect reply that gets credit; where none does, on the first."""
+    first = None
+    for reply in perfect_replies:
+        verdict = _score(scorer, number, reply)
+        if (verdict.get("value") or 0.0) >= CREDIT:
+            return verdict
+        if first is None:
+            first = verdict
+    return first
 
 
 def _score(scorer: Scorer, number: int, reply: str) -> dict[str, Any]:

@@ -177,7 +177,9 @@ class _Scan:
     def __init__(
         self, loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenizer | None
     ) -> None:
-        self._loaded, self._settings, self._tokenizer = loaded, settings, tokenizer
+        self._loaded = loaded
+        self._settings = settings
+        self._tokenizer = tokenizer
         # Rows with chat markup, with markup that is no token of this model, with several
         # begin-of-text tokens, and with none.
         self._marked = _Rows()
@@ -313,7 +315,7 @@ class _Scan:
 def _has_markup(text: str, tokenizer: Tokenizer | None) -> bool:
     """Returns whether a prompt holds marks of a chat.
 
-    Those of common formats, or special tokens of this model.
+    They are those of common formats, or special tokens of this model.
     """
     if MARKUP.search(text):
         return True
@@ -363,7 +365,7 @@ def _generation_arguments(request: Any) -> dict[str, Any]:
 def _right_reply(loaded: LoadedTask, doc: Mapping[str, Any]) -> str:
     """The longest reply of a row that is known to be right; empty where none is known.
 
-    That is the gold answer where replies are compared with it, and a published reply.
+    Known are the gold answer, where replies are compared with it, and a right published reply.
     """
     texts = []
     is_compared = loaded.leaf.config.get("process_results") is None

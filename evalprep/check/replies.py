@@ -89,7 +89,8 @@ def perfect_replies(task: Any, doc: Mapping[str, Any]) -> list[str]:
 
 def published_reply(doc: Mapping[str, Any]) -> tuple[str, bool] | None:
     """The published output of a row and its verdict; None where the row has not both."""
-    text, verdict = doc.get("previous_output_prediction_text"), doc.get("previously_is_correct")
+    text = doc.get("previous_output_prediction_text")
+    verdict = doc.get("previously_is_correct")
     if isinstance(text, list):
         text = text[0] if text else None
     return (text, verdict) if isinstance(text, str) and isinstance(verdict, bool) else None

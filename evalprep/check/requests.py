@@ -145,9 +145,9 @@ def _check_texts(loaded: LoadedTask, texts: list[str], findings: Findings) -> No
 
 
 def _check_column(loaded: LoadedTask, findings: Findings) -> None:
-    """A prompt that is the same in all rows.
+    """Reports a `doc_to_text` that is meant as a column's name, but that no column has.
 
-    `doc_to_text` may be a column's name that no column has.
+    lm-eval takes it as the text of the prompt, which is then the same in all rows.
     """
     text = loaded.leaf.config.get("doc_to_text")
     if not isinstance(text, str) or "{{" in text or "{%" in text:
@@ -390,9 +390,9 @@ def _check_repeated_choices(loaded: LoadedTask, rows: list[_Choice], findings: F
 
 
 def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
-    """Gold answers that are no choice, that count from one, that never vary.
+    """Reports gold answers that are no choice, count from one or never vary.
 
-    Choices that occur twice.
+    Choices that occur twice are reported, too.
     """
     key = "doc_to_target"
     rows = _choices(loaded)

@@ -42,7 +42,8 @@ class Scorer:
     def __init__(self, loaded: LoadedTask) -> None:
         from evalprep.results import choose_primary, metrics_of_filters
 
-        self.loaded, self.task = loaded, loaded.task
+        self.loaded = loaded
+        self.task = loaded.task
         self.slowest = (0.0, "", "")
         metadata = loaded.leaf.metadata
         # lm-eval has no public name for them.
@@ -57,7 +58,7 @@ class Scorer:
         self.draws = max(int(self.task.get_config("repeats") or 1), 1)
 
     def score(self, number: int, replies: list[Any], label: str) -> Verdict:
-        """Score one row.
+        """Scores one row.
 
         Args:
             number: The row.
@@ -87,7 +88,8 @@ class Scorer:
         for request, reply in zip(requests, replies, strict=True):
             # A task of several draws takes as many; one reply alone would be an error of the
             # check's own.
-            request.resps, request.filtered_resps = [reply] * self.draws, {}
+            request.resps = [reply] * self.draws
+            request.filtered_resps = {}
         with cpu_bound(BOUND_SECONDS):
             for ensemble in self.task._filters:  # noqa: SLF001 - as above
                 ensemble.apply(requests)

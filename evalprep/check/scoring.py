@@ -53,7 +53,7 @@ class _Tally:
 def check_scoring(
     loaded: LoadedTask, findings: Findings, *, rows: int | None = None, hard: bool = False
 ) -> Scorer | None:
-    """Score known replies on every row, and report what a run would suffer from.
+    """Scores known replies on every row, and reports what a run would suffer from.
 
     Args:
         loaded: The task with its requests.
@@ -85,7 +85,7 @@ def check_scoring(
 
 
 def _check_rows(scorer: Scorer, count: int | None, tally: _Tally) -> None:
-    """Score known replies on the first rows; on all where there is no count."""
+    """Scores known replies on the first rows; on all where there is no count."""
     loaded = scorer.loaded
     numbers = list(islice(loaded.instances, count))
     for number in tracked(numbers, f"{loaded.name}: scoring", len(numbers)):
@@ -95,7 +95,7 @@ def _check_rows(scorer: Scorer, count: int | None, tally: _Tally) -> None:
 def _try(
     scorer: Scorer, number: int, replies: list[Any], label: str, tally: _Tally
 ) -> Verdict | None:
-    """Score one reply; None where the scorer raises or takes too long, which is counted."""
+    """Scores one reply; None where the scorer raises or takes too long, which is counted."""
     case = f"{scorer.loaded.row_name(number)} ({label})"
     try:
         verdict = scorer.score(number, replies, label)
@@ -116,7 +116,7 @@ def _message_of(error: Exception) -> str:
 
 
 def _count_values(verdict: Verdict, case: str, label: str, tally: _Tally) -> None:
-    """Keep the keys of a verdict, its values where they matter, and what JSON cannot hold."""
+    """Keeps the keys of a verdict, its values where they matter, and what JSON cannot hold."""
     is_right = label in {"perfect", "published"}
     for name, metrics in verdict.metrics.items():
         keys = tally.keys.setdefault(name, set())
@@ -132,7 +132,7 @@ def _count_values(verdict: Verdict, case: str, label: str, tally: _Tally) -> Non
 
 
 def _check_row(scorer: Scorer, number: int, tally: _Tally) -> None:
-    """Score replies of one row whose verdict is known, and count what is wrong."""
+    """Scores replies of one row whose verdict is known, and counts what is wrong."""
     loaded = scorer.loaded
     row = loaded.row_name(number)
     published = _published(scorer, number, tally) if loaded.generates else None
@@ -154,7 +154,7 @@ def _check_row(scorer: Scorer, number: int, tally: _Tally) -> None:
 
 
 def _check_perfect(scorer: Scorer, number: int, published: Verdict | None, tally: _Tally) -> bool:
-    """Score perfect replies until every filter finds one right.
+    """Scores perfect replies until every filter finds one right.
 
     Returns whether there are any that can be scored.
     """
@@ -180,7 +180,7 @@ def _check_perfect(scorer: Scorer, number: int, published: Verdict | None, tally
 
 
 def _published(scorer: Scorer, number: int, tally: _Tally) -> Verdict | None:
-    """Score the published output and hold it against the published verdict.
+    """Scores the published output and holds it against the published verdict.
 
     None unless that says right.
     """
@@ -220,7 +220,7 @@ def _crediting(scorer: Scorer, verdict: Verdict | None) -> set[str]:
 def _credit(
     scorer: Scorer, verdict: Verdict | None, code: str, row: str, tally: _Tally, *, threshold: float
 ) -> None:
-    """Count a row whose wrong reply gets credit."""
+    """Counts a row whose wrong reply gets credit."""
     if verdict is None:
         return
     value = verdict.value(scorer.metric, scorer.filter) or 0.0
@@ -325,7 +325,7 @@ def _parts(value: Any) -> Sequence[Any]:
 
 
 def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
-    """Turn what was counted of the verdicts into findings."""
+    """Turns what was counted of the verdicts into findings."""
     leaf, task = scorer.loaded.leaf, scorer.loaded.name
     key = "process_results" if "process_results" in leaf.config else "filter_list"
 
@@ -406,7 +406,7 @@ def _report_shape(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
 
 
 def _report_keys(scorer: Scorer, tally: _Tally, report: Report) -> None:
-    """Keys of scores that lm-eval loses.
+    """Reports keys of scores that lm-eval loses.
 
     It overwrites them, they come for some replies only, or no metric_list names them.
     """

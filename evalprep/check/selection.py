@@ -190,7 +190,7 @@ class _Selection:
     ) -> list[Leaf]:
         """A member with settings of its own.
 
-        A change to a known task, or a task that exists in this group alone.
+        It is a change to a known task, or a task that exists in this group alone.
         """
         inner, merged = str(member["task"]), {**override, **member}
         if inner in self.tree.index or inner in self.tree.tags or inner in self.stock:
@@ -234,13 +234,16 @@ def files_behind(tree: Tree, requested: Iterable[str]) -> set[Path]:
 def _member_names(file: TaskFile) -> list[str]:
     """The names that a group's file has for its members and for the groups inside of it."""
     members = file.data.get("task") if file.kind == "group" else None
+    if not isinstance(members, list):
+        return []
     names: list[Any] = []
-    for member in members if isinstance(members, list) else []:
+    for member in members:
         if not isinstance(member, dict):
             names.append(member)
             continue
+        names.append(member.get("group"))
         inner = member.get("task")
-        names += [member.get("group"), *(inner if isinstance(inner, list) else [inner])]
+        names += inner if isinstance(inner, list) else [inner]
     return [name for name in names if isinstance(name, str)]
 
 

@@ -139,11 +139,8 @@ class RunSettings:
         return whole_number(self.core.model_args.get("max_gen_toks")) or DEFAULT_LENGTH
 
     @classmethod
-    def given(cls, **values: Any) -> RunSettings:
-        """Of a run without a config of ours.
-
-        What is said of it, by the names that `changed` takes.
-        """
+    def without_config(cls, **values: Any) -> RunSettings:
+        """The settings of a run without a config of ours, by the names that `changed` takes."""
         from evalprep.config import Core
 
         return cls(Core(model_name="", tasks=())).changed(**values)
@@ -199,5 +196,5 @@ class RunSettings:
 
 def _bos_of_tasks(plan: Plan) -> dict[str, bool]:
     """Task -> `add_bos_token` as its pack asks for it, of the tasks that ask."""
-    asked = {name: task.call.model_args.get("add_bos_token") for name, task in plan.tasks.items()}
-    return {name: value for name, value in asked.items() if isinstance(value, bool)}
+    values = {name: task.call.model_args.get("add_bos_token") for name, task in plan.tasks.items()}
+    return {name: value for name, value in values.items() if isinstance(value, bool)}

@@ -1,4 +1,4 @@
-"""Keeping what other people's code prints away from what we print."""
+"""Output of other people's code, kept away from what evalprep prints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keep lm-eval's and datasets' own messages and bars off the screen.
+    """Keeps lm-eval's and datasets' own messages and bars off the screen.
 
     What matters of them becomes findings.
     """
@@ -31,7 +31,7 @@ def quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def stdout_is_ours() -> Iterator[None]:
-    """Send to stderr what the block writes to stdout, child processes and C libraries included.
+    """Sends to stderr what the block writes to stdout, child processes and C libraries included.
 
     Standard output carries our JSON, and nothing else.
     """

@@ -53,7 +53,7 @@ def check_static(
     moved: tuple[Path, Path] | None = None,
     user_names: Sequence[str] | None = None,
 ) -> StaticCheck:
-    """Check task files, settings, data files, machine and command.
+    """Checks task files, settings, data files, machine and command.
 
     Args:
         roots: Include paths.
@@ -118,7 +118,7 @@ def _without_waiting(leaves: list[Leaf], roots: Sequence[Path], findings: Findin
 def _check_leaves(
     leaves: list[Leaf], settings: RunSettings, findings: Findings, moved: tuple[Path, Path] | None
 ) -> tuple[dict[str, int], int]:
-    """Check each task with its data files; returns the rows of each task, and bytes of all data."""
+    """Checks each task with its data files; returns the rows of each task and the bytes of all."""
     registered = registered_names(leaves)
     rows: dict[str, int] = {}
     data_bytes = 0
@@ -147,7 +147,7 @@ def _is_of_pack(leaf: Leaf) -> bool:
 
 
 def _spare_tasks_of_config(leaves: list[Leaf], findings: Findings) -> None:
-    """Take back advice on memory at run time, which is for the authors of packs with large data."""
+    """Takes back advice on memory at run time, which is for authors of packs with large data."""
     others = {leaf.name for leaf in leaves if not _is_of_pack(leaf)}
 
     def is_spared(finding: Finding) -> bool:
@@ -191,9 +191,9 @@ def _prepared(roots: Sequence[Path]) -> dict[Path, Prepared]:
 
 
 def check_helpers(roots: Sequence[Path], findings: Findings) -> None:
-    """Reports scores and tasks of prepared folders that lack a helper model or its data.
+    """Reports, once per reason, scores and tasks that lack a helper model or its data.
 
-    Once per reason.
+    They are those of prepared folders.
     """
     for root, prepared in _prepared(roots).items():
         names_by_reason: dict[str, list[str]] = {}
@@ -207,10 +207,7 @@ def check_helpers(roots: Sequence[Path], findings: Findings) -> None:
 
 
 def waiting_tasks(roots: Sequence[Path]) -> dict[str, tuple[str, ...]]:
-    """Tasks of prepared folders whose data are not made yet.
-
-    With the tasks whose replies they wait for.
-    """
+    """Task of prepared folders whose data are not made yet -> the tasks whose replies it needs."""
     waiting = {}
     for prepared in _prepared(roots).values():
         for name, task in prepared.plan.tasks.items():
@@ -230,7 +227,7 @@ def _relocate(path: Path, moved: tuple[Path, Path] | None) -> Path:
 
 
 def check_tree(tree: Path, config: Config, requested: Sequence[str] | None = None) -> list[Finding]:
-    """Check a tree that was just built for a configuration, before it is swapped in.
+    """Checks a tree that was just built for a configuration, before it is swapped in.
 
     Args:
         tree: The built folder; its YAMLs name data under `config.core.work_dir`.
@@ -244,7 +241,7 @@ def check_tree(tree: Path, config: Config, requested: Sequence[str] | None = Non
     findings = Findings()
     settings = RunSettings.from_core(core, config.folder)
     names = [name for name in core.tasks if isinstance(name, str)]
-    final_folder = Path(core.there(core.work_dir))
+    final_folder = Path(core.on_run_machine(core.work_dir))
     checked = check_static(
         [tree], requested, settings, findings, moved=(final_folder, tree), user_names=names
     )

@@ -162,7 +162,7 @@ def filter_steps(settings: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]
 def keeps_first(settings: Mapping[str, Any]) -> bool:
     """Returns whether the filters of a task keep one reply of several.
 
-    Lm-eval's own filter does where a task has none.
+    A task without filters has lm-eval's own, which keeps the first.
     """
     names = {str(step.get("function")) for _, step in filter_steps(settings)}
     return not names or ("take_first" in names and not names & {"take_first_k", "majority_vote"})
@@ -197,7 +197,7 @@ def yaml_mapping(text: str) -> dict[str, Any]:
 
 
 def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) -> TaskFile | None:
-    """Read one YAML file and what it includes; None when lm-eval would skip it."""
+    """Reads one YAML file and what it includes; None when lm-eval would skip it."""
     path = path.resolve()
     try:
         data, node = compose(
@@ -232,7 +232,7 @@ def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) ->
 
 
 def _check_marks(path: Path, node: Any, findings: Findings) -> dict[str, int]:
-    """Report keys that are written twice and words that are no texts.
+    """Reports keys that are written twice and words that are no texts.
 
     Returns the line of each top-level key.
     """
@@ -283,10 +283,7 @@ def _included(
 
 
 def _switches(node: Any) -> list[Any]:
-    """Bare `yes`, `no`, `on` and `off` in a scalar or a list.
-
-    Which YAML 1.1 reads as true and false.
-    """
+    """Bare `yes`, `no`, `on` and `off` in a scalar or a list, which YAML 1.1 reads as booleans."""
     items = node.value if isinstance(node, yaml.SequenceNode) else [node]
     return [
         item
@@ -332,7 +329,8 @@ def _is_registered(
     file: TaskFile, own: dict[str, TaskFile], tagged: dict[str, TaskFile], findings: Findings
 ) -> bool:
     """Returns whether lm-eval registers a file under its name; a finding says why not."""
-    name, key = file.name, "group" if file.kind == "group" else "task"
+    name = file.name
+    key = "group" if file.kind == "group" else "task"
     old = _old_group(file)
     if old:
         what = f"`group: {old}` stands beside `task: {file.data['task']}`"
@@ -356,7 +354,7 @@ def _is_registered(
 def _register_tags(
     file: TaskFile, tree: Tree, own: dict[str, TaskFile], tagged: dict[str, TaskFile]
 ) -> None:
-    """Register the tags of a task; lm-eval does not for groups."""
+    """Registers the tags of a task; lm-eval does not for groups."""
     if file.kind == "group":
         return
     tags = file.data.get("tag")
@@ -367,10 +365,7 @@ def _register_tags(
 
 
 def _old_group(file: TaskFile) -> str:
-    """The value of `group:` in a file that declares one task, as lm-eval allowed before 0.4.4.
-
-    Else nothing.
-    """
+    """The value of `group:` in a file of one task, as lm-eval allowed before 0.4.4; else empty."""
     group, task = file.data.get("group"), file.data.get("task")
     if file.kind != "group" or not isinstance(task, str) or set(file.data) <= _GROUP_KEYS:
         return ""

@@ -69,11 +69,9 @@ class Isolation:
     def describe(self) -> list[str]:
         """The protections, one sentence each."""
         maker = f"bubblewrap {self.version}" if self.kind == "bubblewrap" else "Linux name spaces"
-        calls = (
-            "refused by a system-call filter"
-            if self.filtered
-            else "not filtered (unknown machine type)"
-        )
+        calls = "not filtered (unknown machine type)"
+        if self.filtered:
+            calls = "refused by a system-call filter"
         return [
             (
                 f"made by {maker}: own users, processes, network, mounts; tried out before the "
@@ -152,7 +150,7 @@ def package_folders() -> list[str]:
 def shown_folders() -> dict[str, str]:
     """The files that a Python process needs, each with its place in the room.
 
-    System libraries, Python, packages.
+    They are system libraries, Python and its packages.
     """
     shown = {path: path for path in python_folders()}
     shown |= {path: path for path in _LINKED if Path(path).is_dir() and not Path(path).is_symlink()}

@@ -1,6 +1,6 @@
 """A room without doors, made of Linux name spaces.
 
-Executed by path as a process of its own, imports nothing of ours.
+This file is executed by its path as a process of its own, and imports nothing of ours.
 
 `jail.py JSON` with `root` (an empty folder), `read_only` (path -> its place in the room), `hidden`
 (places in the room that are covered), `links` (path -> target), `devices`, `folder_mb`,

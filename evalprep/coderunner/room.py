@@ -87,9 +87,11 @@ class Room:
     def __init__(
         self, role: Role, isolation: Isolation, limits: Limits, settings: Mapping[str, object]
     ) -> None:
-        self.role, self.cpu_seconds = role, 0.0
+        self.role = role
+        self.cpu_seconds = 0.0
         self.filtered: bool | None = None
-        self._received, self._unsent = bytearray(), bytearray()
+        self._received = bytearray()
+        self._unsent = bytearray()
         self._folder = tempfile.TemporaryDirectory(prefix="evalprep-room-")
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - `__exit__` closes it
         self.process = subprocess.Popen(
@@ -104,7 +106,8 @@ class Room:
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.input, self.output = self.process.stdin.fileno(), self.process.stdout.fileno()
+        self.input = self.process.stdin.fileno()
+        self.output = self.process.stdout.fileno()
         os.set_blocking(self.input, False)
         os.set_blocking(self.output, False)
         values = {**settings, **dataclasses.asdict(limits), "packages": isolation.packages()}

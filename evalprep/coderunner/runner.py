@@ -143,7 +143,8 @@ class Session:
     def _forward_call(self) -> None:
         if self._loaded and self._call is not None:
             self.candidate.send(pipe.CALL, self._call)
-            self._call, self._awaiting = None, True
+            self._call = None
+            self._awaiting = True
 
     def _closed(self, room: Room) -> Outcome | None:
         """The outcome where a room has ended before the verdict.
@@ -251,7 +252,8 @@ def _try_out(isolation: Isolation) -> Isolation:
     with tempfile.TemporaryDirectory(prefix="evalprep-trial-") as folder, socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
-        secret, beside = Path(folder) / "secret", Path(folder) / "beside"
+        secret = Path(folder) / "secret"
+        beside = Path(folder) / "beside"
         secret.write_text("x")
         secret.chmod(0o644)
         Path(folder).chmod(0o777)

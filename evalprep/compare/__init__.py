@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
-    from evalprep.compare.askedrows import question_text
     from evalprep.compare.best import Leaders, adjusted_p, leaders, pair_level, shown_better
     from evalprep.compare.comparable import check_allowed, differing, reasons
     from evalprep.compare.comparison import Comparison, compare_runs
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
         Reproduction,
         reproduce,
     )
+    from evalprep.compare.rowkeys import question_text
     from evalprep.compare.screen import in_own_unit, show
     from evalprep.compare.settings import Settings
     from evalprep.compare.stored import UNPAIRED_TEST

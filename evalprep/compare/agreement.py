@@ -1,6 +1,6 @@
 """The agreement of two runs on the meaning of one metric.
 
-Its direction, its scale, and which metrics they log.
+They may differ in its direction, in its scale, or in which metrics they log at all.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def lone_metrics(
 ) -> dict[str, dict[_Score, list[str]]]:
     """Metrics of some tasks that one side alone logs.
 
-    Side that lacks them -> metric, filter -> tasks.
+    The result maps the side that lacks them -> metric, filter -> tasks.
     """
     candidate_lacks: dict[_Score, list[str]] = {}
     baseline_lacks: dict[_Score, list[str]] = {}

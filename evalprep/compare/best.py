@@ -38,7 +38,7 @@ def leaders(
     higher_is_better: bool,
     alpha: float = ALPHA,
 ) -> Leaders:
-    """Find the runs that share the first place.
+    """Finds the runs that share the first place.
 
     The run with the best value is held against each other one by the paired test of its quantity.
     Which one is the best was read off the same data, so p, adjusted over the quantities of the two

@@ -67,12 +67,13 @@ def _with_constant_changes(
     lines: list[str], unchanged: Sequence[Conclusion], names: _Names
 ) -> list[str]:
     """The lines with rows that all changed by the same amount first: no spread shows no chance."""
-    phrases = [
-        f"{names.name(item)}: {sentence}"
-        for item in unchanged
-        if item.difference.constant is not None
-        and (sentence := constant_change(item.difference)) not in lines[0]
-    ]
+    phrases = []
+    for item in unchanged:
+        if item.difference.constant is None:
+            continue
+        sentence = constant_change(item.difference)
+        if sentence not in lines[0]:
+            phrases.append(f"{names.name(item)}: {sentence}")
     if not phrases:
         return lines
     return ["; ".join([*_short(phrases), lines[0]]), *lines[1:]]

@@ -33,7 +33,7 @@ _PROVEN_BY_ROWS = frozenset({"template_hash", "data"})
 
 
 def check_allowed(allow: Sequence[str], where: str, problems: Problems) -> None:
-    """Report names of facts that cannot be allowed to differ."""
+    """Reports names of facts that cannot be allowed to differ."""
     allowed = ", ".join(QUESTION)
     for name in allow:
         if name not in QUESTION:
@@ -79,7 +79,8 @@ def sentence_of(item: FactDifference) -> str:
     if item.name == "template_hash":
         return "the prompt template differs"
     if item.name == "data":
-        data, baseline_data = _joined(item.candidate), _joined(item.baseline)
+        data = _joined(item.candidate)
+        baseline_data = _joined(item.baseline)
         return f"the data set differs: {data}, baseline {baseline_data}"
     if item.name == "limit":
         return _limit_sentence(item)

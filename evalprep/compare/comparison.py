@@ -115,7 +115,7 @@ class Comparison:
     def advisory(self) -> list[Conclusion]:
         """Metrics beside those that decide which are better, worse or changed.
 
-        Copies of another left out.
+        Copies of another metric are left out.
         """
         reported = {item.duplicate_of for item in self.conclusions if item.decides}
         lines = []
@@ -290,7 +290,8 @@ def compare_runs(
     if other is not None:
         other, matches = with_names_of(other, run, tasks)
     selection = _select_tasks(run, other, tasks)
-    refuse_undecided([run, *([other] if other is not None else [])], selection.sampled)
+    sides = [run] if other is None else [run, other]
+    refuse_undecided(sides, selection.sampled)
     compared = _compare_tasks(run, other, selection, settings)
     _refuse_nothing_paired(run, other, compared)
     whole = _compare_whole_metrics(run, other, compared, settings)
@@ -462,7 +463,8 @@ def _select_tasks(run: Run, other: Run | None, names: Sequence[str] | None) -> S
     groups = _groups_without_samples(run, other)
     known = list(dict.fromkeys([*groups, *run.known_tasks, *other.known_tasks]))
     selection = Selection([], [], [], [])
-    for name in _expanded(run, other, names, known) if names else known:
+    wanted_names = _expanded(run, other, names, known) if names else known
+    for name in wanted_names:
         if name in run.tasks and name in other.tasks:
             selection.sampled.append(name)
         elif other.known(name) is None:
@@ -537,7 +539,7 @@ def _sides(run: Run, other: Run | None, name: str) -> Sides:
 def _first_metric(sides: Sides) -> Metric:
     """The metric that stands for a task in a comparison.
 
-    Of rows where it has one, else over all rows.
+    That is a metric of rows where the task has one, else one over all rows.
     """
     if sides.against is None:
         return metric_of_published(sides.task)
@@ -633,9 +635,10 @@ def _no_common_task(run: Run, other: Run) -> BadInput:
 
 
 def _conclude(conclusions: Sequence[Conclusion], settings: Settings) -> None:
-    """Find the words of all conclusions.
+    """Finds the words of all conclusions.
 
-    Holm over the quantities that decide, and apart from them over the others.
+    p-values are adjusted (Holm) over the quantities that decide, and apart from them over the
+    others.
     """
     for decides in (True, False):
         family = [item for item in conclusions if item.decides is decides]

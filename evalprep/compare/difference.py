@@ -188,10 +188,7 @@ class Difference:
         return f"{value:{plus}.4g}"
 
     def change(self, *, sign: bool = False) -> str:
-        """The difference that was seen, in words.
-
-        With its share of the baseline where that is tested.
-        """
+        """The difference in words, with its share of the baseline where that share is tested."""
         value = self.delta if sign or self.delta is None else abs(self.delta)
         text = self.scaled(value, sign=sign)
         if self.relative is None:
@@ -203,12 +200,12 @@ class Difference:
     def in_points(self) -> bool:
         """Returns whether it is shown in percent and points.
 
-        Verdicts, and graded scores between 0 and 1.
+        Verdicts are, and graded scores between 0 and 1.
         """
         return self.binary or self.unit == POINTS
 
     def set_detectable(self, alpha: float) -> None:
-        """Set `mde` for tests at a level: the interval's half-width times 1 + z_80 / z.
+        """Sets `mde` for tests at a level: the interval's half-width times 1 + z_80 / z.
 
         None beyond what can differ.
         """
@@ -263,7 +260,7 @@ def difference(
     bounds: tuple[float, float] | None = None,
     may_be_share: bool = True,
 ) -> Difference:
-    """Compare paired scores.
+    """Compares paired scores.
 
     Args:
         now: Scores of the candidate.

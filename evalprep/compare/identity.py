@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from evalprep.places import last_part
 from evalprep.results import Run, prepared_work
 
 _SIZE = re.compile(
@@ -42,32 +43,24 @@ def instruction_tuned(name: str) -> bool:
     return bool(_TUNED.search(name.replace("_", "-")))
 
 
-def mismatch(
-    model: str, published: str, sides: tuple[str, str] = ("run", "published")
-) -> list[str]:
-    """Returns the difference between the model run and that of published data, by their names.
-
-    Args:
-        model: Name of the one model.
-        published: Name of the other.
-        sides: What the two are called.
+def mismatch(model: str, published: str) -> list[str]:
+    """Returns how the model of a run differs from that of published data, by their names.
 
     >>> mismatch("Llama-3.2-1B", "Llama-3.2-3B-evals")
     ['size: 1B run, 3B published']
     """
-    size, published_size = parameters(model), parameters(published)
+    size = parameters(model)
+    published_size = parameters(published)
     # A name without a size says nothing about its type either ("model", "checkpoint-500").
     if size is None or published_size is None:
         return []
     differs = []
-    side, published_side = sides
     if size != published_size:
-        sizes = f"{_in_words(size)} {side}, {_in_words(published_size)} {published_side}"
-        differs.append(f"size: {sizes}")
+        differs.append(f"size: {_in_words(size)} run, {_in_words(published_size)} published")
     is_tuned = instruction_tuned(model)
     if is_tuned != instruction_tuned(published):
         # Of the other the name does not say that it is not.
-        tuned = side if is_tuned else published_side
+        tuned = "run" if is_tuned else "published"
         differs.append(f"type: by their names only the {tuned} one is instruction-tuned")
     return differs
 
@@ -90,7 +83,7 @@ def published_source(run: Run) -> str:
 def warnings_for(run: Run) -> list[str]:
     """Warnings about comparing this run with the verdicts published in its data."""
     source = published_source(run)
-    differs = mismatch(run.model.rstrip("/").rpartition("/")[2], source) if source else []
+    differs = mismatch(last_part(run.model), source) if source else []
     if not differs:
         return []
     return [f"the published verdicts are those of another model ({source}): {'; '.join(differs)}"]

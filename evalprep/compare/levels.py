@@ -13,14 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from evalprep.compare.askedrows import (
-    NO_DIGEST,
-    AskedRow,
-    Digest,
-    RowKeys,
-    are_positions,
-    normalise,
-)
+from evalprep.compare.rowkeys import NO_DIGEST, AskedRow, Digest, RowKeys, are_positions, normalise
 
 ALONE = -1  # the group of a pair whose key is not repeated
 _TAIL = 8  # characters of a question's end that are looked up in a prompt
@@ -158,7 +151,9 @@ class _Search:
         rows: Iterable[int],
         other_rows: Iterable[int],
     ) -> None:
-        self.left, self.right, self.rules = left, right, rules
+        self.left = left
+        self.right = right
+        self.rules = rules
         self.pairing = Pairing()
         self.free = dict.fromkeys(rows)
         self.other_free = dict.fromkeys(other_rows)

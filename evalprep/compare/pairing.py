@@ -156,7 +156,7 @@ def _scored(pairs: Pairs, ids: list[str]) -> Pairs:
 
 
 def with_published(table: Table, values: Floats) -> Pairs:
-    """Pair each row with the verdict published for it.
+    """Pairs each row with the verdict published for it.
 
     Rows that occur twice and unreadable verdicts are left out.
     """
@@ -193,7 +193,7 @@ class ScoredRows:
 def with_run(
     side: ScoredRows, other: ScoredRows, rules: PairRules = BY_CONTENT, *, any_gold: bool = False
 ) -> Pairs:
-    """Pair the rows of two runs; pairs with other gold answers are left out, unless `any_gold`.
+    """Pairs the rows of two runs; pairs with other gold answers are left out, unless `any_gold`.
 
     Args:
         side: Rows of the run.
@@ -266,7 +266,7 @@ def match_rows(
     tools: tuple[str, str] = (LM_EVAL, LM_EVAL),
     rules: PairRules = BY_CONTENT,
 ) -> RowMatch:
-    """Find the rows of two tables that are the same question.
+    """Finds the rows of two tables that are the same question.
 
     Rows of lm-eval meet by the ids of the tables, then by the hash of the document, then by equal
     arguments and gold answer; where a side logs no prompts, by place and gold answer; at last by
@@ -304,7 +304,7 @@ def _nothing_matched(table: Table, other: Table) -> RowMatch:
 
 
 def _add_pairing(match: RowMatch, pairing: Pairing, table: Table, other: Table) -> None:
-    """Take over what the levels found among the rows that had no partner."""
+    """Takes over what the levels found among the rows that had no partner."""
     match.ambiguous = _ids_of(table, pairing.left_ambiguous)
     match.ambiguous += _ids_of(other, pairing.right_ambiguous)
     rows_of_conflicts = [row for row, _ in pairing.conflicts]
@@ -351,7 +351,7 @@ def _document_keys(table: Table, rows: Rows) -> list[str]:
 
 
 def _match_left_over(match: RowMatch, table: Table, other: Table, way: str, keys: _Keys) -> None:
-    """Bring rows without a partner together by another key; repeated keys as groups."""
+    """Brings rows without a partner together by another key; repeated keys as groups."""
     rows = _left_over(table, match.rows, match.duplicates)
     other_rows = _left_over(other, match.other_rows, match.duplicates)
     groups = _group_by(keys(table, rows), rows)
@@ -375,7 +375,7 @@ def _match_left_over(match: RowMatch, table: Table, other: Table, way: str, keys
 def _take_pairs(
     match: RowMatch, pairs: Sequence[tuple[int, int, int]], table: Table, other: Table
 ) -> None:
-    """Add pairs of rows, each with the code of its group, in order of the rows."""
+    """Adds pairs of rows, each with the code of its group, in order of the rows."""
     if not pairs:
         return
     further = np.array(pairs, dtype=np.int64).reshape(-1, 3)
@@ -410,7 +410,7 @@ def _group_by(keys: Sequence[Hashable], rows: Rows) -> dict[Hashable, list[int]]
 
 
 def _match_by_id(table: Table, other: Table) -> RowMatch:
-    """Pair rows by the ids of the tables."""
+    """Pairs rows by the ids of the tables."""
     repeated = {*table.duplicates(), *other.duplicates()}
     if repeated:
         return _match_repeated(table, other, repeated)
@@ -418,7 +418,7 @@ def _match_by_id(table: Table, other: Table) -> RowMatch:
 
 
 def _match_unique(table: Table, other: Table) -> RowMatch:
-    """Pair rows by id where no id is repeated."""
+    """Pairs rows by id where no id is repeated."""
     if table.ids == other.ids:
         every_row = np.arange(len(table), dtype=np.int64)
         return _match_of(table, every_row, every_row, missing=[], extra=[])
@@ -433,7 +433,7 @@ def _match_unique(table: Table, other: Table) -> RowMatch:
 
 
 def _match_repeated(table: Table, other: Table, repeated: set[str]) -> RowMatch:
-    """Pair rows by id; rows of a repeated id by prompt, then by their place in the split."""
+    """Pairs rows by id; rows of a repeated id by prompt, then by their place in the split."""
     keys = table.rows_by_key(repeated)
     other_keys = other.rows_by_key(repeated)
     every_key = {**keys, **other_keys}

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.compare.askedrows import AskedRow, choices_of
 from evalprep.compare.levels import Choices, compare_choices
+from evalprep.compare.rowkeys import AskedRow, choices_of
 from evalprep.results import Sample, Table
 
 Rows = NDArray[np.int64]

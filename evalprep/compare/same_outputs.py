@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.task import TaskComparison
+from evalprep.places import last_part
 from evalprep.results import Run
 
 SAME_FILE = "both sides are read from the same file, or from a copy of it"
@@ -65,16 +66,11 @@ def same_outputs(
     if count < _FEWEST_REPLIES or is_rescored:
         return SameOutputs()
     sentence = f"all {count} compared replies are the same to the letter"
-    if _last_part(run.model) == _last_part(other.model):
+    if last_part(run.model) == last_part(other.model):
         return SameOutputs(notes=[sentence])
     models = f"although the models are {run.model} and {other.model}"
     doubt = "were both sides made by one model, or is one a copy of the other?"
     return SameOutputs([f"{sentence}, {models}: {doubt}"])
-
-
-def _last_part(model: str) -> str:
-    """The name of a model without its owner or the folders above it, which differ by machine."""
-    return model.rstrip("/").rpartition("/")[2]
 
 
 def _identical_replies(compared: Sequence[TaskComparison]) -> int:

@@ -48,7 +48,7 @@ def show(
     subtasks: bool = False,
     width: int | None = None,
 ) -> None:
-    """Print a comparison.
+    """Prints a comparison.
 
     Args:
         comparison: What to print.
@@ -339,9 +339,9 @@ def score_text(item: Difference, value: float | None) -> str:
 
 
 def in_own_unit(item: Difference) -> str:
-    """Difference and interval.
+    """Difference and interval in the unit of the metric.
 
-    Points for shares, ratios for perplexities, bits, else raw numbers.
+    It is points for shares, ratios for perplexities, bits for bits, and raw numbers for all others.
     """
     if item.delta is None:
         return "-"

@@ -42,7 +42,7 @@ class Settings:
     pairing: PairRules = BY_CONTENT
 
     def check(self) -> None:
-        """Refuse settings that are none.
+        """Refuses settings that are none.
 
         Raises:
             BadInput: a confidence outside (0, 1), a margin that is no number above 0, an unknown

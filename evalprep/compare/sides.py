@@ -150,7 +150,8 @@ def _say_whether_comparable(
     if sides.other is None or sides.against is None or rows.other is None:
         changed = int(pairs.prompt_differs.sum())
         reason = prompt_reason(changed, pairs.paired, [], settings.allow)
-        result.not_comparable += [reason] if reason else []
+        if reason:
+            result.not_comparable.append(reason)
         return []
     result.differs = differing(sides.run, sides.task, sides.other, sides.against)
     if pairs.across_tools:
@@ -290,12 +291,12 @@ def _read_rows(sides: Sides, metric: Metric) -> SideRows:
         message = "the row ids of the runs differ; rows are matched by their content"
         notes = (*notes, message)
     return SideRows(
-        table,
-        row_values(metric, table),
-        other,
-        row_values(other_metric, other),
-        other_metric,
-        notes,
+        table=table,
+        values=row_values(metric, table),
+        other=other,
+        other_values=row_values(other_metric, other),
+        other_metric=other_metric,
+        notes=notes,
     )
 
 
@@ -308,8 +309,10 @@ def _agree(
         return metric, []
     metric, contradiction = join_directions(metric, other_metric, settings.allow)
     reasons = [with_option(contradiction, DIRECTION)] if contradiction else []
-    if SCALE not in settings.allow and (scale := scale_reason(metric, pairs.now, pairs.before)):
-        reasons.append(with_option(scale, SCALE))
+    if SCALE not in settings.allow:
+        scale = scale_reason(metric, pairs.now, pairs.before)
+        if scale:
+            reasons.append(with_option(scale, SCALE))
     return metric, reasons
 
 

@@ -26,7 +26,7 @@ UNPAIRED = "unpaired: from stored scores, without samples; pairing would show sm
 def compare_stored(
     run: Run, other: Run, names: Collection[str], settings: Settings
 ) -> list[Conclusion]:
-    """Compare every stored score of some tasks or groups that both results files hold."""
+    """Compares every stored score of some tasks or groups that both results files hold."""
     conclusions: list[Conclusion] = []
     for name in names:
         task, against = run.known(name), other.known(name)
@@ -111,7 +111,9 @@ def _compare_stored_metric(
     is_turned = values.higher_is_better is False
     gain = -values.delta if is_turned else values.delta
     stderr = math.hypot(metric.stderr, baseline.stderr)
-    evidence = PairedUnits(gain, stderr, _NORMAL, math.inf, math.inf, None)
+    evidence = PairedUnits(
+        value=gain, stderr=stderr, degrees=_NORMAL, units=math.inf, changed=math.inf, range=None
+    )
     conclusion.difference = from_evidence(
         evidence,
         confidence=confidence,

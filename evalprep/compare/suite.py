@@ -1,6 +1,6 @@
 """Suite scores of two runs.
 
-With a paired interval wherever it is known what each row adds to them.
+They have a paired interval wherever it is known what each row adds to them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def compare_suite(
     scores: tuple[Scores, Scores] | None = None,
     tasks: Comparison | None = None,
 ) -> list[Conclusion]:
-    """Compare every suite score that both runs have a declaration of.
+    """Compares every suite score that both runs have a declaration of.
 
     Args:
         run: The candidate.
@@ -78,7 +78,7 @@ def compare_suite(
 def compare_scores(
     now: Scores, before: Scores, *, confidence: float = 1 - ALPHA, margin: float | None = None
 ) -> Comparison:
-    """Compare scores of which at least one side has no samples.
+    """Compares scores of which at least one side has no samples.
 
     Values beside each other, and nothing is tested.
     """
@@ -154,7 +154,7 @@ def _other_parts(score: SuiteScore, base: SuiteScore) -> str:
 
 
 def _conclude(conclusions: Sequence[Conclusion], confidence: float, margin: float | None) -> None:
-    """Adjust over the headline scores of one rule at a time, and apart from them over the others.
+    """Adjusts over the headline scores of one rule at a time, and apart from them over the others.
 
     The same scores by another rule are no further chances.
     """

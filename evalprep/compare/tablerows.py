@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.compare.askedrows import AskedRow, RowKeys
+from evalprep.compare.rowkeys import AskedRow, RowKeys
 from evalprep.results import Table
 
 _PUBLISHED = ("published_doc_hash", "published_prompt_hash", "published_target_hash")
@@ -25,7 +25,8 @@ class TableRows:
     """
 
     def __init__(self, table: Table, tool: str) -> None:
-        self.table, self.tool = table, tool
+        self.table = table
+        self.tool = tool
         self._keys: dict[int, RowKeys] = {}
 
     def __len__(self) -> int:

@@ -132,7 +132,7 @@ class TaskComparison(Conclusion):
     def lost(self) -> Iterator[SampleView]:
         """Every sample that the baseline got right and the candidate did not, with both replies.
 
-        Of graded metrics: where the candidate scores lower.
+        Of graded metrics, every sample on which the candidate scores lower.
         """
         metric = Metric(
             metric=self.metric,
@@ -352,7 +352,8 @@ def _name_odd_rows(result: TaskComparison, pairs: Pairs) -> None:
 
 def _remarks(item: Difference) -> list[str]:
     """Notes on documents and on scores that cannot show a drop."""
-    remarks = [floor] if (floor := floor_sentence(item)) else []
+    floor = floor_sentence(item)
+    remarks = [floor] if floor else []
     few = note_on_few_documents(item.clusters)
     remarks += few
     if few and item.largest is not None and item.largest >= _DOMINANT:
@@ -380,7 +381,9 @@ def _subtasks(table: Table, pairs: Pairs, *, higher_is_better: bool) -> list[Sub
     codes = table.subtask[pairs.rows]
     known = codes != UNKNOWN
     pairs = pairs.keep(known)
-    codes, now, before = (codes if known.all() else codes[known]), pairs.now, pairs.before
+    codes = codes if known.all() else codes[known]
+    now = pairs.now
+    before = pairs.before
     size = len(table.subtasks)
     counts = np.bincount(codes, minlength=size)
     sum_now = np.bincount(codes, weights=now, minlength=size)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from evalprep.compare.askedrows import AskedRow
 from evalprep.compare.pairing import Pairs
 from evalprep.compare.questions import GOLD_COLUMN
+from evalprep.compare.rowkeys import AskedRow
 from evalprep.compare.tablerows import TableRows
 from evalprep.compare.task import TaskComparison
 from evalprep.errors import BadInput, Problem
@@ -30,7 +30,8 @@ def nothing_paired(task: TaskComparison, where: str) -> BadInput | None:
     if pairs.paired or not pairs.across_tools:
         return None
     tool, other_tool = pairs.tools
-    side, other_side = TableRows(table, tool), TableRows(other, other_tool)
+    side = TableRows(table, tool)
+    other_side = TableRows(other, other_tool)
     texts = [_first_texts(side), _first_texts(other_side)]
     reasons = [*_prompts_only(texts), *_other_gold(pairs)]
     rows = min(len(side), len(other_side))

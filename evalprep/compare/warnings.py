@@ -125,7 +125,7 @@ def _task_warnings(task: TaskComparison, *, published: bool) -> list[str]:
 
 
 def _changed_prompts(task: TaskComparison, *, published: bool) -> list[str]:
-    """On how many rows of a task the prompt is another one."""
+    """A warning with the number of rows of a task whose prompt is another one."""
     count = task.counts_of.get("changed_prompt")
     if not count:
         return []
@@ -147,7 +147,8 @@ def _odd_rows(task: TaskComparison) -> list[str]:
 
 def _lone_rows(task: TaskComparison) -> list[str]:
     """Returns which side lacks how many rows of the other."""
-    missing, extra = task.counts_of.get("missing", 0), task.counts_of.get("extra", 0)
+    missing = task.counts_of.get("missing", 0)
+    extra = task.counts_of.get("extra", 0)
     pairs = 0 if task.pairs is None else task.pairs.paired
     warnings = []
     if missing:

@@ -83,7 +83,7 @@ def compare_whole(
     *,
     filter_name: str | None = None,
 ) -> Conclusion:
-    """Compare one metric over all rows of two runs of a task."""
+    """Compares one metric over all rows of two runs of a task."""
     chosen_filter = task.primary.filter if filter_name is None else filter_name
     now = task.metric(metric, chosen_filter)
     before = against.metric(metric, chosen_filter)
@@ -135,7 +135,8 @@ def _unit_without_test(now: Metric, before: Metric) -> str:
 def _rows_of(
     task: TaskRun, against: TaskRun, metric: str, filter_name: str, cluster: str
 ) -> WholeRows:
-    table, other = task.table(filter_name), against.table(filter_name)
+    table = task.table(filter_name)
+    other = against.table(filter_name)
     tools = task.tool, against.tool
     match = match_rows(table, other, tools=tools)
     codes = document_codes(table, match.rows, cluster)
@@ -319,7 +320,7 @@ def _labels(sides: _Sides) -> set[Any]:
 def _mcc(sides: _Sides) -> _Read:
     """Matthews' correlation for any number of classes (Gorodkin 2004).
 
-    Computed from the confusion matrix.
+    It is computed from the confusion matrix.
     """
     labels = sorted(_labels(sides), key=str)
     size = len(labels)
@@ -376,7 +377,7 @@ def _squared_distance(gold: Any, chances: Sequence[float]) -> float:
 def _texts(metric: str, sides: _Sides) -> _Read:
     """Corpus BLEU, chrF, chrF++ and TER of pairs of reference and reply.
 
-    Computed through sacrebleu's own sentence statistics.
+    They are computed through sacrebleu's own sentence statistics.
     """
     import sacrebleu.metrics as scorers
 

@@ -28,7 +28,7 @@ def load_config(
     settings: Sequence[str] = (),
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Config, dict[str, Pack]]:
-    """Read and validate a config file, with settings on top.
+    """Reads and validates a config file, with settings on top.
 
     Args:
         path: The file; None for a config of settings and options alone.

@@ -1,6 +1,6 @@
 """Checks of things that a configuration must not do, although each of its keys is fine.
 
-Destroy files, or publish a credential.
+It must not destroy files, nor publish a credential.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`models:`, several models for one work folder.
 
-Checkpoints of a training run, methods, sizes, revisions.
+They may be checkpoints of a training run, methods, sizes or revisions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import Problems
-from evalprep.places import is_file, is_folder, place
+from evalprep.places import is_file, is_folder, last_part, place
 from evalprep.yamlfile import YamlFile
 
 if TYPE_CHECKING:
@@ -69,10 +69,7 @@ def _expanded(entry: Any, number: int, source: YamlFile, problems: Problems) -> 
 
 
 def matching(pattern: str, folder: Path) -> list[Path]:
-    """The model folders that a pattern matches, in natural order.
-
-    Checkpoint-2 before checkpoint-10.
-    """
+    """The model folders that a pattern matches: checkpoint-2 stands before checkpoint-10."""
     parts = place(pattern, folder).parts
     fixed = next(at for at, part in enumerate(parts) if _PATTERN.search(part))
     above = Path(*parts[:fixed])
@@ -167,7 +164,7 @@ def _joined(*parts: str | None) -> str:
 
 def _last(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, default=str)
-    return text.rstrip("/").rpartition("/")[2]
+    return last_part(text)
 
 
 def _plain(text: str) -> str:

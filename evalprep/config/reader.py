@@ -191,9 +191,9 @@ def _nearest_choice(value: Any, key: Key | None) -> str:
 
 
 def _without_empty_lists(data: Mapping[str, Any], declared: Mapping[str, Key]) -> dict[str, Any]:
-    """The keys of a mapping; a null where a list or a mapping is expected means the default.
+    """The mapping with each null taken out where a list or a mapping is expected.
 
-    `ground_truth:` with every line below it commented out is null.
+    `ground_truth:` with every line below it commented out is null, and means the default.
     """
     many = {name for name, key in declared.items() if key.holds_many}
     return {key: value for key, value in data.items() if value is not None or key not in many}

@@ -193,7 +193,7 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Returns the keys as JSON-ready data."""
         return {name: plain_data(getattr(self, name)) for name in CORE_KEYS}
 
-    def there(self, path: Path | str) -> str:
+    def on_run_machine(self, path: Path | str) -> str:
         """A path of this machine as the machine that runs the command has it.
 
         The longest `path_prefix` counts.

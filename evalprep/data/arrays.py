@@ -92,9 +92,9 @@ def unstorable(
     of: str,
     place: Callable[[int], str],
 ) -> Problem:
-    """Returns the mistake in values that are no column: the one that cannot be stored.
+    """Returns the problem of values that make no column.
 
-    Where each can be, they do not agree on a type.
+    It names the value that cannot be stored; where each can be, the values are of several types.
 
     Args:
         name: The column.
@@ -106,6 +106,7 @@ def unstorable(
     """
     import pyarrow as pa
 
+    allowed = "text without lone surrogates, numbers below 2^63" if kind is None else str(kind)
     for number, value in enumerate(values):
         try:
             pa.array([value], type=kind)
@@ -113,9 +114,7 @@ def unstorable(
             return Problem(
                 what=f"column {name!r} of {of} cannot hold {str(value)[:80]!r}: {cause}",
                 where=place(number),
-                allowed=str(kind)
-                if kind is not None
-                else "text without lone surrogates, numbers below 2^63",
+                allowed=allowed,
                 fix="mend the data, or the pack's prepare.py",
             )
     return Problem(

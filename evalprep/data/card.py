@@ -1,6 +1,6 @@
 """The declarations of a data set.
 
-The front matter of README.md, and `.huggingface.yaml` over it.
+They stand in the front matter of README.md, and `.huggingface.yaml` overrides them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def read_card(folder: Path) -> Card:
     for name in CARD_FILES:
         if (folder / name).is_file():
             data |= _declared_in(folder / name)
-    configs, infos = data.get("configs"), data.get("dataset_info")
+    configs = data.get("configs")
+    infos = data.get("dataset_info")
     entries = _mappings(configs if isinstance(configs, list) else [])
     named = _mappings(infos if isinstance(infos, list) else [infos])
     names = [str(info.get("config_name", "default")) for info in named]
@@ -60,13 +61,10 @@ def read_card(folder: Path) -> Card:
 def _texts(info: dict[str, Any]) -> list[str]:
     """Columns whose type is declared as text."""
     features = info.get("features")
-    listed = (
-        [feature for feature in features if isinstance(feature, dict)]
-        if isinstance(features, list)
-        else []
-    )
+    if not isinstance(features, list):
+        return []
     return [
         str(feature.get("name"))
-        for feature in listed
-        if feature.get("dtype") in ("string", "large_string")
+        for feature in features
+        if isinstance(feature, dict) and feature.get("dtype") in ("string", "large_string")
     ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalprep.data.packed import BROKEN, damaged, open_packed
+from evalprep.data.compressed import BROKEN, damaged, open_packed
 from evalprep.errors import BadInput, Problem
 
 CSV_ROWS = (
@@ -91,10 +91,7 @@ def csv_rows(path: Path, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]
 
 
 def _hint(path: Path, options: Mapping[str, Any]) -> str:
-    """The mistakes that a file may have.
-
-    That its cells are not separated by what was expected, or its quotes.
-    """
+    """The likely mistake of a file: another separator than expected, or its quotes."""
     with open_packed(path) as handle:
         head = handle.readline().decode(errors="replace")
     other = next((name for sign, name in ((";", "semicolons"), ("\t", "tabs")) if sign in head), "")

@@ -17,6 +17,7 @@ import contextlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from custom_metrics.fm.columns import (
     RecordError,
     compiled,
     document_columns,
-    found,
+    evaluated,
     one_value,
 )
 from evalprep.data.located import Located, file_format, json_document, located_records
@@ -68,7 +69,7 @@ def read_fields(
     where: str = "",
     whole: bool = True,
 ) -> Iterator[FieldRow]:
-    """Stream the fields of a file.
+    """Streams the fields of a file.
 
     Args:
         path: JSON, JSON Lines, parquet, CSV or TSV.
@@ -83,18 +84,17 @@ def read_fields(
     """
     form = file_format(path, declared, where=where)
     _check_expressions(path, form, expressions, where)
-    reader = (
-        _of_document(path, expressions)
-        if form == "json"
-        else _of_records(located_records(path, form), expressions)
-    )
+    if form == "json":
+        reader = _of_document(path, expressions)
+    else:
+        reader = _of_records(located_records(path, form), expressions)
     return _without_problems(reader, str(path), whole=whole)
 
 
 def fields_of_records(
     records: Iterable[Mapping[str, Any]], expressions: Mapping[str, str]
 ) -> Iterator[FieldRow]:
-    """Stream the fields of records that are in memory already; see `read_fields`.
+    """Streams the fields of records that are in memory already; see `read_fields`.
 
     Args:
         records: Mappings, such as rows of a table.
@@ -135,7 +135,7 @@ def _without_problems(
 
 
 def _check_expressions(path: Path, form: str, expressions: Mapping[str, str], where: str) -> None:
-    """Refuse what is neither a JMESPath expression nor a column of the file."""
+    """Refuses what is neither a JMESPath expression nor a column of the file."""
     problems = []
     for name, expression in expressions.items():
         try:
@@ -175,7 +175,7 @@ def _value(name: str, expression: str, record: Any) -> Any:
     """
     is_mapping = type(record) is dict or isinstance(record, Mapping)  # the first test is fast
     literal = is_mapping and expression in record
-    value = record[expression] if literal else found(name, expression, record)
+    value = record[expression] if literal else evaluated(name, expression, record)
     return _checked(name, expression, value)
 
 
@@ -245,14 +245,15 @@ def _problem(error: ValueError, where: str, record: Any = None) -> Problem:
     """One row's mistake, with the columns that its record has."""
     if not isinstance(error, ColumnError):
         return Problem(what=str(error), where=where, allowed="one object per record")
-    columns = [str(name) for name in record] if isinstance(record, Mapping) else []
-    missing = columns and error.reason == NOTHING
     place = "" if error.index is None else f" (index {error.index})"
-    return Problem(
-        what=f"{error.column} ({error.expression}): {error.reason}",
-        where=f"{where}{place}",
-        allowed=f"columns found: {', '.join(columns)}" if missing else "",
-        fix=near(error.expression, columns) if missing else "",
+    problem = Problem(
+        what=f"{error.column} ({error.expression}): {error.reason}", where=f"{where}{place}"
+    )
+    columns = [str(name) for name in record] if isinstance(record, Mapping) else []
+    if not columns or error.reason != NOTHING:
+        return problem
+    return replace(
+        problem, allowed=f"columns found: {', '.join(columns)}", fix=near(error.expression, columns)
     )
 
 
@@ -275,15 +276,12 @@ def _of_document(path: Path, expressions: Mapping[str, str]) -> Iterator[FieldRo
 
 
 def _is_list_of_records(document: Any, expressions: Mapping[str, str]) -> bool:
-    """Returns whether a document is a list of objects.
-
-    One that no expression finds anything in as a whole.
-    """
+    """Returns whether a document is a list of objects, and no expression fits it as a whole."""
     if not isinstance(document, list) or not any(isinstance(each, Mapping) for each in document):
         return False
     for name, expression in expressions.items():
         try:
-            found(name, expression, document)
+            evaluated(name, expression, document)
         except ValueError:
             continue
         return False

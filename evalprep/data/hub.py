@@ -34,7 +34,7 @@ class HubFailure(BadInput):
 
 
 def hub_snapshot(location: str, revision: str | None, patterns: list[str], where: str) -> Path:
-    """Fetch files of a hub data set into the hub cache, or find them there when offline.
+    """Fetches files of a hub data set into the hub cache, or finds them there when offline.
 
     Args:
         location: Hub id `owner/name`.
@@ -64,7 +64,7 @@ def on_hub(place: Path | str) -> bool:
 
 
 def logs_at(place: str, where: str) -> Path:
-    """Fetch the JSON and parquet files of a folder of a hub data set, or that file.
+    """Fetches the JSON and parquet files of a folder of a hub data set, or that file.
 
     Args:
         place: `hub:owner/name/folder`, or a file in place of the folder.
@@ -92,14 +92,11 @@ def logs_at(place: str, where: str) -> Path:
     logs = hub_snapshot(location, None, patterns, where) / inside
     if not logs.exists():
         # Offline a snapshot is found although this part of it was never fetched.
-        absent, fix = (
-            (
-                " in the hub cache, and HF_HUB_OFFLINE is set",
-                "unset HF_HUB_OFFLINE once to fetch it",
-            )
-            if is_offline()
-            else ("", "see its page on the hub for its folders")
-        )
+        absent = ""
+        fix = "see its page on the hub for its folders"
+        if is_offline():
+            absent = " in the hub cache, and HF_HUB_OFFLINE is set"
+            fix = "unset HF_HUB_OFFLINE once to fetch it"
         raise BadInput(Problem(what=f"{location} has no {inside}{absent}", where=where, fix=fix))
     return logs
 

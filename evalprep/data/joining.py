@@ -1,6 +1,6 @@
 """Join ground truth to the rows that hold the prompts.
 
-One output row per input row, in order, every case counted.
+There is one output row per input row, in order, and every case is counted.
 
 Text is compared exactly first, then after NFC and collapsed whitespace. A row without ground truth
 is left out and counted, never written with nulls; several ground-truth rows for one text never
@@ -89,58 +89,84 @@ class JoinReport:
                 share would forbid any.
             where: Names the join.
         """
-        allowed = max(1.0, threshold * self.rows)
-        return [
-            Problem(
-                what=f"{count} of {self.rows} rows {several}, first: {'; '.join(examples[:3])}",
-                where=where,
-                allowed=f"at most {threshold:.1%} of the rows (one row is always tolerated)",
-                fix=f"{mend}, or raise max_unmatched to {_share(count, self.rows)} ({how})",
+        most = max(1.0, threshold * self.rows)
+        problems = []
+        for bad in self._bad_rows():
+            if bad.count <= most:
+                continue
+            share = _share(bad.count, self.rows)
+            problems.append(
+                Problem(
+                    what=f"{bad.count} of {self.rows} rows {bad.several}, first: {bad.first}",
+                    where=where,
+                    allowed=f"at most {threshold:.1%} of the rows (one row is always tolerated)",
+                    fix=f"{bad.fix}, or raise max_unmatched to {share} ({bad.outcome})",
+                )
             )
-            for count, _, several, examples, mend, how in self._kinds()
-            if count > allowed
-        ]
+        return problems
 
     def notes(self, *, where: str) -> list[str]:
         """The same rows as sentences, for a preparation that tolerates them."""
+        notes = []
+        for bad in self._bad_rows():
+            if bad.count:
+                what = bad.one if bad.count == 1 else bad.several
+                notes.append(f"{where}: {bad.count} {what}, {bad.outcome}: {bad.first}")
+        return notes
+
+    def _bad_rows(self) -> list[_BadRows]:
         return [
-            f"{where}: {count} {singular if count == 1 else plural}, "
-            f"{how}: {'; '.join(examples[:3])}"
-            for count, singular, plural, examples, _, how in self._kinds()
-            if count
+            _BadRows(
+                count=self.unmatched,
+                one="row has no ground truth",
+                several="have no ground truth",
+                examples=[repr(text) for text in self.unmatched_examples],
+                fix="give the ground-truth set that belongs to these rows",
+                outcome="left out",
+            ),
+            _BadRows(
+                count=self.ambiguous,
+                one="row has ground-truth rows that disagree",
+                several="have ground-truth rows that disagree",
+                examples=[repr(text) for text in self.ambiguous_examples],
+                fix="give a copy of the ground truth without the wrong ones",
+                outcome="the first counts",
+            ),
+            _BadRows(
+                count=self.unusable,
+                one="row has damaged ground truth",
+                several="have damaged ground truth",
+                examples=self.unusable_examples,
+                fix="give a copy of the ground truth in which they are mended",
+                outcome="left out",
+            ),
         ]
 
-    def _kinds(self) -> list[tuple[int, str, str, list[str], str, str]]:
-        """One entry per kind of bad row.
 
-        How many, what one of them is, what several are, which, how to mend, what is done.
-        """
-        return [
-            (
-                self.unmatched,
-                "row has no ground truth",
-                "have no ground truth",
-                [repr(text) for text in self.unmatched_examples],
-                "give the ground-truth set that belongs to these rows",
-                "left out",
-            ),
-            (
-                self.ambiguous,
-                "row has ground-truth rows that disagree",
-                "have ground-truth rows that disagree",
-                [repr(text) for text in self.ambiguous_examples],
-                "give a copy of the ground truth without the wrong ones",
-                "the first counts",
-            ),
-            (
-                self.unusable,
-                "row has damaged ground truth",
-                "have damaged ground truth",
-                self.unusable_examples,
-                "give a copy of the ground truth in which they are mended",
-                "left out",
-            ),
-        ]
+@dataclass(frozen=True)
+class _BadRows:
+    """The rows that lack a clear ground truth for one reason.
+
+    Attributes:
+        count: Number of rows.
+        one: What a message says of one of them.
+        several: What it says of several.
+        examples: The first of them.
+        fix: What the user can do.
+        outcome: What happens to them.
+    """
+
+    count: int
+    one: str
+    several: str
+    examples: Sequence[str]
+    fix: str
+    outcome: str
+
+    @property
+    def first(self) -> str:
+        """The first three of them, for a message."""
+        return "; ".join(self.examples[:3])
 
 
 class Match(NamedTuple):
@@ -305,7 +331,7 @@ def join(
     texts: Callable[[Row], Sequence[str | None]],
     report: JoinReport,
 ) -> Iterator[tuple[Row, Row]]:
-    """Pair rows with their ground truth.
+    """Pairs rows with their ground truth.
 
     Args:
         rows: Input rows, streamed.

@@ -87,7 +87,8 @@ class KeyedRows:
     def __init__(
         self, batches: Iterable[pa.RecordBatch], key: str, *, as_json: bool = False
     ) -> None:
-        self._key, self._as_json = key, as_json
+        self._key = key
+        self._as_json = as_json
         self._folder = TemporaryDirectory(prefix="evalprep-join-")
         self._batches = _stored(batches, Path(self._folder.name) / "rows.arrow")
         self._starts = _starts(self._batches)
@@ -184,7 +185,8 @@ class KeyedRows:
 
     def close(self) -> None:
         """Frees the file."""
-        self._batches, self._indexes = [], {}
+        self._batches = []
+        self._indexes = {}
         self._folder.cleanup()
 
     def _index(self, form: Callable[[str], str] | None) -> _Index:

@@ -1,6 +1,6 @@
 """The files of a repository that are the rows of a config and a split.
 
-By the rules of `datasets`, from names alone.
+They are chosen by the rules of `datasets`, from names alone.
 
 The rules are those of `datasets` 5: what the card declares; else shards in `data/`; else split
 words in folders; else split words in file names; else all files are the split train. The format is
@@ -298,7 +298,7 @@ def _patterns(data_files: Any) -> dict[str, list[str]]:
 def _pattern_entries(data_files: Any) -> Sequence[Any]:
     """The entries of `data_files`.
 
-    Patterns of the split train, or mappings with `split` and `path`.
+    They are patterns of the split train, or mappings with `split` and `path`.
     """
     if isinstance(data_files, str):
         return [data_files]
@@ -352,7 +352,7 @@ def _sharded_splits(names: Sequence[str], folder: str) -> set[str]:
 def _files(names: Sequence[str], patterns: Sequence[str], folder: str, where: str) -> list[str]:
     """The files of some patterns that have the ending of a data file.
 
-    Of a file that is named, that it is there.
+    A file that is named without a wildcard must be there.
     """
     files: list[str] = []
     for pattern in patterns:

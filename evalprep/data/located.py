@@ -1,6 +1,6 @@
 """Records of one's own files with their places.
 
-So that a mistake in row 9,000 is found by whoever must mend it.
+A message can so name row 9,000 to whoever must mend it.
 
 `rowfiles` reads files that tools wrote, and stops at the first damage. These files were written by
 people: every format that they use, and all mistakes told at once.
@@ -56,7 +56,7 @@ class Located(msgspec.Struct, frozen=True):
 
 
 def file_format(path: Path, declared: str | None, *, where: str = "") -> str:
-    """Tell how a file is read: as declared, by a name or a MIME type, else by its ending.
+    """Tells how a file is read: as declared, by a name or a MIME type, else by its ending.
 
     Raises:
         BadInput: neither says it.

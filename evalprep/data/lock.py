@@ -1,6 +1,6 @@
 """eval_config.lock: which commit of each hub data set a preparation read.
 
-So that a later one reads the same.
+A later preparation reads the same commits.
 
     {"org/set": {"main": "0a1b..."}}
 
@@ -22,6 +22,11 @@ NEWEST = "main"
 Locked = Mapping[str, Mapping[str, str]]
 
 
+def _holds_texts(commits: object) -> bool:
+    """Returns whether an entry of the file is revision -> commit."""
+    return isinstance(commits, dict) and all(isinstance(value, str) for value in commits.values())
+
+
 def read_lock(path: Path) -> Locked:
     """The commits of a lock file; none where there is no file.
 
@@ -34,10 +39,7 @@ def read_lock(path: Path) -> Locked:
         return {}
     except (OSError, ValueError, RecursionError):
         data = None
-    if not isinstance(data, dict) or not all(
-        isinstance(row, dict) and all(isinstance(commit, str) for commit in row.values())
-        for row in data.values()
-    ):
+    if not isinstance(data, dict) or not all(map(_holds_texts, data.values())):
         raise BadInput(
             Problem(
                 what="is no lock file",
@@ -67,7 +69,7 @@ def lock_text(locked: Locked, sources: Iterable[Source]) -> str:
 def moved(locked: Locked, sources: Iterable[Source]) -> list[str]:
     """Sentences about branches and tags that are no longer where the lock file has them.
 
-    None offline.
+    Offline there are none.
     """
     sentences: dict[str, None] = {}
     for source in sources:

@@ -56,7 +56,7 @@ def write_rows(
     task: str,
     rows_per_file: int | None = None,
 ) -> int:
-    """Write rows to one parquet file, or to a folder of several.
+    """Writes rows to one parquet file, or to a folder of several.
 
     Args:
         rows: Mappings or Arrow record batches, with a unique, non-empty `sample_id`; streamed. The
@@ -103,7 +103,9 @@ class _Parts:
     """
 
     def __init__(self, folder: Path, task: str, rows_per_file: int | None) -> None:
-        self._folder, self._task, self._rows_per_file = folder, task, rows_per_file
+        self._folder = folder
+        self._task = task
+        self._rows_per_file = rows_per_file
         shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was cut short
         folder.mkdir()
         self.schema: pa.Schema | None = None
@@ -113,7 +115,7 @@ class _Parts:
         self._is_widened = False
 
     def add(self, table: pa.Table) -> None:
-        """Write a chunk whose schema holds everything seen so far."""
+        """Writes a chunk whose schema holds everything seen so far."""
         if self._files and table.schema != self.schema:
             self.close()
             self._is_widened = True
@@ -231,12 +233,12 @@ def _widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """A chunk under the final schema: columns that came later are null in it."""
     import pyarrow as pa
 
-    columns = [
-        table.column(name).cast(schema.field(name).type)
-        if name in table.column_names
-        else pa.nulls(len(table), schema.field(name).type)
-        for name in schema.names
-    ]
+    columns = []
+    for field in schema:
+        if field.name in table.column_names:
+            columns.append(table.column(field.name).cast(field.type))
+        else:
+            columns.append(pa.nulls(len(table), field.type))
     return pa.Table.from_arrays(columns, schema=schema)
 
 

@@ -1,6 +1,6 @@
 """Rows out of one data file: parquet, JSON Lines, a JSON list of objects, CSV, text.
 
-Streamed, errors with lines.
+They are streamed, and errors name their lines.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from evalprep.data.compressed import BROKEN, damaged, open_packed, unpacked_name
 from evalprep.data.csvrows import CSV_OPTIONS, csv_rows
-from evalprep.data.packed import BROKEN, damaged, open_packed, unpacked_name
 from evalprep.data.textrows import TEXT_OPTIONS, texts
 from evalprep.errors import BadInput, Problem
 
@@ -81,24 +81,20 @@ def file_rows(
 def _csv_options(name: str, stated: Mapping[str, Any]) -> dict[str, Any]:
     """Returns how a CSV or TSV file of a name is read.
 
-    As stated, else with the separator of its ending.
+    The separator is the stated one, else that of the ending.
     """
     separator = "\t" if name.endswith(".tsv") else ","
     return {"sep": separator} | {key: value for key, value in stated.items() if key in CSV_OPTIONS}
 
 
 def file_columns(path: Path, *, read_options: Mapping[str, Any] | None = None) -> list[str]:
-    """Column names.
-
-    Of the schema for parquet, of the head for CSV, of the first part of the rows for JSON.
-    """
+    """Column names: of the parquet schema, of the head of CSV, of the first rows of JSON."""
     if unpacked_name(path).endswith(".txt"):
         return ["text"]
-    return (
-        parquet_columns(path)
-        if is_parquet(path)
-        else list(next(iter(file_rows(path, read_options=read_options)), {}))
-    )
+    if is_parquet(path):
+        return parquet_columns(path)
+    rows = file_rows(path, read_options=read_options)
+    return list(next(iter(rows), {}))
 
 
 def is_parquet(path: Path) -> bool:
@@ -247,14 +243,13 @@ def _json_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
 
 def _unknown(path: Path) -> BadInput:
     """Returns the error for a file whose name says no format, and that is no JSON Lines either."""
+    is_archive = path.suffix == ".zip"
     return BadInput(
         Problem(
             what="is no data file that is read",
             where=str(path),
             allowed=f"{', '.join(DATA_SUFFIXES)}; each with .gz, .bz2, .xz or .zst behind it, too",
-            fix="convert it; a spreadsheet can be saved as CSV"
-            if path.suffix != ".zip"
-            else "unpack it",
+            fix="unpack it" if is_archive else "convert it; a spreadsheet can be saved as CSV",
         )
     )
 

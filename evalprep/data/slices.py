@@ -1,6 +1,6 @@
 """Parts of splits as `datasets` writes them.
 
-`train[:100]`, `test[10%:-5%]`, `train+validation[:50]`.
+Examples are `train[:100]`, `test[10%:-5%]` and `train+validation[:50]`.
 """
 
 from __future__ import annotations

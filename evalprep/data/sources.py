@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from evalprep.data.batches import with_columns
 from evalprep.data.card import CARD_FILES, read_card
 from evalprep.data.hub import hub_files, hub_snapshot
-from evalprep.data.inside import column_of, value_at
 from evalprep.data.keyed import has_texts, is_plain
 from evalprep.data.layout import Card, Chosen, choose
+from evalprep.data.nested import column_of, value_at
 from evalprep.data.remote import hub_address, local_copy, protocol_of
 from evalprep.data.rowfiles import (
     file_columns,
@@ -81,10 +81,7 @@ class Source:
 
     @property
     def columns(self) -> list[str]:
-        """Column names.
-
-        Of the schema for parquet, of the head for CSV, of the first row for JSON.
-        """
+        """Column names: of the parquet schema, of the head of CSV, of the first row of JSON."""
         return list(dict.fromkeys([*self._in_files(), *self.renamed]))
 
     def _in_files(self) -> list[str]:
@@ -107,7 +104,7 @@ class Source:
         return any(value_at(row, name) is not None for row in rows)
 
     def require(self, columns: Sequence[str], *, where: str = "") -> None:
-        """Refuse a source that lacks columns.
+        """Refuses a source that lacks columns.
 
         Raises:
             BadInput: names the missing ones and lists those found.
@@ -134,7 +131,7 @@ class Source:
         )
 
     def rows(self, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-        """Stream rows as mappings, in file order, in bounded memory.
+        """Streams rows as mappings, in file order, in bounded memory.
 
         Args:
             columns: Read only these; None reads all.
@@ -158,7 +155,7 @@ class Source:
             yield from rows
 
     def batches(self, *required: str) -> Iterator[pa.RecordBatch] | None:
-        """Stream all rows in columns, in bounded memory.
+        """Streams all rows in columns, in bounded memory.
 
         Args:
             required: Columns of text that there must be.
@@ -185,7 +182,7 @@ class Source:
     def each(self, read: Callable[[Path], Iterable[T]]) -> Iterator[T]:
         """Yields the rows that are meant, as a reader of one's own returns them.
 
-        One thing for each row of a file.
+        The reader yields one thing for each row of a file.
 
         Raises:
             BadInput: parts of splits that hold no row.
@@ -240,7 +237,7 @@ def _count(files: Sequence[Path], read: Callable[[Path], Iterable[Any]]) -> int:
     )
 
 
-def told(sources: Iterable[Source], *, folder: Path) -> list[str]:
+def source_lines(sources: Iterable[Source], *, folder: Path) -> list[str]:
     """Returns lines on the data that were read: data set, config, split, files and rows.
 
     Args:
@@ -250,25 +247,24 @@ def told(sources: Iterable[Source], *, folder: Path) -> list[str]:
     by_place: dict[str, list[Source]] = {}
     for source in sources:
         commit = f" at {source.revision[:12]}" if source.revision else ""
-        by_place.setdefault(f"{source.location.removeprefix(f'{folder}/')}{commit}", []).append(
-            source
-        )
+        location = source.location.removeprefix(f"{folder}/")
+        by_place.setdefault(f"{location}{commit}", []).append(source)
     lines = []
     for name, inside in by_place.items():
-        parts = list(dict.fromkeys(_files_told(source) for source in inside))
+        parts = list(dict.fromkeys(_files_and_rows(source) for source in inside))
         if len(parts) > SHOWN_SOURCES:
             parts[SHOWN_SOURCES:] = [
                 f"and {len(parts) - SHOWN_SOURCES} more, see `sources` of manifest.json"
             ]
-        lines += (
-            [f"{name}: {parts[0]}"]
-            if len(parts) == 1
-            else [f"{name}:", *(f"  {part}" for part in parts)]
-        )
+        if len(parts) == 1:
+            lines.append(f"{name}: {parts[0]}")
+        else:
+            lines.append(f"{name}:")
+            lines += [f"  {part}" for part in parts]
     return lines
 
 
-def _files_told(source: Source) -> str:
+def _files_and_rows(source: Source) -> str:
     names = [path.name for path in source.files if path.name != Path(source.location).name]
     files = shortlist(names, SHOWN_FILES)
     config = f"config {source.config}" if source.config else ""
@@ -288,7 +284,7 @@ def open_source(
     folder: Path | None = None,
     where: str = "",
 ) -> Source:
-    """Find the files of one split.
+    """Finds the files of one split.
 
     Args:
         location: A local file or folder (relative to `folder`), a hub id `owner/name`, or an

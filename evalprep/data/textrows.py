@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from evalprep.data.packed import BROKEN, damaged, open_packed
+from evalprep.data.compressed import BROKEN, damaged, open_packed
 from evalprep.errors import BadInput, Problem
 
 #: What a card may say of how its text files are read, by the names of `datasets`.
@@ -20,9 +20,9 @@ def texts(
     keep_linebreaks: bool = False,
     encoding: str = "utf-8-sig",
 ) -> Iterator[str]:
-    """Texts of a text file, as `datasets` divides it: each line, empty ones too; each paragraph.
+    """Texts of a text file, as `datasets` divides it.
 
-    Or all of it.
+    A text is a line, empty ones too; a paragraph; or the whole file.
 
     Raises:
         BadInput: another encoding, or a way to divide that nobody knows.

@@ -262,15 +262,11 @@ class _Log:
                 "completion": completion,
             },
             "scores": dict(self._sample_scores(row)),
-            "metadata": {
-                **row.hashes,
-                "sample_id": row.sample_id,
-                "doc_id": row.doc_id,
-                "filter": row.filter,
-                **({"subtask": row.subtask} if row.subtask else {}),
-            },
+            "metadata": _sample_metadata(row),
         }
-        return sample | ({"choices": [*row.choices]} if row.choices else {})
+        if row.choices:
+            sample["choices"] = [*row.choices]
+        return sample
 
     def _sample_scores(self, row: SampleRow) -> Iterator[tuple[str, Part]]:
         """Name and score of each scorer that has a value of the sample."""
@@ -282,6 +278,18 @@ class _Log:
         if row.published is not None and _PUBLISHED in self.scorers:
             verdict = float(row.published)
             yield _PUBLISHED, {"value": self.scorers[_PUBLISHED].shown(verdict)}
+
+
+def _sample_metadata(row: SampleRow) -> Part:
+    metadata: Part = {
+        **row.hashes,
+        "sample_id": row.sample_id,
+        "doc_id": row.doc_id,
+        "filter": row.filter,
+    }
+    if row.subtask:
+        metadata["subtask"] = row.subtask
+    return metadata
 
 
 def scorer_names(metrics: Sequence[Metric]) -> dict[str, str]:

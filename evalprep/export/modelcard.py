@@ -264,7 +264,8 @@ def merged(readme: Path, model: Mapping[str, Any], url: str) -> str:
 
 def _place_of_block(front: str, root: Any) -> tuple[int, int]:
     """Begin and end of the index in the front matter; its end where there is none."""
-    for key, value in getattr(root, "value", ()) if front.strip() else ():
+    keys_and_values = getattr(root, "value", ()) if front.strip() else ()
+    for key, value in keys_and_values:
         if key.value == KEY:
             block = front[key.start_mark.index : value.end_mark.index]
             length = _length_without_remarks(block)

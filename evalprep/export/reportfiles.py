@@ -28,14 +28,16 @@ def _write(subjects: Sequence[Subject], folder: Path, kind: str) -> Written:
 
 
 def report_of(subjects: Sequence[Subject]) -> Report:
-    """Returns the report of runs, and of the run that they are compared with, as the last one.
+    """The report of runs, with the run that they are compared with as the last one.
 
     Its time is that of the newest run, so that two exports are the same. It has no notes of judges,
     which may quote a text.
     """
     created = max(subject.moment for subject in subjects)
     baseline = subjects[0].baseline
-    sides = [*subjects, *([baseline] if baseline is not None else [])]
+    sides = [*subjects]
+    if baseline is not None:
+        sides.append(baseline)
     packs = chain.from_iterable(side.packs for side in sides)
     return build_report(
         [side.run for side in sides],

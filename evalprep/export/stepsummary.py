@@ -106,7 +106,7 @@ def _headline(subject: Subject) -> Iterator[str]:
             yield ""
 
 
-def _comparison_table(conclusions: Iterable[Conclusion], title: str = "") -> Table:
+def _comparison_table(conclusions: Iterable[Conclusion]) -> Table:
     columns = [
         Column("Task", Kind.NAME),
         Column("n", Kind.COUNT),
@@ -116,7 +116,7 @@ def _comparison_table(conclusions: Iterable[Conclusion], title: str = "") -> Tab
         Column("gained / lost", Kind.MEASURE),
         Column("verdict"),
     ]
-    table = Table(title, columns)
+    table = Table("", columns)
     for conclusion in conclusions:
         numbers = conclusion.difference
         shown = [

@@ -180,7 +180,9 @@ def _values(subject: Subject) -> Iterator[tuple[str, float]]:
 
 
 def _comparison_rows(subject: Subject) -> Iterator[list[Entry]]:
-    for conclusion in subject.comparison.conclusions if subject.comparison is not None else ():
+    if subject.comparison is None:
+        return
+    for conclusion in subject.comparison.conclusions:
         item = conclusion.difference
         numbers = (item.previous, item.now, item.delta, item.low, item.high)
         yield [

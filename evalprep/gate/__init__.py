@@ -1,6 +1,6 @@
 """A regression gate for CI.
 
-A policy, the comparison it demands, and a verdict with an exit code.
+It consists of a policy, the comparison that it demands, and a verdict with an exit code.
 """
 
 from __future__ import annotations

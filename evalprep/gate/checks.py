@@ -136,7 +136,7 @@ def compare_for(
 
 
 def _check_rules(run: Run, other: Run | None, policy: Policy, problems: Problems) -> None:
-    """Report rules for tasks that neither run has."""
+    """Reports rules for tasks that neither run has."""
     known = _known_tasks(run, other)
     free = [name for name in known if name not in (policy.tasks or {})]
     for name, rule in (policy.tasks or {}).items():
@@ -158,7 +158,7 @@ def _known_tasks(run: Run, other: Run | None) -> list[str]:
 
 
 def _check_listed_metrics(run: Run, other: Run | None, policy: Policy, problems: Problems) -> None:
-    """Report deciding metrics that no task has."""
+    """Reports deciding metrics that no task has."""
     if isinstance(policy.metrics, str):
         return
     sides = [run] if other is None else [run, other]
@@ -371,14 +371,20 @@ def _demand(
         check.message = "no value on one of the sides"
         return Demand(check, rule)
     item = oriented(conclusion.difference, rule.direction)
-    check.n, check.previous, check.now, check.drop = item.n, item.previous, item.now, item.drop
-    check.low, check.high, check.test = item.low, item.high, item.test
+    check.n = item.n
+    check.previous = item.previous
+    check.now = item.now
+    check.drop = item.drop
+    check.low = item.low
+    check.high = item.high
+    check.test = item.test
     check.max_drop, check.slack = _limits(item, rule, policy)
     if kind == "task":
         _check_limit(check, item, rule, policy, problems)
     if conclusion.not_comparable:
         reasons = map(_lifted_by_policy, conclusion.not_comparable)
-        check.status, check.message = NOT_COMPARABLE, "; ".join(reasons)
+        check.status = NOT_COMPARABLE
+        check.message = "; ".join(reasons)
         return Demand(check, rule, item)
     reason = _why_undecided(conclusion, item, rule)
     if reason is not None:
@@ -443,7 +449,7 @@ def _limits(item: Difference, rule: Rule, policy: Policy) -> tuple[float, float]
 def _check_limit(
     check: Check, item: Difference, rule: Rule, policy: Policy, problems: Problems
 ) -> None:
-    """Report a limit that no drop can exceed."""
+    """Reports a limit that no drop can exceed."""
     if item.range is None or check.max_drop + check.slack < item.range:
         return
     value = limit(rule.max_drop)

@@ -98,7 +98,7 @@ def decide(
     packs: Mapping[str, Pack] | None = None,
     choices: Sequence[NamedMetric] = (),
 ) -> Verdict:
-    """Hold a run against a policy.
+    """Holds a run against a policy.
 
     Args:
         run: The candidate.
@@ -119,21 +119,21 @@ def decide(
     deciding = {check.status for check in checks if check.level == REQUIRED}
     status = next((status for status in STATUSES if status in deciding), NOT_ENOUGH)
     return Verdict(
-        run.label,
-        comparison.other,
-        status,
-        policy.confidence,
-        policy.mode,
-        checks,
-        [
+        run=run.label,
+        other=comparison.other,
+        status=status,
+        confidence=policy.confidence,
+        mode=policy.mode,
+        checks=checks,
+        warnings=[
             *policy.notes,
             *_headline_notes(policy, choices),
             *comparison.warnings,
             *_notes_of_runs(run, other),
         ],
-        run.rule,
-        [*_why_nothing_decides(checks), *_advisory_lines(comparison, policy)],
-        comparison.remarks,
+        rule=run.rule,
+        advisory=[*_why_nothing_decides(checks), *_advisory_lines(comparison, policy)],
+        notes=comparison.remarks,
     )
 
 
@@ -157,7 +157,7 @@ def _why_nothing_decides(checks: Sequence[Check]) -> list[str]:
 def _headline_notes(policy: Policy, choices: Sequence[NamedMetric]) -> list[str]:
     """Notes on tasks that are decided by the metric of the field.
 
-    Not by the metric that lm-eval lists first, nor by one that the user names.
+    It is neither the metric that lm-eval lists first, nor one that the user names.
     """
     notes = []
     chosen = {choice.task for choice in choices if choice.metric}
@@ -215,15 +215,18 @@ def _undemanded_mean(comparison: Comparison, policy: Policy) -> list[str]:
 
 def _floor_lines(comparison: Comparison) -> list[str]:
     """Tasks whose baseline has the worst score, so that a pass says nothing."""
-    tasks_of: dict[str, list[str]] = {}
+    names_by_sentence: dict[str, list[str]] = {}
     for task in comparison.tasks:
-        if task.counts and (sentence := floor_sentence(task.difference)):
-            tasks_of.setdefault(sentence, []).append(task.name)
-    return [f"{shortlist(names, _NAMED)}: {sentence}" for sentence, names in tasks_of.items()]
+        sentence = floor_sentence(task.difference) if task.counts else ""
+        if sentence:
+            names_by_sentence.setdefault(sentence, []).append(task.name)
+    return [
+        f"{shortlist(names, _NAMED)}: {sentence}" for sentence, names in names_by_sentence.items()
+    ]
 
 
 def _judge(demands: Sequence[Demand], policy: Policy) -> None:
-    """Adjust p over all checks that have one, and set status and message."""
+    """Adjusts p over all checks that have one, and set status and message."""
     tested = [demand for demand in demands if demand.tested]
     adjusted = [demand.check.p or 0.0 for demand in tested]
     level = 1 - policy.confidence
@@ -252,7 +255,8 @@ def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) ->
         return
     most = _most_lost(check, item, policy.confidence)
     if open_drop > 0 and item.rules_out(open_drop, policy.confidence):
-        check.status, check.message = PASS, f"{moved}; {most}"
+        check.status = PASS
+        check.message = f"{moved}; {most}"
         return
     check.status = PASS if policy.on_unclear == "pass" else UNCLEAR
     check.message = (

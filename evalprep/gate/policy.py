@@ -57,7 +57,7 @@ _RELATIVE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,10})?)\s*%\s*")
 class Limit:
     """A limit as the policy has it.
 
-    On the scale of the score, or relative to the baseline's score.
+    It is on the scale of the score, or relative to the baseline's score.
     """
 
     value: float
@@ -221,7 +221,7 @@ class PolicyFile(_Strict):
 
 
 def read_policy(path: Path) -> Policy:
-    """Read and check a policy file.
+    """Reads and checks a policy file.
 
     Raises:
         BadInput: every mistake in it.

@@ -191,7 +191,7 @@ class Board:
     def without_leader(self) -> list[tuple[str, str]]:
         """Shown columns that no row leads, named or counted, and why.
 
-        Those of one reason together.
+        Columns of one reason stand together.
         """
         names_of: dict[str, list[str]] = {}
         for column in self.columns.shown:

@@ -163,9 +163,11 @@ def _cell(column: Column, values: ColumnValues | None, at: int, pairs: Pairs) ->
         other += pairs.otherwise_made(at, column, values)
         part += pairs.fewer_tasks(column, cell.tasks)
     if other:
-        cell.standing, cell.why = OTHER, other
+        cell.standing = OTHER
+        cell.why = other
     elif part:
-        cell.standing, cell.why = INCOMPLETE, part
+        cell.standing = INCOMPLETE
+        cell.why = part
     return cell
 
 
@@ -237,10 +239,7 @@ def _why_several_seeds(rows: Iterable[Row]) -> str:
 def _differing_pairs(
     column: Column, rows: Mapping[int, Row], conclusion: Callable[[int, int], Conclusion | None]
 ) -> Iterator[PairDifference]:
-    """The pairs of rows that are shown to differ.
-
-    Of many rows only those with the best one.
-    """
+    """The pairs of rows that are shown to differ; of many rows only pairs with the best one."""
     if len(rows) < 2:
         return
     level = pair_level(len(rows), ALPHA)

@@ -88,7 +88,7 @@ class Columns:
 def columns_of(
     scores: Sequence[Scores], packs: Mapping[str, Pack], column_names: Sequence[str] = ()
 ) -> Columns:
-    """Find the columns of some scored runs.
+    """Finds the columns of some scored runs.
 
     Args:
         scores: One entry per run.
@@ -253,9 +253,9 @@ def _told_apart(columns: list[Column]) -> list[Column]:
 def _headline(
     columns: Sequence[Column], scores: Sequence[Scores], packs: Mapping[str, Pack]
 ) -> list[Column]:
-    """Returns what packs put into their headline, else their scores that have a direction.
+    """The columns that packs put into their headline, else their scores that have a direction.
 
-    Groups and tasks behind no score.
+    Groups and tasks behind no score follow.
     """
     tasks_of: dict[str, Sequence[str]] = {}
     for run_scores in scores:

@@ -1,6 +1,6 @@
 """Tables over many models in the manner of a pack.
 
-The leaderboard's rows, written by the pack's `export.py`.
+They hold the leaderboard's rows, and the pack's `export.py` writes them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from evalprep.tables import harmless
 
 
 def export_board(board: Board, packs: Mapping[str, Pack], folder: Path) -> list[Path]:
-    """Let each pack of the board's scores write its own table (`export_board` in its `export.py`).
+    """Lets each pack of the board's scores write its own table (`export_board` in its `export.py`).
 
     A pack whose export fails is named in `board.notes`; the others still write theirs.
 
@@ -56,7 +56,7 @@ def export_board(board: Board, packs: Mapping[str, Pack], folder: Path) -> list[
 def _board_of_pack(board: Board, pack: Pack, columns: Sequence[Column]) -> ExportBoard:
     """The part of the leaderboard that a pack exports.
 
-    Its columns, and the rows with a value in one of them.
+    It has the columns of the pack, and the rows with a value in one of them.
     """
     rows = [
         row
@@ -64,7 +64,12 @@ def _board_of_pack(board: Board, pack: Pack, columns: Sequence[Column]) -> Expor
         if any(row.cells[column.id].value is not None for column in columns)
     ]
     own = Board(
-        _headline(pack, columns), rows, board.anchor, board.unmarked, board.notes, board.sort
+        columns=_headline(pack, columns),
+        rows=rows,
+        anchor=board.anchor,
+        unmarked=board.unmarked,
+        notes=board.notes,
+        sort=board.sort,
     )
     return ExportBoard(
         [_row(row, pack, columns) for row in rows],

@@ -71,7 +71,7 @@ class Pairs:
         return max(candidates, key=self._row_count)
 
     def _of_most_asked(self, places: Sequence[int]) -> list[int]:
-        """Of some runs those whose questions most of them were asked."""
+        """The runs among some that were asked the most frequent questions."""
         question_of = {at: _question(self.runs[at], self.allow) for at in places}
         questions = list(question_of.values())
         # Of scores without samples nothing is known that others could be held against.
@@ -170,10 +170,7 @@ class Pairs:
         return self.anchor, None
 
     def _other_rows(self, at: int, conclusion: TaskComparison) -> list[str]:
-        """Said where two whole runs do not share their rows.
-
-        Another split, another sample of the data.
-        """
+        """A note where two whole runs do not share their rows: another split, another sample."""
         name = conclusion.name
         anchor = self.runs[self.anchor]
         own = len(self.runs[at].tasks[name].table())

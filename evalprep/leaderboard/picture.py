@@ -62,7 +62,7 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, most: int = 5) -> list[float]:
-        """Round values between the ends."""
+        """Rounds values between the ends."""
         span = self.high - self.low
         if self.log:
             step = max(1, math.ceil(span / most))
@@ -93,7 +93,7 @@ def _round_step(span: float, most: int) -> float:
 def colours(board: Board) -> dict[str, int]:
     """Trajectory -> number of its colour, in the order of the rows.
 
-    One per training, shared beyond six.
+    Each training has its own; beyond six they are shared.
     """
     models = [row for row in board.rows if not row.reference]
     names = dict.fromkeys(row.place.trajectory for row in models)
@@ -118,14 +118,22 @@ class _Mark:
 
 
 @dataclass(frozen=True)
-class _Size:
-    """The size of a drawing, in pixels."""
+class _Canvas:
+    """The size of a drawing and the sides of its plot, in pixels."""
 
     width: int
     height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
 
 
-def scatter(board: Board, across: Column, up: Column, width: int = 900, height: int = 480) -> str:
+_SCATTER = _Canvas(900, 480, left=78, right=880, top=16, bottom=432)
+_CURVES = _Canvas(430, 250, left=70, right=416, top=14, bottom=216)
+
+
+def scatter(board: Board, across: Column, up: Column) -> str:
     """One score against another.
 
     A point per row, checkpoints of one training joined, dashed lines at the reference.
@@ -142,19 +150,18 @@ def scatter(board: Board, across: Column, up: Column, width: int = 900, height: 
             y_values.append(y)
     if not rows:
         return ""
-    x_axis = Axis.over(x_values, 78, width - 20, log=across.p_value)
-    y_axis = Axis.over(y_values, height - 48, 16, log=up.p_value)
+    x_axis = Axis.over(x_values, _SCATTER.left, _SCATTER.right, log=across.p_value)
+    y_axis = Axis.over(y_values, _SCATTER.bottom, _SCATTER.top, log=up.p_value)
     spots = zip(map(x_axis.at, x_values), map(y_axis.at, y_values), strict=True)
     marks = [_Mark(row, spot) for row, spot in zip(rows, spots, strict=True)]
     axes = x_axis, y_axis
     columns = across, up
-    size = _Size(width, height)
     parts = [
-        _open(size, f"{up.name} against {across.name}"),
-        *_frame(axes, size, columns),
+        _open(_SCATTER, f"{up.name} against {across.name}"),
+        *_frame(axes, columns),
         *_reference_lines(marks, axes),
         *_paths(board, marks),
-        *_named_points(board, marks, columns, width),
+        *_named_points(board, marks, columns),
     ]
     return "".join([*parts, "</svg>"])
 
@@ -184,7 +191,7 @@ def _path(spots: Sequence[Spot], colour: int) -> str:
 
 
 def _named_points(
-    board: Board, marks: Sequence[_Mark], columns: tuple[Column, Column], width: int
+    board: Board, marks: Sequence[_Mark], columns: tuple[Column, Column]
 ) -> Iterator[str]:
     """The points, some with names.
 
@@ -207,12 +214,12 @@ def _named_points(
         text = f"{row.label}: {', '.join(texts)}"
         yield _point(mark, colour, text, cells)
         if row.label in ends or row.label not in between_ends:
-            yield _label(row, mark.spot, width, taken)
+            yield _label(row, mark.spot, taken)
 
 
-def _open(size: _Size, title: str) -> str:
-    box = f'viewBox="0 0 {size.width} {size.height}"'
-    sides = f'width="{size.width}" height="{size.height}"'
+def _open(canvas: _Canvas, title: str) -> str:
+    box = f'viewBox="0 0 {canvas.width} {canvas.height}"'
+    sides = f'width="{canvas.width}" height="{canvas.height}"'
     label = escape(title, quote=True)
     return f'<svg {box} {sides} role="img" aria-label="{label}">'
 
@@ -234,7 +241,7 @@ def _point(mark: _Mark, colour: dict[str, int], text: str, cells: Sequence[Cell]
     return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="5.5">{title}</circle>'
 
 
-def _label(row: Row, spot: Spot, width: int, taken: list[Spot]) -> str:
+def _label(row: Row, spot: Spot, taken: list[Spot]) -> str:
     """The name beside a point, moved down where another one stands."""
     x, y = spot
     y += 4
@@ -242,7 +249,7 @@ def _label(row: Row, spot: Spot, width: int, taken: list[Spot]) -> str:
         y += 13
     taken.append((x, y))
     name = row.label if len(row.label) <= 34 else f"…{row.label[-33:]}"
-    is_near_right_edge = x > 0.72 * width
+    is_near_right_edge = x > 0.72 * _SCATTER.width
     if is_near_right_edge:
         return _text("name", (x - 10, y), name, "end")
     return _text("name", (x + 10, y), name, "start")
@@ -255,10 +262,10 @@ def _would_overlap(spot: Spot, other: Spot) -> bool:
     return abs(y - other_y) < 13 and abs(x - other_x) < 150
 
 
-def _frame(axes: tuple[Axis, Axis], size: _Size, columns: tuple[Column, Column]) -> Iterator[str]:
+def _frame(axes: tuple[Axis, Axis], columns: tuple[Column, Column]) -> Iterator[str]:
     """Lines, numbers and titles of both axes of a scatter."""
-    left, right = 78, size.width - 20
-    top, bottom = 16, size.height - 48
+    left, right = _SCATTER.left, _SCATTER.right
+    top, bottom = _SCATTER.top, _SCATTER.bottom
     x_axis, y_axis = axes
     across, up = columns
     for tick in y_axis.ticks():
@@ -270,8 +277,8 @@ def _frame(axes: tuple[Axis, Axis], size: _Size, columns: tuple[Column, Column])
         x = x_axis.at(tick)
         number = _tick(tick, log=x_axis.log)
         yield _line("grid", (x, top), (x, bottom))
-        yield _text("tick", (x, size.height - 30), number, "middle")
-    centre = ((left + right) / 2, size.height - 8)
+        yield _text("tick", (x, _SCATTER.height - 30), number, "middle")
+    centre = ((left + right) / 2, _SCATTER.height - 8)
     yield _text("axis", centre, _axis(across), "middle")
     middle = (top + bottom) / 2
     label = _text("axis", (16, middle), _axis(up), "middle")
@@ -305,10 +312,10 @@ def _tick(value: float, *, log: bool) -> str:
     return f"{value:.6g}"
 
 
-def curves(board: Board, column: Column, width: int = 430, height: int = 250) -> str:
+def curves(board: Board, column: Column) -> str:
     """A score over the steps.
 
-    A line per training with intervals, a dashed line at the reference.
+    Each training is a line with intervals, and the reference a dashed line.
     """
     lines = _lines_of(board, column)
     if not lines:
@@ -316,15 +323,14 @@ def curves(board: Board, column: Column, width: int = 430, height: int = 250) ->
     references = _references_with_value(board, column)
     steps = list(map(_step_of, chain.from_iterable(lines.values())))
     values = list(_ends_of([*lines.values(), references], column))
-    x_axis = Axis.over(steps, 70, width - 14, log=False)
-    y_axis = Axis.over(values, height - 34, 14, log=column.p_value)
+    x_axis = Axis.over(steps, _CURVES.left, _CURVES.right, log=False)
+    y_axis = Axis.over(values, _CURVES.bottom, _CURVES.top, log=column.p_value)
     colour = colours(board)
-    size = _Size(width, height)
-    parts = [_open(size, f"{column.name} over steps")]
-    parts += _grid(x_axis, y_axis, size)
+    parts = [_open(_CURVES, f"{column.name} over steps")]
+    parts += _grid(x_axis, y_axis)
     for row in references:
         y = y_axis.at(_value(row, column) or 0.0)
-        parts.append(_line("ref", (70, y), (width - 14, y)))
+        parts.append(_line("ref", (_CURVES.left, y), (_CURVES.right, y)))
     for name, rows in lines.items():
         marks = _marks_over_steps(rows, column, x_axis, y_axis)
         parts.append(_path([mark.spot for mark in marks], colour[name]))
@@ -373,16 +379,16 @@ def _ends_of(groups: Sequence[Sequence[Row]], column: Column) -> Iterator[float]
                     yield scaled(value, column)
 
 
-def _grid(x_axis: Axis, y_axis: Axis, size: _Size) -> Iterator[str]:
+def _grid(x_axis: Axis, y_axis: Axis) -> Iterator[str]:
     """Lines and numbers of both axes of curves."""
     for tick in y_axis.ticks(4):
         y = y_axis.at(tick)
         number = _tick(tick, log=y_axis.log)
-        yield _line("grid", (70, y), (size.width - 14, y))
+        yield _line("grid", (_CURVES.left, y), (_CURVES.right, y))
         yield _text("tick", (64, y + 4), number, "end")
     for tick in x_axis.ticks(6):
         if tick >= 0:
-            spot = (x_axis.at(tick), size.height - 14)
+            spot = (x_axis.at(tick), _CURVES.height - 14)
             yield _text("tick", spot, f"{tick:.6g}", "middle")
 
 

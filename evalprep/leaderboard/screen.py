@@ -111,7 +111,8 @@ def _curve_table(board: Board, rows: Sequence[Row], width: int) -> Table:
         if len(known) < 2:
             continue
         bars = spark(_thinned(_heights(values, column), most_bars))
-        first, last = value_text(known[0], column), value_text(known[-1], column)
+        first = value_text(known[0], column)
+        last = value_text(known[-1], column)
         unit = " %" if column.unit == SHARE else ""
         curves.add(name, bars, f"{first} to {last}{unit}")
     return curves
@@ -134,7 +135,7 @@ def _drawn(row: Row, column: Column) -> float | None:
 def _thinned(values: Sequence[float | None], most: int) -> list[float | None]:
     """Values from the first to the last at even distances.
 
-    So that the bars end where the training ends.
+    The last is kept, so that the bars end where the training ends.
 
     >>> _thinned([0.0, 1.0, 2.0, 3.0, 4.0], 3)
     [0.0, 2.0, 4.0]

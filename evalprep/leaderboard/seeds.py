@@ -1,6 +1,6 @@
 """Runs of one model with several seeds as one row.
 
-Means with standard deviations, of p-values the median.
+Its values are means with standard deviations; of p-values the median.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from evalprep.leaderboard.board import INCOMPLETE, Cell, Row
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.steps import place_in
-from evalprep.places import without_home
+from evalprep.places import last_part, without_home
 from evalprep.results import Run, seed_groups, without_seed
 
 
@@ -64,7 +64,7 @@ def _merge(
     """One row for several."""
     model, _seed = without_seed(first.model)
     base = without_home(model)
-    name = base.rstrip("/").rpartition("/")[2]
+    name = last_part(base)
     labels = ", ".join(row.label for row in rows)
     notes = [f"mean of {labels}"]
     for row in rows:

@@ -1,7 +1,4 @@
-"""Checkpoints of one training, and their steps.
-
-Read from the model's path, or its revision.
-"""
+"""Checkpoints of one training, and their steps, by the model's path or its revision."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ class Place:
 
 
 def place_of(run: Run) -> Place:
-    """Find the step in the revision, else in the last two parts of the path."""
+    """Finds the step in the revision, else in the last two parts of the path."""
     return place_in(without_home(run.model), str(run.arguments.get("revision") or ""))
 
 
@@ -83,11 +80,13 @@ def _joined(head: str, tail: str) -> str:
 
 
 def _is_setting(match: re.Match[str]) -> bool:
-    """Returns whether it is how long a model was trained.
+    """Returns whether a match is a setting and no point in a training, as in `ft_epoch5_lr1e-05`.
 
-    As `ft_epoch5_lr1e-05` says it, and no point in a training.
+    There `epoch5` is how long the model was trained: a learning rate stands beside it.
     """
-    text, at = match.string, match.start()
-    stop = text.find("/", at)
-    part = text[text.rfind("/", 0, at) + 1 : stop if stop >= 0 else len(text)]
-    return match[0].lower().startswith("epoch") and _RATE.search(part) is not None
+    if not match[0].lower().startswith("epoch"):
+        return False
+    before = match.string[: match.start()]
+    behind = match.string[match.start() :]
+    folder_name = before.rpartition("/")[2] + behind.partition("/")[0]
+    return _RATE.search(folder_name) is not None

@@ -85,9 +85,9 @@ def cell_table(board: Board) -> Table:
 
 
 def write_csv(board: Board, folder: Path) -> list[Path]:
-    """Writes `leaderboard.csv` (a line per model) and `leaderboard_long.csv`.
+    """Writes `leaderboard.csv` and `leaderboard_long.csv`.
 
-    A line per model and column.
+    The first has a line per model, the second a line per model and column.
     """
     by_model = folder / "leaderboard.csv"
     by_cell = folder / "leaderboard_long.csv"

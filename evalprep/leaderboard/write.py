@@ -16,7 +16,7 @@ FORMATS = ("html", "csv", "md", "xlsx", "json")
 def write_board(
     board: Board, folder: Path, formats: Sequence[str] = ("html", "csv", "md")
 ) -> list[Path]:
-    """Write the leaderboard and return the paths, in the order of `formats`.
+    """Writes the leaderboard and returns the paths, in the order of `formats`.
 
     Args:
         board: What to write.

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from evalprep.model.hardware import gpu_names
 from evalprep.model.shape import model_shape
+from evalprep.places import last_part
 
 # `70B`, `8x7B`, `0.5b` as a word of a model's name; `A22B` of a mixture is what one token passes
 # through.
@@ -86,7 +87,7 @@ def destination(
     moved: bool = False,
     copies: int | None = None,
 ) -> Destination:
-    """Tell which machine a run is for.
+    """Tells which machine a run is for.
 
     What the config describes counts. Else it is this machine, unless `device: gpu`, the size of the
     model or the number of its copies says that it cannot be, or paths are rewritten for another.
@@ -152,7 +153,7 @@ def weight_bytes(model: str, folder: Path | None) -> int | None:
     shape = model_shape(folder) if folder is not None else None
     if shape is not None:
         return shape.weight_bytes
-    match = _PARAMETERS.search(model.rstrip("/").rsplit("/", 1)[-1])
+    match = _PARAMETERS.search(last_part(model))
     return int(int(match[1] or 1) * float(match[2]) * 1e9 * _BYTES) if match else None
 
 

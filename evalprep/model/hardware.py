@@ -40,9 +40,7 @@ def gpu_names() -> tuple[str, ...]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    names = (
-        tuple(line.strip() for line in result.stdout.splitlines() if line.strip())
-        if result.returncode == 0
-        else ()
-    )
+    if result.returncode != 0:
+        return ()
+    names = tuple(line.strip() for line in result.stdout.splitlines() if line.strip())
     return names[: len(visible.split(","))] if visible is not None else names

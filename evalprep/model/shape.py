@@ -157,7 +157,14 @@ def _dimensions(config: Mapping[str, Any]) -> _Dimensions | None:
         return None
     kv_heads = int(config.get("num_key_value_heads") or heads)
     head_size = int(config.get("head_dim") or hidden // heads)
-    return _Dimensions(layers, hidden, heads, vocabulary, kv_heads, head_size)
+    return _Dimensions(
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        vocabulary=vocabulary,
+        kv_heads=kv_heads,
+        head_size=head_size,
+    )
 
 
 def _attention(config: Mapping[str, Any], size: _Dimensions) -> tuple[int, int]:
@@ -179,12 +186,14 @@ _TWO_MATRICES = frozenset({"gpt2", "gpt_neox", "opt", "phi", "falcon"})
 def _feed_forward(config: Mapping[str, Any], layers: int, hidden: int) -> tuple[int, int, int]:
     """Parameters of the feed-forward parts.
 
-    Dense and shared ones, all experts, the experts that a token visits.
+    The values are those of dense and shared parts, of all experts, and of the experts that a token
+    visits.
 
     An expert and a dense layer are three matrices (gate, up, down) of `hidden * width`.
     """
     width = int(config.get("intermediate_size") or 4 * hidden)
-    experts, visited = _first(config, _EXPERTS), _first(config, _EXPERTS_PER_TOKEN)
+    experts = _first(config, _EXPERTS)
+    visited = _first(config, _EXPERTS_PER_TOKEN)
     if experts < 2:
         matrices = 2 if config.get("model_type") in _TWO_MATRICES else 3
         return matrices * layers * hidden * width, 0, 0

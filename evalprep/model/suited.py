@@ -1,6 +1,6 @@
 """The back end of lm-eval for local models that works on this machine.
 
-`python -m evalprep.model.suited` prints it.
+`python -m evalprep.model.suited` prints its name.
 """
 
 from __future__ import annotations

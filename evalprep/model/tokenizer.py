@@ -128,9 +128,9 @@ class Tokenizer:
         add_generation_prompt: bool = True,
         variables: Mapping[str, Any] | None = None,
     ) -> str:
-        """Applies the chat template as transformers does, in a sandbox.
+        """Applies the chat template in a sandbox, as transformers does.
 
-        See its utils/chat_template_utils.py.
+        The values and the sandbox are those of its utils/chat_template_utils.py.
 
         Args:
             messages: Roles and contents.
@@ -148,18 +148,20 @@ class Tokenizer:
         messages = [dict(message) for message in messages]
         if not add_generation_prompt:
             messages[-1]["content"] += _OPEN_END
-        texts = {key: _text(self.settings.get(key)) for key in ("unk_token", "pad_token")}
-        specials = {key: text for key, text in texts.items() if text}
+        values: dict[str, Any] = {"tools": None, "documents": None}
+        for key in ("unk_token", "pad_token"):
+            text = _text(self.settings.get(key))
+            if text:
+                values[key] = text
+        values |= variables or {}
+        values |= {
+            "messages": messages,
+            "add_generation_prompt": add_generation_prompt,
+            "bos_token": self.bos,
+            "eos_token": self.eos,
+        }
         try:
-            rendered = str(
-                self._template.render(
-                    {"tools": None, "documents": None, **specials, **(variables or {})},
-                    messages=messages,
-                    add_generation_prompt=add_generation_prompt,
-                    bos_token=self.bos,
-                    eos_token=self.eos,
-                )
-            )
+            rendered = str(self._template.render(values))
         except jinja2.exceptions.TemplateError as error:
             raise ValueError(f"the chat template refuses the messages: {error}") from None
         return rendered if add_generation_prompt else _without_open_end(rendered)
@@ -207,7 +209,7 @@ def _today(form: str) -> str:
 
 
 def load_tokenizer(folder: Path | None) -> Tokenizer | None:
-    """Read a tokenizer; None when the folder is absent or holds no tokenizer.json."""
+    """Reads a tokenizer; None when the folder is absent or holds no tokenizer.json."""
     if folder is None or not (folder / "tokenizer.json").is_file():
         return None
     from tokenizers import Tokenizer as Encoder
@@ -233,12 +235,12 @@ def load_tokenizer(folder: Path | None) -> Tokenizer | None:
     if beside.is_file():
         template = beside.read_text(encoding="utf-8")
     return Tokenizer(
-        folder,
-        encoder,
-        _text(settings.get("bos_token")),
-        _text(settings.get("eos_token")),
-        template if isinstance(template, str) else "",
-        settings,
+        folder=folder,
+        encoder=encoder,
+        bos=_text(settings.get("bos_token")),
+        eos=_text(settings.get("eos_token")),
+        chat_template=template if isinstance(template, str) else "",
+        settings=settings,
     )
 
 
@@ -293,10 +295,9 @@ class ChatTemplate:
 def template_variables(model_args: Mapping[str, Any]) -> dict[str, Any]:
     """The variables that lm-eval passes to a template.
 
-    chat_template_args, and enable_thinking of model_args alone.
+    They are those of chat_template_args, but enable_thinking always comes from model_args itself.
     """
     arguments = model_args.get("chat_template_args")
-    return {
-        **(arguments if isinstance(arguments, Mapping) else {}),
-        "enable_thinking": model_args.get("enable_thinking"),
-    }
+    variables = dict(arguments) if isinstance(arguments, Mapping) else {}
+    variables["enable_thinking"] = model_args.get("enable_thinking")
+    return variables

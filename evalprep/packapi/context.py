@@ -34,14 +34,14 @@ _KEPT = ("tokenizer", "refuses system")
 class Previous:
     """Published verdicts on one task, counted over all published rows.
 
-    Also those that a join leaves out.
+    Rows that a join leaves out count, too.
     """
 
     correct: dict[str | None, int] = field(default_factory=dict)
     total: dict[str | None, int] = field(default_factory=dict)
 
     def add(self, verdict: bool | None, subtask: str | None) -> None:
-        """Count one published row; a row without verdict is not counted."""
+        """Counts one published row; a row without verdict is not counted."""
         if verdict is not None:
             self.total[subtask] = self.total.get(subtask, 0) + 1
             self.correct[subtask] = self.correct.get(subtask, 0) + int(verdict)
@@ -120,9 +120,9 @@ class Context:
         return self.config.folder
 
     def where(self, *keys: str | int) -> str:
-        """Returns how a message names a key of the pack, or of the whole config.
+        """Returns the place of a key of the pack, or of the whole config, for a message.
 
-        `file:line (key)`.
+        It has the form `file:line (key)`.
         """
         own = self.pack.config.get(str(keys[0]))
         top = own is None or (
@@ -131,10 +131,7 @@ class Context:
         return self.config.where(*keys) if top else self.config.where(self.pack.name, *keys)
 
     def locate(self, location: str) -> str:
-        """A path of the config as an absolute one when it exists locally, else unchanged.
-
-        A hub id.
-        """
+        """A path of the config as an absolute one when it exists locally; a hub id unchanged."""
         for base in (self.folder, self.pack.folder):
             path = place(location, base)
             if exists(path):
@@ -151,7 +148,7 @@ class Context:
         columns: Mapping[str, str] | None = None,
         where: str = "",
     ) -> Source:
-        """Open a data set (local or hub) and record it for the manifest.
+        """Opens a data set (local or hub) and records it for the manifest.
 
         Args:
             location: A path or hub id; or, as a user may write it, with more keys (`SourceSpec`),
@@ -170,11 +167,9 @@ class Context:
         located = self.locate(spec.path)
         requested_revision = spec.revision or revision
         lock = self.config.lock_file
-        pinned = (
-            requested_revision
-            if lock is None
-            else commit_of(read_lock(lock), located, requested_revision)
-        )
+        pinned = requested_revision
+        if lock is not None:
+            pinned = commit_of(read_lock(lock), located, requested_revision)
         source = open_source(
             located,
             config=spec.config or config,
@@ -193,7 +188,7 @@ class Context:
     def tokenizer(self, *, fix: str) -> Any:
         """The run's tokenizer as transformers loads it.
 
-        With the revision and the arguments that the run will have.
+        It has the revision and the arguments that the run will have.
 
         Args:
             fix: What the user can do without a tokenizer.
@@ -206,6 +201,7 @@ class Context:
 
             core = self.config.core
             tokenizer_name = core.model_args.get("tokenizer")
+            key = ("model_args", "tokenizer") if tokenizer_name else ("model_name",)
             try:
                 self.cache["tokenizer"] = AutoTokenizer.from_pretrained(
                     self.locate(str(tokenizer_name or core.model_name)),
@@ -220,9 +216,7 @@ class Context:
                     Problem(
                         what=f"the tokenizer of {tokenizer_name or core.model_name} "
                         f"cannot be loaded: {reason}",
-                        where=self.where("model_args", "tokenizer")
-                        if tokenizer_name
-                        else self.where("model_name"),
+                        where=self.where(*key),
                         fix=fix,
                     )
                 ) from error
@@ -233,9 +227,9 @@ class Context:
         self.cache = {name: kept for name, kept in self.cache.items() if name in _KEPT}
 
     def refuses_system(self) -> bool:
-        """Returns whether the model's chat template.
+        """Returns whether the model's chat template has no system role.
 
-        Where its files are on this machine, has no system role.
+        False where the files of the model are not on this machine.
 
         lm-eval drops a system turn that a template refuses; a pack can put it before the user's.
         """

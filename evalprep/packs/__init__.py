@@ -1,6 +1,6 @@
 """pack.yaml -> Pack: finding packs, what a plan is made of, and the manifest.
 
-Which is the plan as JSON.
+The manifest is the plan as JSON.
 """
 
 from __future__ import annotations

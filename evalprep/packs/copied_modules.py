@@ -31,7 +31,7 @@ _sys.modules.setdefault(__package__, _types.ModuleType(__package__)).__path__ = 
 
 
 def bring_modules(pack: Path, folder: Path) -> list[Problem]:
-    """Copy the modules that a pack's rendered YAMLs name beside them.
+    """Copies the modules that a pack's rendered YAMLs name beside them.
 
     Args:
         pack: The pack's folder.
@@ -157,7 +157,7 @@ def _installed(name: str) -> bool:
 
 
 def _make_relative(node: ast.Import | ast.ImportFrom, lines: list[str], folder: Path) -> None:
-    """Rewrite `import rows` and `from rows import x` of a module beside this one.
+    """Rewrites `import rows` and `from rows import x` of a module beside this one.
 
     The count of lines stays.
     """
@@ -182,7 +182,7 @@ def _import_of(alias: ast.alias, folder: Path) -> str:
 def _first_line(tree: ast.Module) -> int:
     """Returns how many lines stand before the place where statements may be added.
 
-    A docstring, imports from __future__.
+    They are a docstring and imports from __future__.
     """
     end = 0
     for number, node in enumerate(tree.body):

@@ -53,7 +53,7 @@ class ConfigKey(Struct, frozen=True, forbid_unknown_fields=True):
 class SourceSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """The place of rows: a local file or folder, or a data set of the hub.
 
-    As `datasets.load_dataset` would be asked.
+    Config, split and revision mean what they mean to `datasets.load_dataset`.
 
     Attributes:
         path: Local path or hub id.

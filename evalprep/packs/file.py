@@ -1,6 +1,6 @@
 """pack.yaml -> `Pack`; every mistake with its line.
 
-So that nothing that is declared fails later.
+What is declared and passes here does not fail later.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NO_OVERRIDES = ("task", "group", "metadata", "task_list")
 
 
 def read_pack(file: Path, problems: Problems, packs: Mapping[str, Pack] | None = None) -> Pack:
-    """Read one pack.yaml.
+    """Reads one pack.yaml.
 
     Args:
         file: The file; its folder is the pack.

@@ -1,6 +1,6 @@
 """work_dir/manifest.json: what was prepared from what, with which versions, and what is to be run.
 
-Never a secret.
+It never holds a secret.
 
 The plan in it is the JSON of `evalprep.packs.plan`. Manifests of schema 1 (release 0.1.0) are read
 as if they were of schema 2, with a run of one command per back end and no run id.
@@ -139,15 +139,15 @@ def _command_from_first(
     """A command of schema 1, which had one for each back end."""
     argv = [str(word) for word in command.get("argv") or []]
     backend = _after(argv, "--model")
-    below: dict[str, None] = {}
+    tasks: dict[str, None] = {}
     for name in filter(None, _after(argv, "--tasks").split(",")):
-        below |= dict.fromkeys(leaves(name, groups))
+        tasks |= dict.fromkeys(leaves(name, groups))
     return Command(
-        f"c{number + 1}-plain",
-        tuple(below),
-        tuple(argv),
-        command.get("env") or {},
-        {"backend": backend},
+        name=f"c{number + 1}-plain",
+        tasks=tuple(tasks),
+        argv=tuple(argv),
+        env=command.get("env") or {},
+        engine={"backend": backend},
         file="run.yaml" if number == 0 else f"run-{backend}.yaml",
     )
 
@@ -180,11 +180,9 @@ def _after(argv: list[str], option: str) -> str:
 def commands_of(manifest: Mapping[str, Any]) -> list[Command]:
     """The commands of a manifest, in the order in which they run."""
     listed = manifest.get("commands")
-    return (
-        [command_from(command) for command in listed if isinstance(command, Mapping)]
-        if isinstance(listed, list)
-        else []
-    )
+    if not isinstance(listed, list):
+        return []
+    return [command_from(command) for command in listed if isinstance(command, Mapping)]
 
 
 def plan_of(manifest: Mapping[str, Any]) -> Plan:
@@ -252,7 +250,8 @@ def models_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     if isinstance(models, list) and models:
         return [entry for entry in models if isinstance(entry, dict)]
     revision = as_mapping(manifest.get("config")).get("model_revision")
-    model, run = str(manifest.get("model", "")), str(manifest.get("run", ""))
+    model = str(manifest.get("model", ""))
+    run = str(manifest.get("run", ""))
     return [{"label": "", "model": model, "revision": revision, "model_args": {}, "run": run}]
 
 
@@ -276,9 +275,9 @@ def subject_of(model: str, own_args: Mapping[str, Any]) -> str:
 
 
 def run_id(model: str, config: Mapping[str, Any], plan: Plan, folder: Path, work_dir: Path) -> str:
-    """The name of a run: `r` and 11 hexadecimal digits.
+    """Returns the name of a run: `r` and 11 hexadecimal digits.
 
-    They are over everything that decides its prompts and scores.
+    They are a digest of everything that decides its prompts and scores.
 
     The model and its revision, what the config says of prompts and generation for all tasks, the
     plan, and task files and data of the first stage, without the folder that they lie in: another
@@ -338,7 +337,7 @@ def records_of(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def keep_records(output_path: Path, records: Mapping[str, Mapping[str, Any]]) -> None:
     """Keeps what was meant to be run beside the results.
 
-    For the day when the work folder is another one's.
+    It is read from there when the work folder has become that of another run.
     """
     with contextlib.suppress(OSError):  # the results may go to a place that is not there yet
         output_path.mkdir(parents=True, exist_ok=True)

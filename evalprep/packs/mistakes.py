@@ -107,7 +107,7 @@ def _report_value(mistake: Mistake, label: str, where: str, problems: Problems) 
 def source_spec(entry: str | Mapping[str, Any] | SourceSpec, where: str) -> SourceSpec:
     """Returns a source as a config may write it.
 
-    A path or hub id alone, or with the keys of `SourceSpec`.
+    That is a path or hub id alone, or a mapping with the keys of `SourceSpec`.
 
     Args:
         entry: The value in the config.

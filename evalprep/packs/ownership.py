@@ -1,6 +1,6 @@
 """The code on this machine that is the user's own.
 
-Prepared folders and files that a preparation of hers named.
+It is that of prepared folders, and of files that a preparation of hers named.
 
 A results file says which task files, packs and modules it was made with, and whoever wrote it may
 say anything. So code that files name is run only where a preparation of this user on this machine
@@ -40,7 +40,7 @@ def _note(kind: str, key: str) -> Path:
 
 
 def _keep(path: Path, content: dict[str, str]) -> None:
-    """Note something; a home folder that cannot be written costs a question later, nothing else."""
+    """Notes something; a home folder that cannot be written costs a question later, no more."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomically(path, json.dumps(content) + "\n")
@@ -50,7 +50,7 @@ def _keep(path: Path, content: dict[str, str]) -> None:
 
 
 def remember_folder(work_dir: Path, *, coming: str = "") -> None:
-    """Note that this user prepared a folder, with the digest of its manifest.
+    """Notes that this user prepared a folder, with the digest of its manifest.
 
     Which holds those of the files.
 
@@ -67,7 +67,7 @@ def remember_folder(work_dir: Path, *, coming: str = "") -> None:
 
 
 def remember_file(path: Path) -> None:
-    """Note that a preparation of this user named a file of code."""
+    """Notes that a preparation of this user named a file of code."""
     _keep(_note("code", file_sha256(path)), {"path": str(path)})
 
 

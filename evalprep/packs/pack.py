@@ -92,7 +92,7 @@ class Pack:
         return next(makers, self)
 
     @contextlib.contextmanager
-    def failures_told(self, doing: str) -> Iterator[None]:
+    def explained_failures(self, doing: str) -> Iterator[None]:
         """Turns an error of the pack's own code into a message that names its line.
 
         The code met data that it did not expect.
@@ -114,7 +114,7 @@ class Pack:
             ] or frames
             raise BadInput(
                 Problem(
-                    what=f"{doing}: {_said(error)}",
+                    what=f"{doing}: {_error_text(error)}",
                     where=f"{own[-1].filename}:{own[-1].lineno}",
                     fix="the code at this line does not accept the data: correct the data or the "
                     "pack (EVALPREP_TRACEBACK=1 prints the traceback)",
@@ -122,7 +122,7 @@ class Pack:
             ) from error
 
     def module(self, stem: str) -> ModuleType | None:
-        """Load `<stem>.py` of the pack or of one that extends it, None when none has such a file.
+        """Loads `<stem>.py` of the pack or of one that extends it, None when none has such a file.
 
         Raises:
             BadInput: the file cannot be imported.
@@ -148,20 +148,18 @@ class Pack:
         except (Exception, SystemExit) as error:
             raise BadInput(
                 Problem(
-                    what=f"cannot be imported: {_said(error)}",
+                    what=f"cannot be imported: {_error_text(error)}",
                     where=str(self.folder / f"{stem}.py"),
                     fix="mend the pack's module",
                 )
             ) from error
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Returns the error that code of a pack ended with.
 
     Its own end of the program would pass for ours.
     """
-    return (
-        f"calls sys.exit({error.code!r})"
-        if isinstance(error, SystemExit)
-        else f"{type(error).__name__}: {error}"
-    )
+    if isinstance(error, SystemExit):
+        return f"calls sys.exit({error.code!r})"
+    return f"{type(error).__name__}: {error}"

@@ -41,7 +41,7 @@ EXCLUDED_KINDS = ("unavailable", "ability", "helper", "data", "user")
 class Call:
     """The arguments that lm-eval takes once per invocation, as far as a task may ask for them.
 
-    As the config has it.
+    What a task does not ask for is as in the config.
 
     Attributes:
         backend: Name of a back end.
@@ -123,7 +123,7 @@ P_VALUE = "none"
 class ScoreSpec:
     """One suite score; the fields are the keys of `suite_scores` in pack.yaml.
 
-    Docs/architecture.md.
+    docs/architecture.md explains them.
 
     Attributes:
         name: Its name; with the pack it is unique.
@@ -255,11 +255,9 @@ class Command:
 def asked_for(command: Command) -> list[str]:
     """The names after `--tasks`: groups that lie whole in the command, and tasks."""
     argv = command.argv
-    return (
-        argv[argv.index("--tasks") + 1].split(",")
-        if "--tasks" in argv[:-1]
-        else list(command.tasks)
-    )
+    if "--tasks" in argv[:-1]:
+        return argv[argv.index("--tasks") + 1].split(",")
+    return list(command.tasks)
 
 
 def leaves(name: str, groups: Mapping[str, Iterable[str]]) -> Iterator[str]:
@@ -293,18 +291,18 @@ def cycle(plan: Plan) -> list[str]:
             return [*path[path.index(name) :], name]
         if name in done or name not in plan.tasks:
             return []
-        chain = next(
-            (
-                chain
-                for earlier in plan.tasks[name].after
-                if (chain := walk(earlier, [*path, name]))
-            ),
-            [],
-        )
+        chain = first_cycle(plan.tasks[name].after, [*path, name])
         done.add(name)
         return chain
 
-    return next((chain for name in plan.tasks if (chain := walk(name, []))), [])
+    def first_cycle(names: Iterable[str], path: list[str]) -> list[str]:
+        for name in names:
+            chain = walk(name, path)
+            if chain:
+                return chain
+        return []
+
+    return first_cycle(plan.tasks, [])
 
 
 def closed(plan: Plan, requested: Iterable[str] = ()) -> dict[str, Excluded]:
@@ -357,12 +355,13 @@ def as_json(value: Any) -> Any:
     Fields at their default are left out, sets are sorted.
     """
     if hasattr(value, "__dataclass_fields__"):
-        return {
-            field.name: as_json(held)
-            for field in fields(value)
-            if (held := getattr(value, field.name)) not in (None, "", (), {}, frozenset())
-            or field.name == "name"
-        }
+        kept = {}
+        for field in fields(value):
+            held = getattr(value, field.name)
+            is_empty = held in (None, "", (), {}, frozenset())
+            if not is_empty or field.name == "name":
+                kept[field.name] = as_json(held)
+        return kept
     if isinstance(value, Mapping):
         return {str(key): as_json(held) for key, held in value.items()}
     if isinstance(value, frozenset | set):

@@ -330,10 +330,7 @@ def prepared_above(file: Path, *, levels: int) -> Prepared | None:
 
 
 def content_digest(path: Path) -> str:
-    """Returns the SHA-256 of a file's bytes.
-
-    Of a link to a folder or to nothing, of where it points.
-    """
+    """Returns the SHA-256 of a file's bytes; of a link to a folder or to nothing, of its target."""
     if path.is_file():
         return unchanged_sha256(path)
     return hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
@@ -378,7 +375,7 @@ def _source(entry: Mapping[str, Any]) -> PreparedSource:
 def _tree(folder: Path) -> Iterator[tuple[str, Path]]:
     """Path below a folder -> each file or link in it.
 
-    Without the manifest, caches and the shelf.
+    The manifest, caches and the shelf are left out.
     """
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)

@@ -178,7 +178,8 @@ class Rubric:
             SampleRef(task, str(opposite["sample_id"]), int(opposite["index"]), other),
         )
         fields = self.fill(row)
-        mine, theirs = text_at(row, "response"), text_at(opposite, "response")
+        mine = text_at(row, "response")
+        theirs = text_at(opposite, "response")
         lengths = (len(mine), len(theirs))
         orders = {"first": (mine, theirs), "second": (theirs, mine)}
         for order, (answer_a, answer_b) in orders.items():
@@ -248,7 +249,7 @@ def text_at(row: Mapping[str, Any], place: str) -> str:
 class RubricJudge:
     """An annotator of a pack that asks about one task by a rubric.
 
-    Who inherits from it says its name and its `items`.
+    A subclass gives its name and its `items`.
 
     Attributes:
         task: The task.

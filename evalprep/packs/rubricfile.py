@@ -83,7 +83,10 @@ class RubricEntry(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def known_fields(self) -> set[str]:
         """The fields that a prompt may name."""
-        return {*self.places, *(("answer_a", "answer_b") if self.is_pair else ())}
+        fields = set(self.places)
+        if self.is_pair:
+            fields |= {"answer_a", "answer_b"}
+        return fields
 
     @property
     def scale(self) -> tuple[float, float]:

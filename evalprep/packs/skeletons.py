@@ -134,8 +134,10 @@ def _pack_yaml(name: str, kind: str, rows: Questions, *, coded: bool) -> str:
             new: old for new, old in sorted({**columns, **rows.new_names}.items()) if new != old
         }
         lines.append(f"source: {_yaml(rows.source)}")
-        lines += [f"columns: {_yaml(columns)}"] if columns else []
-        lines += [] if rows.prompt_is_column else [f"values: {_yaml({'prompt': rows.prompt})}"]
+        if columns:
+            lines.append(f"columns: {_yaml(columns)}")
+        if not rows.prompt_is_column:
+            lines.append(f"values: {_yaml({'prompt': rows.prompt})}")
     if kind == "judge":
         lines.append(f"annotators: [{name}]")
     text = drafts.PACK.format(

@@ -123,9 +123,9 @@ def build_folder(
 
 @contextmanager
 def build_aside(joined: Joined) -> Iterator[Built]:
-    """Builds the folder that the next preparation would leave, edits included.
+    """Builds, in a temporary place, the folder that the next preparation would leave.
 
-    In a temporary place.
+    It includes the user's edits.
     """
     with TemporaryDirectory(prefix="evalprep-build-") as temporary:
         folder = Path(temporary).resolve() / joined.work_dir.name
@@ -177,7 +177,7 @@ def _write_commands(built: Built) -> list[str]:
 def _notes(built: Built, shared: list[str]) -> list[str]:
     """Every sentence for the user.
 
-    On tasks, models, commands, edits and moved branches, in this order.
+    They are on tasks, models, commands, edits and moved branches, in this order.
     """
     joined = built.joined
     notes: list[str] = []
@@ -208,7 +208,7 @@ def _locked(config: Config) -> Locked:
 
 def _manifest(built: Built) -> dict[str, Any]:
     joined, config = built.joined, built.joined.config
-    there_path = config.core.there
+    on_run_machine = config.core.on_run_machine
     first = built.subjects[0]
     config_file = config.path.name if config.path else None
     shelf: dict[str, str] = {}
@@ -216,13 +216,13 @@ def _manifest(built: Built) -> dict[str, Any]:
         shelf |= carried.shelf
     packs = {}
     for share in joined.packs:
-        packs[share.pack.name] = {"folder": there_path(share.pack.folder)}
+        packs[share.pack.name] = {"folder": on_run_machine(share.pack.folder)}
     return manifest_data(
         run=first.run,
-        model=there_path(first.model),
+        model=on_run_machine(first.model),
         models=[subject.as_dict() for subject in built.subjects],
-        folder=there_path(config.folder),
-        config={"config_file": config_file, **config_there(config)},
+        folder=on_run_machine(config.folder),
+        config={"config_file": config_file, **config_on_run_machine(config)},
         sources=built.sources,
         tasks=built.tasks,
         plan=built.plan,
@@ -234,13 +234,13 @@ def _manifest(built: Built) -> dict[str, Any]:
     )
 
 
-def config_there(config: Config) -> Mapping[str, Any]:
+def config_on_run_machine(config: Config) -> Mapping[str, Any]:
     """The configuration with the paths of the machine that runs the command."""
     core = config.core
     return {
         **config.as_dict(),
-        "work_dir": core.there(core.work_dir),
-        "output_path": core.there(core.output_path),
+        "work_dir": core.on_run_machine(core.work_dir),
+        "output_path": core.on_run_machine(core.output_path),
     }
 
 

@@ -1,6 +1,6 @@
 """The commands of a preparation.
 
-Which tasks share a call, and the call of each share for each model.
+They follow from the tasks that share a call, and from the call of each share for each model.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from evalprep.backends import BACKENDS
 from evalprep.packs import DataFiles, Plan
-from evalprep.prepare.beginning import written_bos
+from evalprep.prepare.bos import written_bos
 from evalprep.prepare.commands import command, invocation
 from evalprep.prepare.joined import Joined
 from evalprep.prepare.models import Subject
@@ -71,7 +71,7 @@ def _later_data(
     """The data of a later stage, as the machine that runs the command names them."""
     core = joined.config.core
     names = [name for name in share.tasks if name in tasks]
-    places = [core.there(core.work_dir / tasks[name]["data"]) for name in names]
+    places = [core.on_run_machine(core.work_dir / tasks[name]["data"]) for name in names]
     return [DataFiles(Path(place)) for place in places]
 
 

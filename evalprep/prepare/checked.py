@@ -34,7 +34,7 @@ SCORED_ROWS = 200
 def check_built(
     built: Built, progress: Callable[[str], None] = lambda _: None, *, stop: bool = True
 ) -> list[Finding]:
-    """Check a built tree as `evalprep check` would, through lm-eval.
+    """Checks a built tree as `evalprep check` would, through lm-eval.
 
     Args:
         built: The tree.
@@ -73,9 +73,9 @@ def check_built(
 
 
 def _repeats_the_pack(finding: Finding) -> bool:
-    """Returns whether a note would tell at every preparation what the author of a pack decided.
+    """Returns whether a note would repeat at every preparation what the author of a pack decided.
 
-    `evalprep check` has it.
+    `evalprep check` shows it.
     """
     return finding.code == "EP607" and finding.what.endswith(ASKED_BY_PACK)
 
@@ -99,7 +99,7 @@ def settings_of(built: Built) -> RunSettings:
 def loadable(built: Built) -> Iterator[Path]:
     """A copy of the task files that names the data where they are.
 
-    With links to everything else.
+    It links to everything else.
     """
     with TemporaryDirectory(prefix="evalprep-check-") as temporary, _datasets_in(temporary):
         copy = Path(temporary).resolve() / "tasks"
@@ -111,7 +111,7 @@ def loadable(built: Built) -> Iterator[Path]:
 
 @contextmanager
 def _datasets_in(folder: str) -> Iterator[None]:
-    """Let `datasets` keep its copies of files here.
+    """Lets `datasets` keep its copies of files here.
 
     It would leave them in the user's cache for good.
     """
@@ -142,9 +142,9 @@ def _copy_or_link(path: Path, target: Path, final: str, now: str) -> None:
 
 
 def raise_errors(findings: Iterable[Finding]) -> None:
-    """Stop a preparation that the check calls a mistake.
+    """Stops a preparation that the check calls a mistake.
 
-    One problem per cause, with the way round the check.
+    There is one problem per cause, with the way round the check.
 
     Raises:
         BadInput: there is an error among the findings.

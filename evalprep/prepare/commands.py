@@ -25,7 +25,7 @@ from evalprep.config import Core
 from evalprep.model import destination, model_folder, model_shape
 from evalprep.packs import Command
 from evalprep.places import is_folder, place
-from evalprep.prepare.beginning import ARGUMENT
+from evalprep.prepare.bos import ARGUMENT
 from evalprep.prepare.shares import Share
 
 #: lm-eval as a program that reads no task files but those that are asked for.
@@ -39,7 +39,7 @@ _CAST = re.compile(
 def evalprep_words(*, here: bool = True) -> list[str]:
     """`evalprep` as this Python environment has it.
 
-    So that a script works without an activated environment.
+    So a script works without an activated environment.
 
     On another machine it is the one of the environment that is active there.
     """
@@ -115,7 +115,7 @@ class Invocation:
     def own_line(self, *words: str) -> str:
         """`evalprep` with these words as a line for a shell.
 
-        Which finds the project where it is not installed.
+        The line finds the project where it is not installed.
         """
         path = {name: value for name, value in self.env.items() if name == "PYTHONPATH"}
         return shell_line([*self.ours, *words], path)
@@ -149,14 +149,18 @@ def own_line(core: Core, *words: object, here: bool) -> str:
         words: The words.
         here: That machine has the Python environment of this one.
     """
-    path = {} if _installed() else {"PYTHONPATH": core.there(Path(__file__).resolve().parents[2])}
-    return shell_line([*evalprep_words(here=here), *map(str, words)], path if here else {})
+    variables = {}
+    if here and not _installed():
+        clone = Path(__file__).resolve().parents[2]
+        variables["PYTHONPATH"] = core.on_run_machine(clone)
+    return shell_line([*evalprep_words(here=here), *map(str, words)], variables)
 
 
 def lm_eval_program() -> str:
-    """The word `lm_eval` where that means the one of this Python environment.
+    """The program `lm_eval` of this Python environment.
 
-    Else its absolute path.
+    The word alone, where a shell finds the same program by it or the environment has none; else its
+    path.
     """
     own = Path(sys.executable).parent / "lm_eval"
     on_path = shutil.which("lm_eval")
@@ -209,7 +213,7 @@ def invocation(
     local_only: bool = False,
     metadata: Mapping[str, str] | None = None,
 ) -> Invocation:
-    """Make the call of one share.
+    """Makes the call of one share.
 
     Args:
         core: The configuration.
@@ -230,7 +234,7 @@ def invocation(
         copies=core.data_parallel_size if record.splits_model else None,
     )
     request = Request(
-        model=core.there(model),
+        model=core.on_run_machine(model),
         machine=Machine(
             cpu=machine_there.cpu, nodes=machine_there.nodes, cache_gib=_cache_gib(model)
         ),
@@ -276,8 +280,8 @@ def _options(core: Core, share: Share, metadata: Mapping[str, str] | None) -> di
     options: dict[str, Any] = {
         "batch_size": core.batch_size,
         "device": None,
-        "include_path": core.there(core.work_dir),
-        "output_path": core.there(core.output_path),
+        "include_path": core.on_run_machine(core.work_dir),
+        "output_path": core.on_run_machine(core.output_path),
         "seed": asked_seed if pack_decides else core.seed,
         "limit": share.limit,
         "log_samples": core.log_samples,
@@ -301,7 +305,7 @@ def _environment(core: Core, *, offline: bool) -> dict[str, str]:
     if offline:
         variables["HF_HUB_OFFLINE"] = "1"
     if not _installed():
-        variables["PYTHONPATH"] = core.there(Path(__file__).resolve().parents[2])
+        variables["PYTHONPATH"] = core.on_run_machine(Path(__file__).resolve().parents[2])
     return variables
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from evalprep.config import Config
 from evalprep.credentials import without_secrets
 from evalprep.packs import Pack, Prepared, load_prepared
-from evalprep.prepare.build import config_there
+from evalprep.prepare.build import config_on_run_machine
 from evalprep.prepare.contextlength import with_known_context
 from evalprep.terminal import shortlist
 
@@ -39,7 +39,7 @@ def changes_since(config: Config, packs: Mapping[str, Pack]) -> str:
 def changed_keys(config: Config, prepared: Prepared) -> list[str]:
     """Returns the keys of the config whose values differ from those of the preparation."""
     known, _ = with_known_context(config)
-    now = json.loads(json.dumps(without_secrets(dict(config_there(known)))))
+    now = json.loads(json.dumps(without_secrets(dict(config_on_run_machine(known)))))
     before = prepared.config
     names = dict.fromkeys([*before, *now])
     return [

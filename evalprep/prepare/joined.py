@@ -1,6 +1,6 @@
 """One plan out of many.
 
-Those of the packs, lm-eval's own tasks, and tasks written in the config.
+They are those of the packs, lm-eval's own tasks, and tasks written in the config.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Joined:
     @property
     def final(self) -> str:
         """The work folder as the machine that runs the commands has it."""
-        return self.config.core.there(self.work_dir)
+        return self.config.core.on_run_machine(self.work_dir)
 
     @property
     def output_path(self) -> Path:

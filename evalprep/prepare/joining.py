@@ -15,7 +15,7 @@ from evalprep.backends import BACKENDS, VLLM_PORT, is_here
 from evalprep.config import Config, Core
 from evalprep.errors import Problems
 from evalprep.packs import Excluded, Plan, TaskPlan, closed, cycle
-from evalprep.prepare.beginning import without_overruled_bos
+from evalprep.prepare.bos import without_overruled_bos
 from evalprep.prepare.joined import Joined, PlannedPack, Template
 from evalprep.prepare.repeats import add_repeats
 from evalprep.prepare.selection import Selection
@@ -55,7 +55,7 @@ def join_plans(
     *,
     unreachable: Collection[str] = (),
 ) -> Joined:
-    """Join the plans, leave out what the back end cannot do, and close over `after`.
+    """Joins the plans, leaves out what the back end cannot do, and closes over `after`.
 
     A task that the user named herself and that cannot run, or a plan with nothing left, is a
     mistake in the config. A task whose data set cannot be had at the moment is left out, also where
@@ -104,7 +104,7 @@ def _united(packs: list[PlannedPack]) -> Plan:
 
 
 def _add_other_tasks(whole: Plan, selection: Selection, core: Core) -> None:
-    """Add lm-eval's own tasks and those that are written in the config."""
+    """Adds lm-eval's own tasks and those that are written in the config."""
     prompt = "chat" if core.apply_chat_template else "plain"
     for name in selection.order:
         if name in selection.stock:
@@ -115,7 +115,7 @@ def _add_other_tasks(whole: Plan, selection: Selection, core: Core) -> None:
 
 
 def _turn(joined: Joined, problems: Problems) -> None:
-    """Let tasks of lm-eval point the way that the packs beside them give them."""
+    """Lets tasks of lm-eval point the way that the packs beside them give them."""
     for name, task in joined.plan.tasks.items():
         if not task.stock:
             continue
@@ -136,9 +136,9 @@ def _turn(joined: Joined, problems: Problems) -> None:
 
 
 def _turn_into_chat(joined: Joined) -> dict[str, str]:
-    """Send plain prompts as chat messages to a back end that takes nothing else.
+    """Sends plain prompts as chat messages to a back end that takes nothing else.
 
-    Unless the config says otherwise.
+    A config that decides it otherwise is followed.
 
     Returns:
         Task -> its back end, for those that were turned.
@@ -156,7 +156,7 @@ def _turn_into_chat(joined: Joined) -> dict[str, str]:
 
 
 def _note_turned(joined: Joined, turned: Mapping[str, str]) -> None:
-    """Note which prompts are sent as messages though their tasks ask for plain text."""
+    """Notes which prompts are sent as messages though their tasks ask for plain text."""
     for backend_name in dict.fromkeys(turned.values()):
         names = [name for name, owner in turned.items() if owner == backend_name]
         running = [name for name in names if name not in joined.plan.excluded]
@@ -168,7 +168,7 @@ def _note_turned(joined: Joined, turned: Mapping[str, str]) -> None:
 
 
 def _check_order(joined: Joined, problems: Problems) -> None:
-    """Refuse a task that waits for a task that nobody has."""
+    """Refuses a task that waits for a task that nobody has."""
     plan = joined.plan
     for name, task in plan.tasks.items():
         unknown = [
@@ -299,7 +299,7 @@ def _exclude_unable(plan: Plan, core: Core, templates: Mapping[str, Template | N
 
 
 def _leave_out(joined: Joined, problems: Problems, unreachable: Collection[str]) -> None:
-    """Leave out what cannot run, and what is of no use without it."""
+    """Leaves out what cannot run, and what is of no use without it."""
     plan, core = joined.plan, joined.config.core
     templates: dict[str, Template | None] = {}
     for share in joined.packs:

@@ -55,7 +55,7 @@ class Subject:
         """The entry of the manifest."""
         return {
             "label": self.label,
-            "model": self.core.there(self.model),
+            "model": self.core.on_run_machine(self.model),
             "revision": self.core.model_revision,
             "model_args": self.own_args,
             "run": self.run,
@@ -92,9 +92,22 @@ def _subject(
     model, local, notes = model_location(core, folder)
     arguments = own_args if label else {}
     run = run_id(
-        subject_of(core.there(model), arguments), core.as_dict(), final, build, Path(joined.final)
+        subject_of(core.on_run_machine(model), arguments),
+        core.as_dict(),
+        final,
+        build,
+        Path(joined.final),
     )
-    return Subject(label, core, folder, model, local, arguments, run, tuple(notes))
+    return Subject(
+        label=label,
+        core=core,
+        folder=folder,
+        model=model,
+        local=local,
+        own_args=arguments,
+        run=run,
+        notes=tuple(notes),
+    )
 
 
 def check_models(config: Config, plan: Plan) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from evalprep.check import Finding, Findings, check_annotators, check_tree
 from evalprep.config import Config, section_for
-from evalprep.data import lock_text, read_lock, told
+from evalprep.data import lock_text, read_lock, source_lines
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import write_atomically
 from evalprep.packapi import Context, Plan
@@ -87,7 +87,7 @@ def prepare(
     progress: Callable[[str], None] = lambda _: None,
     unreachable: Mapping[str, str] = MappingProxyType({}),
 ) -> Preparation:
-    """Prepare everything for one run.
+    """Prepares everything for one run.
 
     Args:
         config: The validated configuration.
@@ -130,7 +130,7 @@ def prepare(
 
 @contextlib.contextmanager
 def preview(config: Config, packs: Mapping[str, Pack]) -> Iterator[Built]:
-    """Build the folder that the next preparation would leave, edits included, in a temporary place.
+    """Builds the folder that the next preparation would leave, with edits, in a temporary place.
 
     Raises:
         BadInput: as for `prepare`.
@@ -151,7 +151,7 @@ def preview(config: Config, packs: Mapping[str, Pack]) -> Iterator[Built]:
 def plan(
     config: Config, packs: Mapping[str, Pack], unreachable: Mapping[str, str] = MappingProxyType({})
 ) -> Joined:
-    """Decide which tasks will be prepared; reads no more of the data than the packs need to decide.
+    """Decides which tasks will be prepared; reads only as much of the data as the packs need.
 
     Args:
         config: The validated configuration.
@@ -212,7 +212,7 @@ def planned(pack: Pack, context: Context) -> Plan:
     module = pack.module("prepare")
     if module is None or not hasattr(module, "plan"):
         return context.static_plan()
-    with pack.failures_told("plan"):
+    with pack.explained_failures("plan"):
         result = module.plan(context)
     if not isinstance(result, Plan):
         raise BadInput(
@@ -247,7 +247,7 @@ def _missing_helpers(built: Built, packs: Mapping[str, Pack]) -> list[Finding]:
 
 
 def _keep_commits(built: Built) -> None:
-    """Write the commits of the hub data sets that were read, where the config asks for that."""
+    """Writes the commits of the hub data sets that were read, where the config asks for that."""
     lock_file = built.joined.config.lock_file
     if lock_file is not None:
         write_atomically(lock_file, lock_text(read_lock(lock_file), built.joined.sources))
@@ -267,5 +267,5 @@ def _outcome(built: Built, findings: list[Finding]) -> Preparation:
         findings=findings,
         models=len(built.subjects),
         sources=built.sources,
-        read=told(joined.sources, folder=joined.config.folder),
+        read=source_lines(joined.sources, folder=joined.config.folder),
     )

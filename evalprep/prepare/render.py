@@ -36,7 +36,7 @@ def _code(line: str) -> str:
 def render(
     template: str, values: Mapping[str, Any], *, where: str, optional: Collection[str] = ()
 ) -> tuple[str, list[Problem]]:
-    """Fill a template.
+    """Fills a template.
 
     Args:
         template: Text of the template.

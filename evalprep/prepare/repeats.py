@@ -37,7 +37,7 @@ _SAMPLE = "sample, e.g. `gen_kwargs: {do_sample: true, temperature: 0.7}`"
 
 
 def add_repeats(joined: Joined, problems: Problems) -> None:
-    """Decide which tasks are repeated, and how.
+    """Decides which tasks are repeated, and how.
 
     Fills `joined.repeats`, and sets the keys of tasks that come with lm-eval or stand in the
     config. A task whose own file asks for several replies keeps its own way of scoring them.
@@ -98,7 +98,8 @@ class _Refused:
     """Mistakes around `repeats`, gathered over the tasks and told once for each kind."""
 
     def __init__(self, joined: Joined, problems: Problems) -> None:
-        self._joined, self._problems = joined, problems
+        self._joined = joined
+        self._problems = problems
         self._likelihood: list[str] = []
         self._greedy: dict[str, list[str]] = {}
         self._alike: dict[str, list[str]] = {}
@@ -155,7 +156,7 @@ class _Refused:
 
 
 def _repeat(joined: Joined, task: TaskPlan, draws: int, refused: _Refused) -> None:
-    """Repeat one task, or say why it cannot be."""
+    """Repeats one task, or says why it cannot be."""
     core, name = joined.config.core, task.name
     leaves = _settings(joined, task)
     if not leaves:
@@ -181,7 +182,7 @@ def _repeat(joined: Joined, task: TaskPlan, draws: int, refused: _Refused) -> No
 def _refuse_equal_draws(
     task: TaskPlan, core: Core, leaves: Iterable[Mapping[str, Any]], refused: _Refused
 ) -> None:
-    """Refuse repeats that would be the same reply again: of a back end or of greedy decoding."""
+    """Refuses repeats that would be the same reply again: of a back end or of greedy decoding."""
     backend = backend_of(task, core)
     if "draws" not in BACKENDS[backend].abilities:
         refused.alike(task.name, backend)
@@ -262,7 +263,7 @@ def _metric(leaves: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _write(joined: Joined, task: TaskPlan, repeats: Repeats) -> None:
-    """Note the keys of a task where its file will be written."""
+    """Notes the keys of a task where its file will be written."""
     joined.repeats[task.name] = repeats
     if not task.stock:
         return

@@ -33,7 +33,7 @@ class _Declared:
 
 
 def check_scores(pack: Pack, plan: Plan) -> None:
-    """Refuse scores that could never be computed.
+    """Refuses scores that could never be computed.
 
     Raises:
         BadInput: scores that need each other, tasks that do not exist, functions that are nowhere
@@ -144,9 +144,10 @@ def _offered(function: str, pack: Pack) -> set[str] | None:
         return None  # told where it is imported
     names: set[str] = set()
     for node in body:
+        # Names that are bound inside a function or a class are not the module's.
         is_definition = isinstance(node, ast.FunctionDef | ast.ClassDef)
-        for part in [node] if is_definition else ast.walk(node):
-            names.add(_bound_name(part))
+        parts = [node] if is_definition else ast.walk(node)
+        names.update(map(_bound_name, parts))
     return None if "*" in names else names - {""}
 
 

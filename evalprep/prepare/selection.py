@@ -123,7 +123,7 @@ def _add_stock(
 def _made_names(config: Config, packs: Mapping[str, Pack], problems: Problems) -> dict[str, Pack]:
     """Names beside those of pack.yaml that packs make from their sections of the config.
 
-    Which they tell by `names`.
+    A pack returns them from its function `names`.
     """
     owner: dict[str, Pack] = {}
     for pack_name, section in config.sections.items():
@@ -161,7 +161,7 @@ def _names_by_code(pack: Pack, section: Any) -> list[Any]:
 
     None where it has no such function.
     """
-    with pack.failures_told("names"):
+    with pack.explained_failures("names"):
         module = pack.module("prepare")
         if module is None or not hasattr(module, "names"):
             return []
@@ -228,7 +228,7 @@ def _absolute(files: Any, config: Config) -> Any:
     if isinstance(files, list):
         return [_absolute(value, config) for value in files]
     if isinstance(files, str) and exists(config.folder / files):
-        return config.core.there((config.folder / files).resolve())
+        return config.core.on_run_machine((config.folder / files).resolve())
     return files
 
 

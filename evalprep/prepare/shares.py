@@ -1,6 +1,6 @@
 """The commands of a plan, and the tasks that share one.
 
-In which order commands run, and by which names they ask for their tasks.
+Their order is decided here, and the names by which they ask for their tasks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from evalprep.config import Core
 from evalprep.model import Tokenizer
 from evalprep.packs import Call, Plan, TaskPlan
-from evalprep.prepare.beginning import ARGUMENT, bos_of, effects
+from evalprep.prepare.bos import ARGUMENT, bos_of, effects
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def shares(
     rows: Mapping[str, int | None],
     tokenizers: Callable[[], Sequence[Tokenizer | None]] = tuple,
 ) -> list[Share]:
-    """Sort the tasks of a plan into commands: by stage, then in the order of their first task.
+    """Sorts the tasks of a plan into commands: by stage, then in the order of their first task.
 
     Args:
         plan: Everything that runs; what is excluded is left out.
@@ -95,7 +95,7 @@ def backend_of(task: TaskPlan, core: Core) -> str:
 def with_chat(task: TaskPlan, core: Core) -> bool:
     """Returns whether a task gets the chat template at run time.
 
-    As the config says, else as the task wants it.
+    The config decides; where it does not, the task.
     """
     if core.apply_chat_template is None:
         return task.prompt == "chat"

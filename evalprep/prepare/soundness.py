@@ -162,9 +162,13 @@ def _check_entry(name: str, entry: Any, where: str, problems: Problems) -> None:
         value = getattr(entry, key)
         if isinstance(value, Call):
             _check_entry(f"call of {name}", value, where, problems)
-        elif allowed := _misfit(value, hint):
+            continue
+        allowed = _misfit(value, hint)
+        if allowed:
             problems.add(f"{key} of {name} is {_kind(value)}", where=where, allowed=allowed)
-        elif isinstance(value, Mapping) and (reason := _unwritable(value)):
+            continue
+        reason = _unwritable(value) if isinstance(value, Mapping) else ""
+        if reason:
             problems.add(
                 f"{key} of {name} cannot be written: {reason}",
                 where=where,

@@ -1,6 +1,6 @@
 """The data of later stages, made from the replies of earlier ones.
 
-`evalprep prepare --continue`.
+`evalprep prepare --continue` makes them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Stage:
 
 
 def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
-    """Make the data of every later task whose earlier replies are all there.
+    """Makes the data of every later task whose earlier replies are all there.
 
     What is made already stays.
 
@@ -105,7 +105,7 @@ def _run_of(prepared: Prepared, run: str) -> Run | None:
 def _source_run(task: TaskPlan, prepared: Prepared, runs: Sequence[str]) -> tuple[str, str]:
     """The first of some runs with all rows that a task waits for.
 
-    Else the last of them, and what it lacks.
+    Where none has them, the last of the runs and what it lacks.
     """
     missing = {run: _missing(task, prepared, run) for run in runs}
     complete = [run for run, reason in missing.items() if not reason]
@@ -148,7 +148,7 @@ class _Source:
 
 
 def _source(task: TaskPlan, run: Run, pack: Pack) -> _Source:
-    """Read the replies of the tasks that a task waits for."""
+    """Reads the replies of the tasks that a task waits for."""
     from evalprep.annotate import attach
     from evalprep.results import row_mappings
 
@@ -164,7 +164,7 @@ def _source(task: TaskPlan, run: Run, pack: Pack) -> _Source:
 
 
 def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
-    """Write the data of one later task, unless they are made from the same replies already.
+    """Writes the data of one later task, unless they are made from the same replies already.
 
     Returns:
         The outcome, and the preparation as it is then.
@@ -179,7 +179,7 @@ def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
     module = maker_of_rows(pack, task)
     part = data.path.with_name(f"{data.path.name}.part")
     core = context.config.core
-    with pack.failures_told(name):
+    with pack.explained_failures(name):
         later_rows = module.continue_rows(context, name, source.rows)
         stamped = _stamped(later_rows, source.origin)
         rows = write_rows(stamped, part, task=name, rows_per_file=core.rows_per_file)
@@ -192,7 +192,7 @@ def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
 
 
 def _replace_manifest(prepared: Prepared) -> None:
-    """Write the manifest anew; a folder of the user's own stays hers at every moment."""
+    """Writes the manifest anew; a folder of the user's own stays hers at every moment."""
     work_dir = prepared.folder
     own = not why_foreign(work_dir)
     text = manifest_text(prepared.manifest)

@@ -1,7 +1,4 @@
-"""The targets of check and preview.
-
-A config, a prepared work folder, or any folder of task YAMLs.
-"""
+"""The targets of check and preview: a config, a work folder, or any folder of task YAMLs."""
 
 from __future__ import annotations
 
@@ -131,7 +128,7 @@ def targets(args: argparse.Namespace) -> Iterator[contextlib.AbstractContextMana
 def _prepared_without_config(args: argparse.Namespace) -> Path | None:
     """The prepared folder of the current one, where no config is named and none is there.
 
-    `evalprep run --model` prepares one without a config.
+    `evalprep run --model` prepares such a folder without a config.
     """
     if args.config_path or _CONFIG.is_file() or load_prepared(_WORK_DIR) is None:
         return None
@@ -158,7 +155,8 @@ def _changes_of_folder(settings: Sequence[str]) -> dict[str, Any]:
     needed = {"model_name": "unknown", "tasks": ["unknown"]}
     config, _ = load_config(None, settings, needed)
     keys = {key.partition("=")[0].partition(".")[0].strip() for key in settings}
-    if useless := sorted(keys - _OF_FOLDERS):
+    useless = sorted(keys - _OF_FOLDERS)
+    if useless:
         raise BadInput(
             Problem(
                 what=f"{', '.join(useless)}: no effect on tasks that are written already",
@@ -167,14 +165,14 @@ def _changes_of_folder(settings: Sequence[str]) -> dict[str, Any]:
                 fix="check the config instead: evalprep check --config_path FILE --set KEY=VALUE",
             )
         )
-    given = RunSettings.from_core(config.core, Path.cwd())
-    changes = {key: getattr(given, key) for key in keys - {"model_args"}}
-    of_args = {
-        "tokenizer": _absolute(given.tokenizer),
-        "max_model_len": given.max_model_len if _states_context(config.core) else None,
-        "add_bos_token": given.add_bos_token,
+    changed = RunSettings.from_core(config.core, Path.cwd())
+    changes = {key: getattr(changed, key) for key in keys - {"model_args"}}
+    of_model_args = {
+        "tokenizer": _absolute(changed.tokenizer),
+        "max_model_len": changed.max_model_len if _states_context(config.core) else None,
+        "add_bos_token": changed.add_bos_token,
     }
-    return changes | {key: value for key, value in of_args.items() if value is not None}
+    return changes | {key: value for key, value in of_model_args.items() if value is not None}
 
 
 #: Keys that change how the prompts of written tasks reach the model.
@@ -208,7 +206,7 @@ def _folder_target(
                 for path in missing
             ]
         )
-    settings = RunSettings.given(**{"backend": "vllm", **changes})
+    settings = RunSettings.without_config(**{"backend": "vllm", **changes})
     return Target(", ".join(map(str, folders)), folders, requested, settings)
 
 
@@ -234,9 +232,9 @@ def config_target(
     changes: dict[str, Any] | None = None,
     requested: list[str] | None = None,
 ) -> Iterator[Target]:
-    """The folder that the next preparation of a config would leave, edits included.
+    """Makes, in a temporary place, the folder that the next preparation of a config would leave.
 
-    In a temporary place.
+    It includes the user's edits.
 
     Raises:
         BadInput: the config cannot be prepared.

@@ -139,7 +139,7 @@ def _write_data(
     """Write the rows of one task; returns what the pack gave, and how many rows there are."""
     from evalprep.data import write_rows
 
-    with share.pack.failures_told(spec.name):
+    with share.pack.explained_failures(spec.name):
         data = _task_data(share, spec)
         try:
             count = write_rows(data.rows, files.path, task=spec.name, rows_per_file=rows_per_file)

@@ -34,7 +34,7 @@ _AT_FDCWD = -100
 def tree_files(folder: Path) -> dict[str, str]:
     """Relative path -> SHA-256 of every file below a folder, in path order.
 
-    Without the manifest itself.
+    The manifest itself is left out.
     """
     paths = sorted(
         path
@@ -47,12 +47,10 @@ def tree_files(folder: Path) -> dict[str, str]:
 
 
 def _digest(path: Path) -> str:
-    """Of a file's bytes; of a link to a folder or to nothing, of where it points."""
-    return (
-        file_sha256(path)
-        if path.is_file()
-        else hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
-    )
+    """The digest of a file's bytes; of a link to a folder or to nothing, of its target."""
+    if path.is_file():
+        return file_sha256(path)
+    return hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
 
 
 def generated_files(folder: Path) -> dict[str, str] | None:
@@ -317,7 +315,9 @@ class _Moving:
 
     def file(self, name: str, digest: str) -> None:
         """Bring over one file of the old folder, if it is not as it was generated."""
-        old, new, origin = self.work_dir / name, self.build / name, self.before.get(name)
+        old = self.work_dir / name
+        new = self.build / name
+        origin = self.before.get(name)
         exists = new.exists()
         if origin == digest or (exists and _digest(new) == digest):
             return

@@ -135,7 +135,7 @@ class Replies:
     def note(self, sample: Sample | None) -> None:
         """Records the length of the next aligned row and whether it was cut off.
 
-        Without a sample, that the run lacks the row.
+        Without a sample it records that the run lacks the row.
         """
         if sample is None:
             self.lengths.append(UNKNOWN)
@@ -183,7 +183,7 @@ class TaskRows:
 
 
 def align(name: str, runs: Sequence[Run]) -> TaskRows:
-    """Line up a task's rows: those of the first run that has it, then what only later runs have.
+    """Lines up a task's rows: those of the first run that has it, then what only later runs have.
 
     Rows are matched by id, rows that share one by order of appearance; rows of another tool by
     what they have in common with those of the first run.

@@ -111,9 +111,7 @@ class Browser:
         }
 
     def add(self, number: int, task: TaskRows) -> None:
-        """Reads a task's samples once.
-
-        Their texts for the page, their flags and lengths for the audit.
+        """Reads a task's samples once: texts for the page, flags and lengths for the audit.
 
         Args:
             number: Position of the task in the report.
@@ -209,7 +207,8 @@ class Browser:
                 continue
             sample, answers = pair
             reply = self._reply(sample, answers)
-            if judgements and (judgement := judgements.get(sample.doc_id)):
+            judgement = judgements.get(sample.doc_id) if judgements else None
+            if judgement:
                 reply["judge"] = plain({**judgement, "reply": self._cut(judgement["reply"] or "")})
             if sample is not first and not sample.is_asked_as(first):
                 reply |= self._prompt(sample.prompt)
@@ -259,7 +258,8 @@ class Browser:
     def _close_chunk(self) -> None:
         if self._waiting:
             self._chunks.append(pack(self._waiting, self._encoded))
-            self._waiting, self._size = [], 0
+            self._waiting = []
+            self._size = 0
 
     def finish(self) -> tuple[str, list[str]]:
         """The packed index and the packed chunks of texts."""

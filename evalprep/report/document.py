@@ -23,7 +23,7 @@ from evalprep.compare import (
     tasks_without_mean,
 )
 from evalprep.packs import Pack
-from evalprep.places import without_home
+from evalprep.places import last_part, without_home
 from evalprep.report.align import TaskRows, align
 from evalprep.report.browser import Browser, Flips
 from evalprep.report.content import (
@@ -94,7 +94,7 @@ class _Compared:
 class _Samples:
     """The samples of all tasks, read once.
 
-    Aligned rows, the tasks' part of the document, the packed browser.
+    From them come the aligned rows, the tasks' part of the document, and the packed browser.
     """
 
     rows: list[TaskRows]
@@ -148,7 +148,7 @@ def build_report(
         runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples
     )
     samples = _read_samples(runs, browser)
-    models = (run.model.rstrip("/").rpartition("/")[2] for run in runs)
+    models = (last_part(run.model) for run in runs)
     parts: Parts = {
         **_head(models, created),
         "runs": _runs(runs, labels),
@@ -163,7 +163,14 @@ def build_report(
     for run, run_scores in zip(parts["runs"], scores, strict=False):  # no scores, no groups
         run["notes"] += groups_without_value(run_scores)
     judged = judgements or [{} for _ in runs]
-    return Report(_with_texts(parts), samples.index, samples.chunks, samples.rows, flips, judged)
+    return Report(
+        document=_with_texts(parts),
+        index=samples.index,
+        chunks=samples.chunks,
+        rows=samples.rows,
+        flips=flips,
+        judgements=judged,
+    )
 
 
 def build_scores_report(
@@ -194,7 +201,14 @@ def build_scores_report(
         "samples": {"rows": 0, "shown": 0, "max_chars": 0},
     }
     no_flips = [Flips() for _ in comparisons]
-    return Report(_with_texts(parts), index, chunks, [], no_flips, [{} for _ in scores])
+    return Report(
+        document=_with_texts(parts),
+        index=index,
+        chunks=chunks,
+        rows=[],
+        flips=no_flips,
+        judgements=[{} for _ in scores],
+    )
 
 
 # --- comparisons

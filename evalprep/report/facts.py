@@ -90,11 +90,9 @@ def _later(created: Any, started: Any) -> str | None:
         anew = datetime.fromisoformat(created).timestamp() > float(started)
     except (TypeError, ValueError):
         return None
-    return (
-        "work_dir was prepared anew after this run started; sources and command may be others"
-        if anew
-        else None
-    )
+    if not anew:
+        return None
+    return "work_dir was prepared anew after this run started; sources and command may be others"
 
 
 def _moment(value: Any) -> str | None:

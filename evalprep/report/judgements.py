@@ -40,7 +40,7 @@ def _judgements_of_task(
 ) -> tuple[dict[int, list[tuple[str, Any]]], list[str]]:
     """Position in the split -> each judge's name and its judgement.
 
-    Returned with notes, some of them empty.
+    The second value is the notes, some of them empty.
     """
     from evalprep.annotate import kept_judgements, rubric_judgements
 

@@ -36,7 +36,7 @@ def messages_of(prompt: str) -> list[Message]:
 def readable_prompt(prompt: str) -> str:
     r"""Returns a prompt as one text.
 
-    A chat with each role above its message, anything else unchanged.
+    A chat has each role above its message; anything else is unchanged.
 
     >>> readable_prompt('[{"role": "user", "content": "Hi"}, {"role": "tool", "content": "1"}]')
     '[user]\nHi\n\n[tool]\n1'

@@ -70,8 +70,8 @@ def _line_up(scores: Sequence[SuiteScore | None], note: str) -> SuitePart:
 def _published_values(scores: Sequence[SuiteScore | None]) -> list[PublishedPart]:
     """The published values of all runs, each once."""
     published: dict[tuple[Any, ...], PublishedPart] = {}
-    for score in scores:
-        for entry in score.published if score else ():
+    for score in filter(None, scores):
+        for entry in score.published:
             part = cast(PublishedPart, plain(asdict(entry)))
             published.setdefault((entry.value, entry.source, entry.note), part)
     return list(published.values())
@@ -111,8 +111,10 @@ def _result(score: SuiteScore) -> SuiteRunPart:
 
 def _categories(categories: Any) -> list[CategoryPart]:
     """The categories of a score, the highest first; those without a value are left out."""
+    if not isinstance(categories, Mapping):
+        return []
     entries: list[CategoryPart] = []
-    for name, category in categories.items() if isinstance(categories, Mapping) else ():
+    for name, category in categories.items():
         value = category.get("agg_value") if isinstance(category, Mapping) else None
         if finite_number(value) is not None:
             low, high = category.get("interval") or (None, None)
@@ -124,19 +126,19 @@ def _categories(categories: Any) -> list[CategoryPart]:
 
 def _records(records: Any) -> dict[str, list[RecordPart]]:
     """The best and the worst records of a score, with the keys that the page shows."""
+    if not isinstance(records, Mapping):
+        return {}
+    parts = {}
+    for end in ("best", "worst"):
+        listed = records.get(end)
+        if isinstance(listed, list):
+            parts[end] = [_record(record) for record in listed if isinstance(record, Mapping)]
+    return parts
+
+
+def _record(record: Mapping[str, Any]) -> RecordPart:
     keys = ("sample_id", "value", "prompt", "target", "reply")
-    lists = (
-        {end: records.get(end) for end in ("best", "worst")} if isinstance(records, Mapping) else {}
-    )
-    return {
-        end: [
-            cast(RecordPart, plain({key: record.get(key) for key in keys}))
-            for record in several
-            if isinstance(record, Mapping)
-        ]
-        for end, several in lists.items()
-        if isinstance(several, list)
-    }
+    return cast(RecordPart, plain({key: record.get(key) for key in keys}))
 
 
 def _by_index(rows: Any) -> dict[str, list[float]]:
@@ -144,9 +146,13 @@ def _by_index(rows: Any) -> dict[str, list[float]]:
 
     A histogram of zeros and ones says nothing.
     """
+    if not isinstance(rows, Mapping):
+        return {}
     columns: dict[str, list[float]] = {}
-    for row in rows.values() if isinstance(rows, Mapping) else ():
-        for name, value in row.items() if isinstance(row, Mapping) else ():
+    for row in rows.values():
+        if not isinstance(row, Mapping):
+            continue
+        for name, value in row.items():
             if isinstance(value, float) and math.isfinite(value):
                 columns.setdefault(str(name), []).append(value)
     graded = {name: values for name, values in columns.items() if len(set(values)) > 2}
@@ -160,7 +166,8 @@ def thin(values: Iterable[Any]) -> Distribution:
     >>> thin([3, 1, 2])
     {'n': 3, 'values': [1.0, 2.0, 3.0]}
     """
-    known = sorted(number for value in values if (number := finite_number(value)) is not None)
+    numbers = map(finite_number, values)
+    known = sorted(number for number in numbers if number is not None)
     size = len(known)
     if size > _DRAWN:
         known = [known[round(at * (size - 1) / (_DRAWN - 1))] for at in range(_DRAWN)]
@@ -201,9 +208,9 @@ def _stored_value(score: StoredScore) -> StoredValue:
 
 
 def groups_of(scores: Sequence[Scores]) -> list[GroupPart]:
-    """The harness' groups that have a value: all rows pooled, and the mean of the tasks' means.
+    """lm-eval's groups that have a value: all rows pooled, and the mean of the tasks' means.
 
-    Of the others `groups_without_value` tells the reason.
+    For the others `groups_without_value` gives the reason.
     """
     by_name = [
         {group.group: group for group in score.groups if _has_value(group)} for score in scores

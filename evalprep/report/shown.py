@@ -1,6 +1,6 @@
 """The numbers of the document as the page shows them.
 
-A tree of texts with the document's own keys and places.
+They are a tree of texts with the document's own keys and places.
 
 The page rounds nothing. A number whose place has a text here is shown by it; one that has none is
 shown as absent.
@@ -47,16 +47,14 @@ def typeset(text: str) -> str:
 
 
 def _text(value: Any, form: Form) -> Any:
-    """Of a number; of each number in a list or a mapping; None where there is none."""
+    """The text of a number, and of each number in a list or a mapping; None for other values."""
     if isinstance(value, list):
         return [_text(item, form) for item in value]
     if isinstance(value, Mapping):
         return {name: _text(item, form) for name, item in value.items()}
-    return (
-        typeset(form(value))
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else None
-    )
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return typeset(form(value))
+    return None
 
 
 def _texts(node: Mapping[str, Any] | None, **forms: Form) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The report's tables for CSV and spreadsheet.
 
-Scores, conclusions, ratings of judges, facts of the runs.
+They hold scores, conclusions, ratings of judges and facts of the runs.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def _rating_rows(document: Document) -> Iterator[list[Entry]]:
 def _disagreement_rows(document: Document) -> Iterator[list[Entry]]:
     """Samples whose raters or votes differ, the furthest apart first.
 
-    And pairs whose verdict followed the place.
+    Pairs whose verdict followed the place of the replies are listed, too.
     """
     for label, ratings in of_runs(document, document["ratings"]):
         for value in ratings["values"]:

@@ -43,12 +43,12 @@ def estimate(scored: Scored, mask: Mask | None = None) -> Numbers:
         if clusters is not None and np.unique(clusters).size == clusters.size:
             clusters = None  # the shared documents are elsewhere in the task
         scored = Scored(
-            scored.values[mask],
-            scored.weights[mask],
-            scored.groups[mask],
-            scored.names,
-            clusters,
-            0,
+            values=scored.values[mask],
+            weights=scored.weights[mask],
+            groups=scored.groups[mask],
+            names=scored.names,
+            clusters=clusters,
+            unscored=0,
             bounds=scored.bounds,
         )
     return cast(Numbers, plain(micro(scored).numbers()))
@@ -182,11 +182,11 @@ def task_of(rows: TaskRows) -> TaskPart:
     """A task's part of the document. The samples must have been read before: `Browser.add`."""
     first = next(replies for replies in rows.replies if replies is not None)
     values = first.table.metrics.get(first.task.primary.metric)
-    inside = (
-        unit_of(first.task.headline) == SHARE
-        if values is None
-        else bool(((values >= 0) & (values <= 1) | np.isnan(values)).all())
-    )
+    if values is None:
+        are_shares = unit_of(first.task.headline) == SHARE
+    else:
+        is_share = (values >= 0) & (values <= 1)
+        are_shares = bool((is_share | np.isnan(values)).all())
     return {
         "name": rows.name,
         "title": first.task.logged.settings.title or rows.name,
@@ -195,7 +195,7 @@ def task_of(rows: TaskRows) -> TaskPart:
         "direction": first.task.headline.direction,
         # A right answer stays one where it is what the model was meant to lose.
         "one_is_right": first.task.primary.direction == "up" or first.task.turned is not None,
-        "percent": inside,
+        "percent": are_shares,
         "graded": rows.graded,
         "rows": len(rows.ids),
         "runs": [None if replies is None else _one_run(replies) for replies in rows.replies],

@@ -52,7 +52,8 @@ def changed_prompt(doc: Mapping[str, Any]) -> tuple[str, ...]:
     Both as they were prepared: what a model gets may hold chat markup besides, which nobody
     changed.
     """
-    original, prompt = doc.get("original_prompt"), doc.get("prompt")
+    original = doc.get("original_prompt")
+    prompt = doc.get("prompt")
     both = isinstance(original, str) and isinstance(prompt, str) and original != prompt
     return (str(original), str(prompt)) if both else ()
 
@@ -94,7 +95,7 @@ def common_start(prompts: Sequence[str]) -> str:
 def shorten(text: str, limit: int) -> str:
     r"""A text of about `limit` characters at most.
 
-    Its beginning and its end, and a count of what lies between.
+    It has the beginning and the end, and a count of what lies between.
 
     >>> shorten("abcdefghij", 4)
     'ab\n[... 6 characters left out ...]\nij'
@@ -109,7 +110,7 @@ def shorten(text: str, limit: int) -> str:
 def plain(value: Any) -> Any:
     r"""A value as strict JSON in UTF-8 has it.
 
-    Text keys, null for NaN and infinities, `?` for half a character.
+    Keys are texts, NaN and infinities are null, and half a character is `?`.
 
     >>> plain({1: [float("nan"), "\ud83d"]})
     {'1': [None, '?']}

@@ -59,7 +59,9 @@ def _summaries(report: Report) -> list[Table]:
 
 def _write_csv_files(report: Report, folder: Path) -> list[Path]:
     """Writes a file per summary, and `samples.csv` where there are samples."""
-    tables = [*_summaries(report), *([all_samples_table(report)] if report.rows else [])]
+    tables = list(_summaries(report))
+    if report.rows:
+        tables.append(all_samples_table(report))
     paths = [folder / f"{table.title.lower()}.csv" for table in tables]
     for table, path in zip(tables, paths, strict=True):
         write_csv(table, path)

@@ -25,7 +25,7 @@ class Overtime(BaseException):
 
 @contextlib.contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Stop the block after so much CPU time; only in a main thread of a system with such timers.
+    """Stops the block after so much CPU time; only in a main thread of a system with such timers.
 
     Raises:
         Overtime: it was stopped.

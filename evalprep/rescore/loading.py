@@ -1,6 +1,6 @@
 """Loading a task of lm-eval for its scorer alone.
 
-Without its data set, its few-shot examples and its prompts.
+Its data set, its few-shot examples and its prompts are not loaded.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ def load_task(place: ScorerPlace) -> Any:
             return _built(place)
     except Exception as error:
         raise BadInput(
-            Problem(what=f"{place.title}: {_said(error)}", where=f"task {place.task}")
+            Problem(what=f"{place.title}: {_error_text(error)}", where=f"task {place.task}")
         ) from error
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     text = " ".join(str(error).split())
     return text if isinstance(error, NotDataError) else f"{type(error).__name__}: {text[:300]}"
 
@@ -78,7 +78,7 @@ class NotDataError(ValueError):
 
 @contextlib.contextmanager
 def _without_data(place: ScorerPlace) -> Iterator[None]:
-    """Let tasks that are made meanwhile take the row of a run for their data set."""
+    """Lets tasks that are made meanwhile take the row of a run for their data set."""
     from lm_eval.api.task import ConfigurableTask
 
     row = row_of(place, place.first) if place.first is not None else {}
@@ -144,11 +144,8 @@ def _of_template(place: ScorerPlace, path: Path) -> Any:
     task_class = config.pop("class", None)
     if task_class is None:
         return ConfigurableTask(config=config)
-    task = (
-        task_class(config=config)
-        if "config" in inspect.signature(task_class.__init__).parameters
-        else task_class()
-    )
+    takes_config = "config" in inspect.signature(task_class.__init__).parameters
+    task = task_class(config=config) if takes_config else task_class()
     task.config.task = place.task
     return task
 
@@ -200,7 +197,8 @@ def _as_data(place: ScorerPlace) -> dict[str, Any]:
         raise NotDataError(
             "its results are made by code of its own, which is not run from a results file"
         )
-    metrics, filters = config.get("metric_list"), config.get("filter_list")
+    metrics = config.get("metric_list")
+    filters = config.get("filter_list")
     for metric in _listed(metrics):
         _refuse_code_of_metric(metric)
     for filter_entry in _listed(filters):
@@ -223,10 +221,7 @@ def _as_data(place: ScorerPlace) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> list[dict[str, Any]]:
-    """A list of mappings; whatever else it holds becomes a mapping without names.
-
-    Which nothing knows.
-    """
+    """A list of mappings; an item of another kind becomes a mapping without a name."""
     if value is None:
         return []
     items = value if isinstance(value, list) else [value]
@@ -240,11 +235,9 @@ def _named(name: Any, registry: Mapping[str, Any]) -> bool:
 def _plain(value: Any) -> bool:
     if isinstance(value, dict):
         return all(_plain(item) for item in value.values())
-    return (
-        all(_plain(item) for item in value)
-        if isinstance(value, list)
-        else isinstance(value, _PLAIN)
-    )
+    if isinstance(value, list):
+        return all(_plain(item) for item in value)
+    return isinstance(value, _PLAIN)
 
 
 def row_of(place: ScorerPlace, sample: Sample) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Returns whether a pack was changed after a work folder was prepared from it.
+"""Changes of a pack since a work folder was prepared from it.
 
-So that the folder has its earlier scorer.
+The folder has the earlier scorer then.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def _changed_module(prepared: Prepared, pack: str, folder: Path) -> str:
 
 def _changed_template(prepared: Prepared, task: str, folder: Path) -> str:
     """The template of a task, where its scorer reads otherwise than in the task file."""
-    planned, file = prepared.plan.tasks.get(task), prepared.task_file(task)
+    planned = prepared.plan.tasks.get(task)
+    file = prepared.task_file(task)
     if planned is None or not planned.template or file is None:
         return ""
     template = folder / planned.template

@@ -1,6 +1,6 @@
 """The places from which the scorer of a task may come.
 
-Only from code that the user named, prepared, or installed.
+Only code that the user named, prepared or installed is run.
 
 A results file names places too, and holds the text of functions. Anybody may have written it, so
 that neither is run: what it states is used where it is data alone, the names of lm-eval's own
@@ -194,7 +194,7 @@ def _of_pack(task: TaskRun, packs: Mapping[str, Pack]) -> Iterator[ScorerPlace]:
 def _of_namesakes(task: TaskRun, packs: Mapping[str, Pack]) -> Iterator[ScorerPlace]:
     """The templates of packs that have a task of this name.
 
-    For a task that says nothing of its pack.
+    They count for a task whose metadata name no pack.
     """
     if task.metadata.get("pack"):
         return

@@ -28,7 +28,7 @@ def rescore_task(
     workers: Workers | None = None,
     writer: RunWriter | None = None,
 ) -> TaskRescore:
-    """Score one task's saved samples anew.
+    """Scores one task's saved samples anew.
 
     Args:
         run: The run.
@@ -54,11 +54,8 @@ def rescore_task(
         scorer_changed=scorer_changes(task, fresh),
     )
     # Any one filter's lines hold every document once; the primary one also has the old verdicts.
-    saved = (
-        primary.filter
-        if primary.filter in task.table(primary.filter).filters
-        else task.primary.filter
-    )
+    is_saved = primary.filter in task.table(primary.filter).filters
+    saved = primary.filter if is_saved else task.primary.filter
     rows = len(task.table(saved))
     scored = _not_too_slow(
         name, (workers or Workers(1)).outcomes(scorer, task.samples(saved), rows)
@@ -85,16 +82,18 @@ def _take_values_over_all_rows(
     logged = task.metric(result.metric, result.filter)
     if logged.value is None:
         return
-    result.over_all_rows, result.previous = True, logged.value
+    result.over_all_rows = True
+    result.previous = logged.value
     metric_of_key = {metric.key: metric for metric in metrics}
     if today := metric_of_key.get(logged.key):
-        result.now, result.not_computed = today.value, today.text
+        result.now = today.value
+        result.not_computed = today.text
 
 
 def _not_too_slow(
     name: str, pairs: Iterator[tuple[Sample, Outcome]]
 ) -> Iterator[tuple[Sample, Outcome]]:
-    """Pass outcomes on, until the scorer was stopped too often to be waited for."""
+    """Passes outcomes on, until the scorer was stopped too often to be waited for."""
     stopped: list[str] = []
     for sample, outcome in pairs:
         if outcome.stopped:

@@ -37,7 +37,7 @@ class Scorer:
 
     @classmethod
     def load(cls, place: ScorerPlace) -> Scorer:
-        """Load it.
+        """Loads it.
 
         Raises:
             BadInput: the task cannot be loaded from there.
@@ -100,7 +100,7 @@ def _score(
 
 
 def score_sample(scorer: Scorer, sample: Sample) -> Outcome:
-    """Score one saved sample, and the output published for it where the row has one.
+    """Scores one saved sample, and the output published for it where the row has one.
 
     Never raises, and ends.
     """
@@ -109,12 +109,13 @@ def score_sample(scorer: Scorer, sample: Sample) -> Outcome:
         with limit.cpu_limit(limit.SECONDS):
             _fill(outcome, scorer, sample)
     except limit.Overtime:
-        outcome.stopped, outcome.error = True, f"stopped after {limit.SECONDS:g} s of CPU time"
+        outcome.stopped = True
+        outcome.error = f"stopped after {limit.SECONDS:g} s of CPU time"
     return outcome
 
 
 def score_samples(scorer: Scorer, samples: Sequence[Sample]) -> list[Outcome]:
-    """Score several samples.
+    """Scores several samples.
 
     After some on which the scorer had to be stopped, it is not tried on the others.
     """

@@ -17,7 +17,7 @@ def show(
     changed: dict[str, list[str | None]],
     left_out: dict[str, str],
 ) -> None:
-    """Print what rescoring changed.
+    """Prints what rescoring changed.
 
     Args:
         run: The run.

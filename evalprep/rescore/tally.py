@@ -1,6 +1,6 @@
 """The changes by rescoring a task.
 
-And whether the scorer or the model makes the difference to published verdicts.
+They show whether the scorer or the model makes the difference to published verdicts.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def scorer_changes(task: TaskRun, fresh: Any) -> list[str] | None:
 def tally(
     result: TaskRescore, primary: Metric, pairs: Iterator[tuple[Sample, Outcome]]
 ) -> Iterator[tuple[Sample, Outcome]]:
-    """Count changes into `result` while the pairs pass through."""
+    """Counts changes into `result` while the pairs pass through."""
     values_before, values_now = _Mean(), _Mean()
     for sample, outcome in pairs:
         result.n += 1
@@ -157,7 +157,8 @@ def tally(
             _count_change(result, _change_of(sample, outcome, primary, before, now))
         _count_replay(result, primary, sample, outcome, now)
         yield sample, outcome
-    result.previous, result.now = values_before.value, values_now.value
+    result.previous = values_before.value
+    result.now = values_now.value
 
 
 @dataclass
@@ -185,11 +186,18 @@ def _change_of(
     """The change of a sample, with the answers that were read then and now."""
     answer = outcome.filtered.get(primary.filter, [])
     text = str(answer[0] if len(answer) == 1 else answer)
-    return Change(sample.sample_id, before, now, sample.answer, text, sample.target)
+    return Change(
+        sample_id=sample.sample_id,
+        before=before,
+        now=now,
+        before_answer=sample.answer,
+        now_answer=text,
+        target=sample.target,
+    )
 
 
 def _count_change(result: TaskRescore, change: Change) -> None:
-    """Keep a change, and count its direction where both scores exist."""
+    """Keeps a change, and counts its direction where both scores exist."""
     if change.now is not None and change.before is not None:
         result.up += int(change.now > change.before)
         result.down += int(change.now < change.before)

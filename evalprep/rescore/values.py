@@ -32,7 +32,8 @@ class MetricValues:
 
     def metrics(self, task: Any) -> tuple[Metric, ...]:
         """Returns the scores over all rows, as the task of lm-eval aggregates them."""
-        aggregation, higher_is_better = task.aggregation(), task.higher_is_better()
+        aggregation = task.aggregation()
+        higher_is_better = task.higher_is_better()
         metrics = []
         for (name, filter_name), values in self._values.items():
             value, text = _aggregated(aggregation, name, values)

@@ -81,7 +81,7 @@ class Workers:
     def outcomes(
         self, scorer: Scorer, samples: Iterator[Sample], rows: int
     ) -> Iterator[tuple[Sample, Outcome]]:
-        """Score the samples of one task.
+        """Scores the samples of one task.
 
         Args:
             scorer: The task, as this process has loaded it; workers load it from the same place.
@@ -102,7 +102,7 @@ class Workers:
     def _score_here(
         self, scorer: Scorer, samples: Iterator[Sample], rows: int
     ) -> Iterator[tuple[Sample, Outcome]]:
-        """Score samples in this process until workers would pay for the rest, or to the end."""
+        """Scores samples in this process until workers would pay for the rest, or to the end."""
         cold = list(islice(samples, _COLD))
         begun = time.perf_counter()
         scored = score_samples(scorer, cold)

@@ -39,7 +39,8 @@ class RunWriter:
     """Writes rescored samples in lm-eval's own layout, so that every verb reads them like a run."""
 
     def __init__(self, run: Run, folder: Path, within: Path) -> None:
-        self.run, self.folder = run, folder
+        self.run = run
+        self.folder = folder
         # As lm-eval names its files.
         self.stamp = datetime.now().isoformat().replace(":", "-")  # noqa: DTZ005
         self.tasks: dict[str, TaskResults] = {}

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from evalprep.results.cache import cached_table
     from evalprep.results.choices import NamedMetric, read_by_choice, refuse_undecided
     from evalprep.results.directions import agreed, turned_in, turned_notes
-    from evalprep.results.draws import is_mean_of_draws, is_of_draws, metric_and_filter
     from evalprep.results.effort import Effort, Efforts, effort_of_unit, total, whole_call
     from evalprep.results.exported import (
         ExportBoard,
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
         stored_values,
     )
     from evalprep.results.metric import SHARE, STATED_WITHOUT_BOX, Metric
+    from evalprep.results.metric_names import is_mean_of_draws, is_of_draws, metric_and_filter
     from evalprep.results.narrowing import matches, narrowed, runs_of_models
     from evalprep.results.pointers import notes_on_pointers
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score

@@ -110,7 +110,7 @@ def _size_of_run(path: Path) -> int:
 
 
 def _key(path: Path, filter_name: str, id_source: str | None) -> str:
-    """By which an entry is found."""
+    """The key of an entry: a digest of the file's facts, its first and its last bytes."""
     with path.open("rb") as file:
         facts = os.fstat(file.fileno())
         first = file.read(_LOOKED_AT)
@@ -140,14 +140,14 @@ def _store(table: Table, entry: Path) -> None:
         places[name] = _Place(values.dtype.str, end, values.size)
         end += -(-values.nbytes // _ALIGNED) * _ALIGNED
     head = _Head(
-        table.filter,
-        table.id_source,
-        table.subtasks,
-        table.clusters,
-        table.filters,
-        table.damage,
-        places,
-        end,
+        filter=table.filter,
+        id_source=table.id_source,
+        subtasks=table.subtasks,
+        clusters=table.clusters,
+        filters=table.filters,
+        damage=table.damage,
+        columns=places,
+        ids=end,
     )
     entry.parent.mkdir(parents=True, exist_ok=True)
     temporary = entry.with_name(f"{entry.name}.{os.getpid()}")

@@ -114,7 +114,8 @@ def _check_metric(
     name: str, choice: NamedMetric, runs: Sequence[Run], where: str, problems: Problems
 ) -> None:
     """Report a metric or filter that no run has for a task."""
-    tasks = [task for run in runs if (task := run.known(name)) is not None]
+    known_tasks = [run.known(name) for run in runs]
+    tasks = [task for task in known_tasks if task is not None]
     metrics = chain.from_iterable(task.metrics for task in tasks)
     known = list(dict.fromkeys(metric.metric for metric in metrics))
     if choice.metric and choice.metric not in known:

@@ -154,7 +154,7 @@ def _is_prompt(prompt: msgspec.Raw, sent: msgspec.Raw, prompt_hash: str) -> int:
 def _unparsed(filtered: Sequence[msgspec.Raw], metrics: Mapping[str, Sequence[Any]]) -> list[bool]:
     """Flags of rows from which nothing was extracted.
 
-    By the filter's mark or the task's own metric.
+    The filter's mark tells it, or the task's own metric.
     """
     flags = [raw in _INVALIDS for raw in filtered]
     for name in PARSE_RATES:

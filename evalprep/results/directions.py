@@ -1,6 +1,6 @@
 """Tasks of lm-eval that a pack reads in the other direction.
 
-In one run, and where several runs stand side by side.
+This holds in one run, and where several runs stand side by side.
 
 A plan states it (`better:` of pack.yaml), and the record of the run carries it. What one of some
 runs states holds for all of them: a table, a comparison or a gate has one direction for a task,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -246,9 +246,9 @@ def _stated_rows_of(task: TaskRun) -> tuple[int, int]:
 
 
 def _stated_rows(table: Table) -> tuple[int, int]:
-    """Returns the rows whose reply states an answer without a box.
+    """The rows whose reply states an answer without a box.
 
-    And all rows with a value, both of one filter.
+    The second value is all rows with a value; both are of one filter.
     """
     values = table.metrics.get(STATED_WITHOUT_BOX)
     if values is None:
@@ -282,7 +282,11 @@ def parts_of_data(run: Run) -> list[str]:
 
     The whole data of a task is what its results file states.
     """
-    parts = [f"{name} {part}" for name, task in run.known_tasks.items() if (part := part_of(task))]
+    parts = []
+    for name, task in run.known_tasks.items():
+        part = part_of(task)
+        if part:
+            parts.append(f"{name} {part}")
     return [f"a part of the data: {shortlist(parts, _NAMED)}"] if parts else []
 
 
@@ -361,17 +365,14 @@ def short_value(value: Any) -> str:
 
 
 def facts_that_differ(
-    candidate: Mapping[str, Fact],
-    baseline: Mapping[str, Fact],
-    kinds: Iterable[str] = ("question", "manner", "subject"),
+    candidate: Mapping[str, Fact], baseline: Mapping[str, Fact]
 ) -> list[FactDifference]:
-    """The facts of some kinds that two sides do not share, in the order of `KINDS`."""
-    chosen_kinds = set(kinds)
+    """The facts that two sides do not share, in the order of `KINDS`; counts are left out."""
     differences = []
     for name, kind in KIND_OF.items():
         value = _value_of(candidate, name)
         baseline_value = _value_of(baseline, name)
-        if kind in chosen_kinds and value != baseline_value:
+        if kind != "counts" and value != baseline_value:
             differences.append(FactDifference(name, kind, value, baseline_value))
     different_models = any(difference.name == "model" for difference in differences)
     if not different_models:
@@ -386,9 +387,9 @@ def _value_of(facts: Mapping[str, Fact], name: str) -> Any:
 
 
 def _of_subject(difference: FactDifference) -> FactDifference:
-    """Two models bring two chat templates.
+    """Marks a difference in chat template as part of the subject, where both runs apply one.
 
-    Where both were applied, that is a part of what is compared.
+    Two models bring two templates.
     """
     templates = difference.candidate, difference.baseline
     are_applied = difference.known and NONE not in templates

@@ -21,7 +21,7 @@ from evalprep.results.folder import (
 )
 from evalprep.results.gathering import SampleFiles, gathered
 from evalprep.results.invocations import Invocation, calls_that_count, invocation_of
-from evalprep.results.pointers import pointers_below, said_of, store_of
+from evalprep.results.pointers import pointers_below, store_of, what_and_fix
 from evalprep.terminal import shortlist
 
 # <output>/<model>/ is depth 1; more cover an output folder per experiment, and one per model,
@@ -292,7 +292,7 @@ def refuse_pointers(start: Path) -> None:
     below = pointers_below(start) if start.is_dir() else []
     pointers = [start] if store_of(start) else below
     if pointers:
-        what, fix = said_of(pointers)
+        what, fix = what_and_fix(pointers)
         raise BadInput(Problem(what=what, where=str(start), fix=fix))
 
 
@@ -318,17 +318,13 @@ def of_place(
     earlier: list[Path] = []
     parts: dict[str, tuple[tuple[Path, Path], ...]] = {}
     if timestamp == EACH:
-        stamps = sorted(folder.samples)
-        parts = _parts([(folder.samples[stamp], folder.results.get(stamp)) for stamp in stamps])
-        newest_of: dict[str, str] = {}
-        for call_stamp in stamps:
-            newest_of |= dict.fromkeys(folder.samples[call_stamp], call_stamp)
-        samples = {task: folder.samples[call_stamp][task] for task, call_stamp in newest_of.items()}
-        lone = folder.results.keys() - folder.samples.keys() if folder.by_task else set()
-        used = sorted({*newest_of.values(), *lone} - {stamp})
-        earlier = [
-            folder.results[call_stamp] for call_stamp in used if call_stamp in folder.results
-        ]
+        parts = _parts(
+            (folder.samples[call_stamp], folder.results.get(call_stamp))
+            for call_stamp in sorted(folder.samples)
+        )
+        newest_stamps = _newest_stamp_of_each_task(folder)
+        samples = {task: folder.samples[newest][task] for task, newest in newest_stamps.items()}
+        earlier = _other_results(folder, newest_stamps.values(), stamp)
     if only is not None:
         samples = dict(only)
     return RunFiles(
@@ -361,10 +357,31 @@ def _task_in(folder: Folder, file: Path) -> str | None:
     return next((task for task, path in folder.task_files() if path == file), None)
 
 
+def _newest_stamp_of_each_task(folder: Folder) -> dict[str, str]:
+    """Task -> the time stamp of the newest call that has samples of it."""
+    newest: dict[str, str] = {}
+    for stamp in sorted(folder.samples):
+        newest |= dict.fromkeys(folder.samples[stamp], stamp)
+    return newest
+
+
+def _other_results(folder: Folder, newest_stamps: Iterable[str], stamp: str) -> list[Path]:
+    """The results files that count beside the one of a time stamp, in order.
+
+    They belong to the calls whose samples count. Where each task has a folder of its own, calls
+    without samples count, too.
+    """
+    stamps = set(newest_stamps)
+    if folder.by_task:
+        stamps |= folder.results.keys() - folder.samples.keys()
+    stamps.discard(stamp)
+    return [folder.results[other] for other in sorted(stamps) if other in folder.results]
+
+
 def places_below(start: Path) -> list[Folder]:
     """Every place with files of runs at or below a folder.
 
-    Without those that have no samples, where others have.
+    Places without samples are left out where others have some.
     """
     places = gathered(_search(start), start)
     return [place for place in places if place.samples] or places
@@ -373,10 +390,7 @@ def places_below(start: Path) -> list[Folder]:
 def _parts(
     calls: Iterable[tuple[Mapping[str, Path], Path | None]],
 ) -> dict[str, tuple[tuple[Path, Path], ...]]:
-    """Task -> its samples files with their results files.
-
-    For tasks that several calls have samples of.
-    """
+    """Task of which several calls have samples -> its samples files with their results files."""
     files_by_task: dict[str, list[tuple[Path, Path]]] = {}
     for samples, results in calls:
         if results is None:  # nothing tells which rows it was to have

@@ -222,7 +222,7 @@ def _refuse_stray(folder: Path, names: Iterable[str], root: Path) -> None:
 def _loose_results(path: Path) -> list[Path]:
     """Results files without a time stamp in their names.
 
-    `results.json`, or whatever `--output_path` was called.
+    They are called `results.json`, or as `--output_path` was set.
     """
     names = [name for name in _file_names(path) if name.endswith(_ENDINGS)]
     files = []

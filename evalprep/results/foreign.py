@@ -152,7 +152,8 @@ def _log_of_pack(
             return None
         log = _with_model(_as_log(loaded), module, path)
         results = log.results
-        if complete and (completed := getattr(module, "complete", None)) is not None:
+        completed = getattr(module, "complete", None) if complete else None
+        if completed is not None:
             results = completed(results)
     except BadInput:
         raise
@@ -176,9 +177,10 @@ def _as_log(loaded: Any) -> Log:
 
 def _with_model(log: Log, module: Any, path: Path) -> Log:
     """The log with the model's name, which a pack may read from the path."""
-    if not log.model and (model_of := getattr(module, "model_of", None)) is not None:
-        return replace(log, model=str(model_of(path)))
-    return log
+    model_of = getattr(module, "model_of", None)
+    if log.model or model_of is None:
+        return log
+    return replace(log, model=str(model_of(path)))
 
 
 def each_place(paths: Iterable[Named], packs: Iterable[Pack]) -> list[Named]:
@@ -207,7 +209,7 @@ def _files_at(place: Named) -> tuple[str, ...]:
 def _each_log(path: Named, packs: Iterable[Pack]) -> list[Named]:
     """The logs below a folder that holds no run of lm-eval, at any depth.
 
-    As the first pack that knows them names them.
+    They are named by the first pack that reads such logs.
 
     Args:
         path: What `each_run` returns; what is no such folder is left as it is.
@@ -231,7 +233,7 @@ def _logs_below(folder: Path, pack: Pack) -> list[Path]:
     named = getattr(pack.module("references"), "logs", None)
     if named is None:
         return []
-    with pack.failures_told(f"logs of {folder}"):
+    with pack.explained_failures(f"logs of {folder}"):
         return [Path(log) for log in named(folder)]
 
 

@@ -1,6 +1,6 @@
 """Folders that are one place: a model whose tasks lie in folders of their own.
 
-And samples that are named one by one.
+Samples that are named one by one make such a place, too.
 
 | written by | files, with their samples named `samples_<task>_<stamp>.jsonl` |
 |---|---|
@@ -91,9 +91,7 @@ def _together(path: Path, several: Sequence[Folder]) -> Folder:
 
 
 def named_files(files: Sequence[Path]) -> list[SampleFiles]:
-    """Samples files put together.
-
-    Those of one folder, and those of one model with a folder per task.
+    """Samples files put together: of one folder, or of one model with a folder per task.
 
     Where a folder has two files of one task, those of one time stamp are a run.
     """

@@ -1,6 +1,6 @@
 """The metric by which the field reports tasks of lm-eval's own.
 
-From one data file with its sources.
+All come from one data file, each with its source.
 """
 
 from __future__ import annotations

@@ -40,7 +40,15 @@ class Invocation:
 def invocation_of(stamp: str, results: Path, samples: Mapping[str, Path]) -> Invocation:
     """Returns the call of a results file, with its run and command; a damaged file is of none."""
     head = read_head(results)
-    return Invocation(stamp, results, head.run, head.command, samples, head.rows, head.arguments)
+    return Invocation(
+        stamp=stamp,
+        results=results,
+        run=head.run,
+        command=head.command,
+        samples=samples,
+        rows=head.rows,
+        model_args=head.arguments,
+    )
 
 
 def calls_that_count(invocations: Iterable[Invocation]) -> dict[str, Invocation]:

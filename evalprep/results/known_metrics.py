@@ -1,6 +1,6 @@
 """Facts about the metrics that lm-eval brings itself (lm_eval/api/metrics.py).
 
-Direction, aggregation, unit and range.
+They are direction, aggregation, unit and range.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class KnownMetric(NamedTuple):
     def of_another_scale(self) -> KnownMetric:
         """Returns what holds of a metric of this name that a task computes itself.
 
-        As f1 of squadv2, which is in percent.
+        Its scale is unknown: f1 of squadv2 is in percent.
         """
         return self._replace(aggregation="", unit="", range=None)
 

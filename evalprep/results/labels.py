@@ -40,14 +40,16 @@ def _output(run: Run) -> tuple[str, ...]:
 
 
 def _folder(run: Run, above: int) -> str:
-    """The folder that somebody named, or one above it.
+    """The label by the folder that somebody named, or by one above it.
 
-    Lm-eval makes another one below, called by the whole model, or by chance where none is named.
+    lm-eval makes a further folder inside, named after the model, or by chance without a name.
     """
     parts = _output(run)
     names_of_lm_eval = {_NOT_IN_A_NAME.sub("__", run.model), run.settings.folder}
-    has_model_folder = len(parts) > 1 and parts[-1] in names_of_lm_eval
-    return f"{_name(run)}, {parts[max(len(parts) - 1 - has_model_folder - above, 0)]}"
+    named = len(parts) - 1
+    if len(parts) > 1 and parts[-1] in names_of_lm_eval:
+        named -= 1
+    return f"{_name(run)}, {parts[max(named - above, 0)]}"
 
 
 def _with_output(run: Run) -> str:
@@ -64,11 +66,10 @@ def _with_time(run: Run) -> str:
 
 
 def _with_day(run: Run) -> str:
-    return (
-        _name(run)
-        if run.log
-        else f"{_name(run)}, {run.files.stamp[:10]} {run.files.stamp[11:19].replace('-', ':')}"
-    )
+    if run.log:
+        return _name(run)
+    day, time = run.files.stamp[:10], run.files.stamp[11:19]
+    return f"{_name(run)}, {day} {time.replace('-', ':')}"
 
 
 # From the shortest to what always tells two files apart.
@@ -85,7 +86,7 @@ def _bad_labels(what: str) -> BadInput:
 
 
 def label_runs(runs: Sequence[Run], labels: Sequence[str] = ()) -> list[str]:
-    """Name every run, and keep the name as its label.
+    """Names every run, and keeps the name as its label.
 
     A label that is given counts; the others get the first of model name, model name with parent
     folder, with revision, with the folder that its output went to or one of two above, with its

@@ -1,6 +1,6 @@
 """Lines of a samples file with the few fields that a table needs.
 
-Msgspec skips the others without building them.
+The decoder (msgspec) skips the others without building them.
 """
 
 from __future__ import annotations
@@ -128,9 +128,9 @@ class Layout(_Decoding):
         self.logged = logged
 
     def line(self, sample: Sample) -> Any:
-        """A sample that only the tolerant reader could decode.
+        """The sample as the fast decoder would have given it.
 
-        As the decoder would have given it.
+        It is for lines that only the tolerant reader could decode.
         """
         head: dict[str, Any] = {name: sample.doc.get(name) for name in Head.__struct_fields__}
         head["prompt"] = _raw(head["prompt"]) if isinstance(head["prompt"], str) else ABSENT

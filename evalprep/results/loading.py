@@ -20,13 +20,14 @@ from msgspec import structs
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping
 from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
+from evalprep.places import last_part
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.effort import Efforts, efforts_of
 from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
 from evalprep.results.folder import RESULTS
 from evalprep.results.invocations import invocation_of
 from evalprep.results.logged import RowCounts, RunResults, TaskResults
-from evalprep.results.pointers import pointers_below, said_of
+from evalprep.results.pointers import pointers_below, what_and_fix
 from evalprep.results.readers import read_results
 from evalprep.results.record import read_failures, read_record
 from evalprep.results.run import Run
@@ -114,7 +115,7 @@ def _refuse_several_models(files: RunFiles, results: _ResultsFiles) -> None:
     """
     file_of_model: dict[str, Path] = {}
     for file, call in results.by_file.items():
-        name = call.settings.model.rstrip("/").rpartition("/")[2]
+        name = last_part(call.settings.model)
         if name:
             file_of_model[name] = file
     if len(file_of_model) > 1:
@@ -261,7 +262,14 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
     expected = _expected_rows(record)
     edited = edited_work_of(record)
     notes = (edited.sentence(run),) if edited is not None else ()
-    return _Preparation(plan, bool(record), planned, turned, expected, notes)
+    return _Preparation(
+        plan=plan,
+        recorded=bool(record),
+        planned=planned,
+        turned=turned,
+        expected=expected,
+        notes=notes,
+    )
 
 
 def _plan_of_call(files: RunFiles) -> Plan:
@@ -424,10 +432,7 @@ def _rows_of_parts(counts: Sequence[RowCounts]) -> RowCounts | None:
 
 
 def _question(call: RunResults, task: TaskResults) -> str:
-    """Returns how a task was asked, as text.
-
-    Its settings but for what each call writes of itself.
-    """
+    """The settings of a task as text, without what each call writes of itself."""
     own = dict(task.settings.as_logged)
     own.pop("metadata", None)
     settings = call.settings
@@ -477,7 +482,7 @@ def _note_on_no_results(files: RunFiles) -> str:
     pointers = pointers_below(files.folder, [file_name], depth=1)
     if not pointers:
         return f"no results file of this time stamp: {guessed}"
-    state, fix = said_of(pointers)
+    state, fix = what_and_fix(pointers)
     return f"{state}; {fix}; until then {guessed}"
 
 
@@ -493,7 +498,7 @@ def _notes_of_missing_samples(
 ) -> list[str]:
     """The note for tasks of the results file without samples.
 
-    With the reason where it can be seen.
+    It has the reason where that can be seen.
     """
     configured = [name for name, task in results.tasks.items() if task.settings.as_logged]
     packed = _packed_samples(files)
@@ -508,7 +513,7 @@ def _notes_of_missing_samples(
     if not pointers:
         reason = "run without --log_samples, or the harness could not write it"
         return [f"no samples file of {names}: {reason}"]
-    state, fix = said_of(pointers)
+    state, fix = what_and_fix(pointers)
     return [f"no samples of {names}: {state}; {fix}"]
 
 

@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from evalprep.errors import BadInput, Problem, near
+from evalprep.places import last_part
 from evalprep.results.effort import Efforts
 from evalprep.results.logged import GroupResults, RowCounts, TaskResults
 from evalprep.results.run import Run
@@ -29,7 +30,7 @@ def runs_of_models(runs: Sequence[Run], patterns: Sequence[str]) -> list[Run]:
     Raises:
         BadInput: a pattern that matches no run.
     """
-    names_of_run = [{run.model, _last_part(run.model), run.label, _folder(run)} for run in runs]
+    names_of_run = [{run.model, last_part(run.model), run.label, _folder(run)} for run in runs]
     _refuse_unmatched(patterns, {_folder(run) for run in runs}, names_of_run, "--models")
     return [
         run
@@ -170,10 +171,6 @@ def _refuse_unmatched(
     ]
     if problems:
         raise BadInput(problems)
-
-
-def _last_part(model: str) -> str:
-    return model.rstrip("/").rpartition("/")[2]
 
 
 def _folder(run: Run) -> str:

@@ -56,15 +56,13 @@ def pointers_below(
     return sorted(path for path in files if store_of(path))
 
 
-def said_of(pointers: Sequence[Path]) -> tuple[str, str]:
+def what_and_fix(pointers: Sequence[Path]) -> tuple[str, str]:
     """Returns what is to be said of pointers, at least one, and what fetches the files."""
     store = store_of(pointers[0]) or STORES[0]
-    several = (
-        f"{len(pointers)} files are pointers"
-        if len(pointers) > 1
-        else f"{pointers[0].name} is a pointer"
-    )
-    return f"{several} of {store.name}, {_WITHOUT}", f"{store.fetch} fetches the files"
+    subject = f"{pointers[0].name} is a pointer"
+    if len(pointers) > 1:
+        subject = f"{len(pointers)} files are pointers"
+    return f"{subject} of {store.name}, {_WITHOUT}", f"{store.fetch} fetches the files"
 
 
 def notes_on_pointers(notes: Iterable[str]) -> list[str]:

@@ -77,7 +77,7 @@ def _declared_filter(metadata: Mapping[str, Any], filters: Sequence[str]) -> str
 def metric_at(of_name: Sequence[Metric], filter_name: str) -> Metric:
     """Returns the one of several metrics of one name that has a filter.
 
-    Without stored values where none has.
+    Where none has, the metric is without stored values.
     """
     for metric in of_name:
         if metric.filter == filter_name:
@@ -120,7 +120,7 @@ def metrics_of_filters(
 def primary_score(task: TaskResults) -> tuple[float | None, str]:
     """A task's primary score as lm-eval computed it over all rows.
 
-    For tables of a run that is under way.
+    It is for tables of a run that is under way.
 
     Returns:
         The score and `metric,filter`; None and "" without any number.

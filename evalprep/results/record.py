@@ -96,9 +96,7 @@ def _folders_with(packs: Collection[str], run: Run) -> list[Path]:
 def note_failures(
     folder: Path, run: str, failed: Mapping[str, str], finished: Collection[str]
 ) -> None:
-    """Keep why tasks of a run failed, beside its results.
-
-    `failed_<id>.json`, for whoever looks at them later.
+    """Keeps why tasks of a run failed in `failed_<id>.json`, beside its results.
 
     Args:
         folder: The output folder.

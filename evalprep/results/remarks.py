@@ -33,7 +33,7 @@ def note_on_empty_replies(table: Table) -> list[str]:
 
 
 def note_on_failed_scoring(table: Table) -> list[str]:
-    """On how many replies the scorer failed; lm-eval's own numbers count them as wrong."""
+    """A note on replies on which the scorer failed; lm-eval's own numbers count them as wrong."""
     failed = int(np.sum(table.scoring_failed))
     if not failed:
         return []
@@ -44,7 +44,7 @@ def note_on_failed_scoring(table: Table) -> list[str]:
 def notes_on_rows(table: Table) -> list[str]:
     """The doubts about every number over these rows.
 
-    Failed scoring, shared documents, ids that occur twice.
+    They are failed scoring, shared documents, and ids that occur twice.
     """
     documents = note_on_few_documents(len(table.clusters) or None)
     doubts = [*note_on_failed_scoring(table), *note_on_documents(table), *documents]

@@ -1,6 +1,6 @@
 """Facts that a sample's reply itself shows.
 
-Its text, whether an answer was found in it, whether it was cut off.
+They are its text, whether an answer was found in it, and whether it was cut off.
 """
 
 from __future__ import annotations
@@ -53,9 +53,7 @@ def token_counter(model: str) -> CountTokens | None:
 
 
 def few_read(result: Mapping[str, Any]) -> str:
-    """Said of a score that leaves out what could not be read, where that is most of it.
-
-    Empty of any other.
+    """A remark on a score made of the few answers that could be read; empty for any other.
 
     Args:
         result: The score's; `read` holds how many answers it is made of, and of how many.
@@ -84,9 +82,9 @@ def extraction_failed(sample: Sample) -> bool:
 
 
 def knows_parsing(table: Table) -> bool:
-    """Returns whether a task tells at all which replies nothing could be read from.
+    """Returns whether a task logs at all which replies nothing could be read from.
 
-    Else their number is not known, not 0.
+    Where it does not, their number is not known, and not 0.
 
     It does where it logs a parse rate of its own, or where the filter extracts something.
     """
@@ -122,7 +120,7 @@ def _named_limit(generation: Mapping[str, Any]) -> int | None:
 def default_limit(settings: CallSettings) -> int | None:
     """The token limit of requests that name none.
 
-    `max_gen_toks` of the model, else that of the back end.
+    It is `max_gen_toks` of the model, else that of the back end.
     """
     for key in _LENGTH_KEYS:
         if str(settings.arguments.get(key, "")).isdigit():

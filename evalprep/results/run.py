@@ -13,6 +13,7 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs import Excluded, Plan
+from evalprep.places import last_part
 from evalprep.results.directions import Turned
 from evalprep.results.effort import Efforts
 from evalprep.results.files import RunFiles
@@ -83,12 +84,11 @@ class Run:
 
     @property
     def excluded(self) -> Mapping[str, Excluded]:
-        """The tasks that were left out or failed, with the reasons.
-
-        Left out when the run was prepared, or failed when it was run.
-        """
+        """The tasks that the preparation left out or that failed in the run, with the reasons."""
         failed = {name: Excluded("failed", reason) for name, reason in self.failed.items()}
-        return {**(self.record.excluded if self.record is not None else {}), **failed}
+        if self.record is None:
+            return failed
+        return {**self.record.excluded, **failed}
 
     @property
     def settings(self) -> CallSettings:
@@ -112,14 +112,14 @@ class Run:
 
         A log has no time.
         """
-        name = self.model.rstrip("/").rpartition("/")[2]
+        name = last_part(self.model)
         return self.named or (f"{name} {self.files.stamp}" if self.log is None else name)
 
     @cached_property
     def judged(self) -> list[str]:
         """The tasks with rows that carry a published verdict.
 
-        Which a comparison needs when no other run is named.
+        Such rows can be compared without another run.
         """
         return [name for name, task in self.tasks.items() if (task.table().previous >= 0).any()]
 
@@ -176,10 +176,7 @@ class Run:
 
     @property
     def outermost(self) -> dict[str, tuple[Metric, ...]]:
-        """Outermost groups and tasks in no group -> their metrics.
-
-        Of those that have values of their own.
-        """
+        """Outermost groups with values of their own, and tasks in no group -> their metrics."""
         groups = self.logged.groups
         within = set(chain.from_iterable(group.members for group in groups.values()))
         every: dict[str, GroupResults | TaskResults] = {**groups, **self.logged.tasks}
@@ -281,7 +278,7 @@ class Run:
     def to_pandas(self, *names: str) -> Any:
         """Samples of some tasks or groups, all by default, as a data frame.
 
-        One row per document, metrics as columns.
+        It has one row per document, and metrics as columns.
 
         Raises:
             BadInput: the run has no samples of a task.

@@ -62,9 +62,7 @@ def run_ids_at(path: Named) -> list[str]:
 def _below(name: Named, places: Sequence[Folder]) -> list[Named]:
     """The places of a folder; calls of one run id are one run, wherever their files lie."""
     ids = [newest_id(place) for place in places]
-    is_one_run = len(set(ids)) == 1 and ids[0] != ""
-    is_one_place = len(places) < 2 or is_one_run
-    if is_one_place and not any(place.apart for place in places):
+    if _is_one_run(places, ids):
         return [name]
     places_in_folder = Counter(place.path for place in places)
     run_places: dict[str, Named] = {}
@@ -77,6 +75,14 @@ def _below(name: Named, places: Sequence[Folder]) -> list[Named]:
             root = _root_of_run(place, run, places, ids)
             run_places.setdefault(str(root), root)
     return list(run_places.values())
+
+
+def _is_one_run(places: Sequence[Folder], ids: Sequence[str]) -> bool:
+    """Returns whether places with these run ids hold one run together."""
+    if any(place.apart for place in places):
+        return False
+    has_one_id = len(set(ids)) == 1 and ids[0] != ""
+    return has_one_id or len(places) < 2
 
 
 def _root_of_run(place: Folder, run: str, places: Sequence[Folder], ids: Sequence[str]) -> Path:

@@ -111,12 +111,16 @@ class State:
         Args:
             tasks: What the command was to run, for where it did not get so far as to load them.
         """
-        failed = {unit.task: unit.message for unit in reversed(self.units) if unit.status == FAILED}
+        failed = [unit for unit in self.units if unit.status == FAILED]
+        # Of several units of a task the first to fail gives the reason.
+        reasons = {unit.task: unit.message for unit in reversed(failed)}
         unfinished = {unit.task for unit in self.units if not unit.is_done}
-        for name in unfinished or (() if self.units else tasks):
-            if self.message:
-                failed.setdefault(name, self.message)
-        return failed, {unit.task for unit in self.units} - unfinished
+        finished = {unit.task for unit in self.units} - unfinished
+        if self.message:
+            without_result = unfinished if self.units else tasks
+            for name in without_result:
+                reasons.setdefault(name, self.message)
+        return reasons, finished
 
 
 def runs_in(output: Path) -> Path:

@@ -152,17 +152,14 @@ class Sample(msgspec.Struct, kw_only=True):
     def requests(self) -> list[list[Any]]:
         """The arguments of each request, in order.
 
-        Prompt and continuation, or prompt and generation arguments.
+        They are prompt and continuation, or prompt and generation arguments.
         """
         requests = (request for request in self.arguments.values() if isinstance(request, dict))
         return [list(request.values()) for request in requests]
 
     @property
     def gold(self) -> str:
-        """The gold answer as text.
-
-        Of a row whose target is the index of a choice the choice itself.
-        """
+        """The gold answer as text; where the target is the index of a choice, that choice."""
         ends = [request[1] for request in self.requests if len(request) > 1]
         choices = [end.strip() for end in ends if isinstance(end, str)]
         index = int(self.target) if self.target.isdecimal() else -1
@@ -224,7 +221,7 @@ def filtered_of(filtered_resps: list[Any]) -> Any:
 
 
 def loads(raw: bytes | msgspec.Raw) -> Any:
-    """Decode one JSON value; bare NaN and Infinity, which lm-eval writes, are accepted.
+    """Decodes one JSON value; bare NaN and Infinity, which lm-eval writes, are accepted.
 
     Raises:
         ValueError: not JSON.
@@ -299,10 +296,7 @@ def generation_in(logged: bytes) -> Mapping[str, Any]:
 
 
 def row_id(doc: Mapping[str, Any], doc_hash: str, doc_id: int) -> tuple[str, str]:
-    """Identity of a row and the column it came from.
-
-    An id column, else `doc_hash`, else `doc_id`.
-    """
+    """The identity of a row and the column it came from: an id column, `doc_hash` or `doc_id`."""
     for column in ID_COLUMNS:
         value = doc.get(column)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
@@ -396,9 +390,9 @@ def _prompt_hash(value: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
 
 
 def _arguments(value: Any) -> dict[str, Any]:
-    """Arguments of the requests.
+    """Arguments of the requests, as mappings of named ones.
 
-    Before June 2024 a list of lists, since then mappings of named ones.
+    Before June 2024 lm-eval wrote a list of lists.
     """
     if isinstance(value, dict):
         return value
@@ -424,7 +418,7 @@ def is_blank(resps: list[Any]) -> int:
 
 
 def read_samples(path: Path, *, filter_name: str | None = None) -> Iterator[Sample | Damage]:
-    """Stream a samples file line by line, in bounded memory.
+    """Streams a samples file line by line, in bounded memory.
 
     Args:
         path: The file.
@@ -453,11 +447,9 @@ def verdict_of(value: Any) -> int:
     """
     if value is None:
         return UNKNOWN
-    return (
-        _VERDICTS.get(str(value).strip().lower(), UNREADABLE)
-        if isinstance(value, (str, int, float))
-        else UNREADABLE
-    )
+    if isinstance(value, (str, int, float)):
+        return _VERDICTS.get(str(value).strip().lower(), UNREADABLE)
+    return UNREADABLE
 
 
 def number_of(value: Any, metric: str = "") -> tuple[float, int]:

@@ -1,6 +1,6 @@
-"""Samples as lm-eval and other programs write them, as lines of one object.
+"""Samples as lm-eval and other programs write them, read as lines of one object each.
 
-As lm-eval has written them since 0.4.0, and as other programs dump them.
+lm-eval itself has written such lines since 0.4.0.
 
 | written by | samples |
 |---|---|
@@ -54,9 +54,9 @@ _place = msgspec.json.Decoder(_Place)
 
 
 def as_lines(path: Path, filters: Sequence[str]) -> Path:
-    """A samples file itself, where it has one object in a line with its filter.
+    """Returns a samples file with one object in a line, each with its filter.
 
-    Else a copy that has.
+    That is the file itself, or a copy where it has another layout.
 
     Args:
         path: The file as it was written.
@@ -155,9 +155,9 @@ def _items_of_list(path: Path) -> Iterator[bytes]:
 
 
 def _of_cut_list(raw: bytes) -> list[bytes]:
-    """The whole members of a list that breaks off, and last what is left of the next one.
+    """The whole members of a list that breaks off, and then what is left of the next one.
 
-    Which is named as damage.
+    The reader names that rest as damage.
     """
     text = raw.decode("utf-8", "surrogateescape")
     members: list[bytes] = []
@@ -194,9 +194,10 @@ def _times_before(lines: Iterable[bytes]) -> list[int]:
 
 
 def _with_filters(lines: Callable[[], Iterator[bytes]], filters: Sequence[str]) -> Iterator[bytes]:
-    """Name the filter of each line by how often its document has been before.
+    """Names the filter of each line by how often its document has been before.
 
-    As they are where that does not fit. The lines are read twice, so that none are held.
+    Where the counts do not fit the filters, the lines stay as they are. The lines are read twice,
+    so that none are held.
     """
     if len(filters) < 2:
         yield from lines()

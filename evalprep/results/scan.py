@@ -1,6 +1,6 @@
 """Reading a samples file into a `Table`.
 
-Whole blocks of ordinary lines at once, all others one by one.
+Whole blocks of ordinary lines are read at once, all others one by one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _METRICS, _FILTER = FIELDS.index("metrics"), FIELDS.index("filter")
 
 
 def read_table(path: Path, filter_name: str, *, id_source: str | None = None) -> Table:
-    """Read one filter of a samples file into columns, in one pass.
+    """Reads one filter of a samples file into columns, in one pass.
 
     Args:
         path: The samples file.
@@ -165,9 +165,9 @@ class _Scan:
         return bool(line.metrics and self._layout.logged)
 
     def _all_at_once(self, block: _Block) -> bool:
-        """Add a block of ordinary lines that log the same metrics.
+        """Adds a block of ordinary lines that log the same metrics.
 
-        False, and nothing added, for any other.
+        For any other block it adds nothing and returns False.
         """
         if not block.has_objects():
             return False

@@ -1,4 +1,4 @@
-"""By which scoring rule runs are read, where a pack has several. The only owner of that choice.
+"""The scoring rule by which runs are read, where a pack has several; the one owner of that choice.
 
 A pack lists its rules (`rules:` in pack.yaml) with the metric of a row that follows each. A run
 that is read by a rule has that metric in place of the primary one, so that tables, comparisons,
@@ -54,15 +54,14 @@ def by_rule(
         }
         others = [name for name, task in tasks.items() if task.chosen is None]
         notes = [f"by the rule {rule!r}"]
-        notes += (
-            [f"{', '.join(others)}: scored in one way alone, whatever the rule"] if others else []
-        )
+        if others:
+            notes.append(f"{', '.join(others)}: scored in one way alone, whatever the rule")
         runs_by_rule.append(replace(run, tasks=tasks, rule=rule, notes=[*run.notes, *notes]))
     return runs_by_rule
 
 
 def check_rule(rule: str, packs: Iterable[Pack], where: str) -> None:
-    """Refuse a rule that none of some packs knows.
+    """Refuses a rule that none of some packs knows.
 
     Raises:
         BadInput: it is unknown.

@@ -52,10 +52,8 @@ def seed_of(run: Run) -> str:
 def seed_groups(runs: Sequence[Run]) -> list[list[Run]]:
     """Runs put together that differ in their seeds alone.
 
-    They are one model, asked the same question in the same manner.
-
-    A run whose seed is not known, or is that of a run of its group, stays alone: two runs of one
-    seed are no two seeds.
+    They are one model, asked the same question in the same manner. A run whose seed is not known,
+    or is that of a run of its group, stays alone: two runs of one seed are no two seeds.
 
     Args:
         runs: Runs in any order.
@@ -65,18 +63,7 @@ def seed_groups(runs: Sequence[Run]) -> list[list[Run]]:
     """
     groups: list[list[Run]] = []
     for run in runs:
-        seed = seed_of(run)
-        home = next(
-            (
-                group
-                for group in groups
-                if seed
-                and all(
-                    seed_of(member) not in {"", seed} and _alike(run, member) for member in group
-                )
-            ),
-            None,
-        )
+        home = next((group for group in groups if _belongs(run, group)), None)
         if home is None:
             groups.append([run])
         else:
@@ -84,11 +71,16 @@ def seed_groups(runs: Sequence[Run]) -> list[list[Run]]:
     return groups
 
 
-def _alike(run: Run, other: Run) -> bool:
-    """Returns whether two runs differ in nothing but seeds.
+def _belongs(run: Run, group: Sequence[Run]) -> bool:
+    """Returns whether a run has a seed of its own in a group and differs in nothing else."""
+    seed = seed_of(run)
+    if not seed:
+        return False
+    return all(seed_of(member) not in {"", seed} and _alike(run, member) for member in group)
 
-    As far as is known of the tasks that both have.
-    """
+
+def _alike(run: Run, other: Run) -> bool:
+    """Returns whether two runs differ in nothing but seeds, as far as their shared tasks show."""
     if without_seed(run.model)[0] != without_seed(other.model)[0]:
         return False
     shared = [name for name in run.tasks if name in other.tasks]

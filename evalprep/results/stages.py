@@ -1,4 +1,4 @@
-"""From which replies the rows of a later stage were made."""
+"""The replies from which the rows of a later stage were made."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def replies_digest(tasks: Iterable[TaskRun]) -> str:
 def made_from(tasks: Iterable[TaskRun], annotated: Mapping[str, Any]) -> str:
     """Returns what rows made from these replies carry as `made_from`.
 
-    And what the values that annotators gave them carry.
+    It covers the values that annotators gave the replies, too.
 
     The first half tells the replies, the second the annotated values.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -73,7 +73,7 @@ class TaskRun:
     def metrics(self) -> list[Metric]:
         """Every score of the task.
 
-        Those of the results file in its order, then those of its lines alone.
+        Those of the results file come first, in its order, then those of its lines alone.
 
         `Metric.kind` says whether rows have a number each.
         """
@@ -117,7 +117,7 @@ class TaskRun:
     def headline(self) -> Metric:
         """The metric that stands for the task, of whatever kind.
 
-        The primary one, else one over all rows.
+        It is the primary one, else one over all rows.
         """
         if self.primary.metric or self.undecided or not self.metrics:
             return self.primary
@@ -142,7 +142,7 @@ class TaskRun:
     def metric(self, name: str, filter_name: str) -> Metric:
         """Returns one metric.
 
-        Without stored values where the results file has none for this filter.
+        It is without stored values where the results file has none for this filter.
         """
         of_name = [metric for metric in self.metrics if metric.metric == name]
         if not of_name:
@@ -191,11 +191,8 @@ class TaskRun:
         logged = self.logged.metrics
         over_all_rows = [metric for metric in logged if metric.is_score]
         if over_all_rows:
-            names_of: dict[str, list[str]] = {}
-            for metric in over_all_rows:
-                names_of.setdefault(_four(metric), []).append(metric.metric)
-            values = [f"{', '.join(names)} {value}" for value, names in names_of.items()]
-            computed = f"lm-eval reports {', '.join(values)}, computed over all rows at once"
+            values = _names_and_values(over_all_rows)
+            computed = f"lm-eval reports {values}, computed over all rows at once"
             return f"{computed}: rows have no score of their own to compare"
         if any(metric.metric in COUNTS_OF_REPLIES for metric in logged):
             return "a row has no score of its own; scores of the suite are made of the replies"
@@ -256,7 +253,15 @@ class TaskRun:
         return tracked(usable, self.name, rows)
 
 
-def _four(metric: Metric) -> str:
+def _names_and_values(metrics: Iterable[Metric]) -> str:
+    """The names of metrics with their values, equal values once: `bleu, chrf 31.2, ter 60.1`."""
+    names_by_value: dict[str, list[str]] = {}
+    for metric in metrics:
+        names_by_value.setdefault(_shown_value(metric), []).append(metric.metric)
+    return ", ".join(f"{', '.join(names)} {value}" for value, names in names_by_value.items())
+
+
+def _shown_value(metric: Metric) -> str:
     if metric.value is not None:
         return f"{metric.value:.4g}"
     return metric.text or "None"

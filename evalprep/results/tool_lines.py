@@ -37,7 +37,7 @@ class _Tally:
     verdicts: bool = True
 
     def add(self, value: float) -> None:
-        """Count one value."""
+        """Counts one value."""
         self.total += value
         self.count += 1
         self.verdicts = self.verdicts and value in (0.0, 0.5, 1.0)
@@ -119,7 +119,8 @@ class TaskLines:
                 self._count(row)
                 lines.write(msgspec.json.encode(line_of(row, number, metrics)) + b"\n")
         self._kept.unlink()
-        self._groups, self._by_key = [], {}
+        self._groups = []
+        self._by_key = {}
 
     def _merged(self, rows: Sequence[Row]) -> Row:
         """One row out of the repeats and the metrics of a sample."""
@@ -139,7 +140,8 @@ class TaskLines:
         return row
 
     def _reduced(self, metric: str, rows: Sequence[Row]) -> float | None:
-        values = [value for row in rows if (value := row.values.get(metric)) is not None]
+        values_of_rows = [row.values.get(metric) for row in rows]
+        values = [value for value in values_of_rows if value is not None]
         reduce = REDUCERS.get(self.facts.reducer, fmean)
         return float(cast("Any", reduce)(values)) if values else None
 

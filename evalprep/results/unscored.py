@@ -101,9 +101,10 @@ def _with_directions(task: TaskRun, own: OwnScores) -> TaskResults:
 
 
 def _metrics(function: Scorer, sample: Sample) -> Mapping[str, Any]:
-    """The metrics of one row; none where the function does not know such rows, e.g.
+    """The metrics of one row.
 
-    Those of another tool's task.
+    There are none where the function does not know such rows, those of another tool's task for
+    example.
     """
     try:
         metrics = function(sample.doc, sample.filtered_resps)
@@ -118,18 +119,15 @@ def _scored(path: Path, function: Scorer, *, only: str = "") -> Iterator[bytes]:
     with path.open("rb") as lines:
         for number, raw in enumerate(lines, start=1):
             sample = parse(raw, number) if raw.strip() else None
-            metrics = _metrics(function, sample) if isinstance(sample, Sample) else {}
+            metrics: Mapping[str, Any] = {}
+            if isinstance(sample, Sample):
+                metrics = _metrics(function, sample)
+                if metrics and only:
+                    metrics = {**sample.metrics, only: metrics.get(only)}
             if not metrics:
                 yield raw.rstrip(b"\r\n")
                 continue
-            line = loads(raw)
-            if only:
-                metrics = (
-                    {**sample.metrics, only: metrics.get(only)}
-                    if isinstance(sample, Sample)
-                    else metrics
-                )
-            line = {**line, "metrics": list(metrics), **metrics}
+            line = {**loads(raw), "metrics": list(metrics), **metrics}
             yield json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -97,17 +97,15 @@ def verdicts_agree(sample: Sample) -> bool | None:
         return None
     # A task without a delimiter counts the blank that its choices begin with; nothing in the line
     # tells which of the two it is.
-    return any(
-        all(getattr(verdicts, name) == value for name, value in logged.items())
-        for verdicts in (multiple_choice_verdicts(*row), _verdicts(*row))
-    )
+    possible = (multiple_choice_verdicts(*row), _verdicts(*row))
+    return any(_has_values(verdicts, logged) for verdicts in possible)
 
 
 def choice_margin(sample: Sample) -> float | None:
     """Returns by how much the best choice leads the second best, per character of the choice.
 
-    In nats of the log-likelihood over the length, as `acc_norm` compares them. None for a row of
-    another form, or without a gold answer among its choices.
+    The unit is nats of the log-likelihood over the length, as `acc_norm` compares them. None for a
+    row of another form, or without a gold answer among its choices.
     """
     row = _multiple_choice(sample)
     if row is None or not all(row.choices):
@@ -178,6 +176,10 @@ def _gold_index(target: str, choices: Sequence[str]) -> int | None:
     if answer.isdecimal() and int(answer) < len(texts):
         places.add(int(answer))
     return places.pop() if len(places) == 1 else None
+
+
+def _has_values(verdicts: MultipleChoiceVerdicts, logged: Mapping[str, float]) -> bool:
+    return all(getattr(verdicts, name) == value for name, value in logged.items())
 
 
 def _logged_verdicts(sample: Sample, row: _MultipleChoice) -> dict[str, float]:

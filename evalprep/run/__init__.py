@@ -1,6 +1,6 @@
 """Run a prepared command so that what is finished stays finished.
 
-In units, with a log, a live table and resume.
+It runs in units, with a log, a live table and resume.
 
 lm-eval writes nothing before every task is generated and scored. Here a task (or a shard of a big
 one) is one call of `lm_eval.simple_evaluate`, in one process that keeps the model loaded over all

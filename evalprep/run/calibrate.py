@@ -31,7 +31,7 @@ class Measured:
 
 
 def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int]) -> Measured:
-    """Run the first rows of every task; nothing is written beside the user's results.
+    """Runs the first rows of every task; nothing is written beside the user's results.
 
     Args:
         work_dir: A prepared folder.

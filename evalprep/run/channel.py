@@ -1,6 +1,6 @@
 """The messages between `evalprep run` and the process that holds the model.
 
-One JSON object per line.
+Each is one line with a JSON object.
 
 The sockets carry open files too: a run folder's lock goes along with its name, so that it holds
 until both have let go.
@@ -24,24 +24,24 @@ class Channel:
         self._held = b""
 
     def fileno(self) -> int:
-        """For `select`."""
+        """The socket's descriptor, for `select`."""
         return self.socket.fileno()
 
-    def tell(self, message: dict[str, Any], files: Sequence[int] = ()) -> None:
-        """Send a message with some open files; OSError where nobody is there any more."""
+    def send(self, message: dict[str, Any], files: Sequence[int] = ()) -> None:
+        """Sends a message with some open files; OSError where the other side is gone."""
         content = json.dumps(message).encode() + b"\n"
         sent = socket.send_fds(self.socket, [content], files) if files else 0
         self.socket.sendall(content[sent:])
 
-    def hear(self) -> tuple[dict[str, Any], list[int]] | None:
-        """Wait for a message and its files; None where the other side is gone."""
+    def receive(self) -> tuple[dict[str, Any], list[int]] | None:
+        """Waits for a message and its files; None where the other side is gone."""
         files: list[int] = []
         while b"\n" not in self._held:
             try:
-                content, came, _, _ = socket.recv_fds(self.socket, _LARGEST, 4)
+                content, received, _, _ = socket.recv_fds(self.socket, _LARGEST, 4)
             except OSError:
-                content, came = b"", []
-            files += came
+                content, received = b"", []
+            files += received
             if not content:
                 return None
             self._held += content

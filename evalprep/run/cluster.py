@@ -91,7 +91,7 @@ class _Progress:
         )
 
     def replace(self, unit: Unit) -> None:
-        """Put a unit in the place of the one of its name."""
+        """Puts a unit in the place of the one of its name."""
         names = [known.name for known in self.state.units]
         self.state.units[names.index(unit.name)] = unit
 
@@ -155,7 +155,7 @@ def _on_loopback(address: str) -> bool:
 
 
 def _reach(address: str) -> None:
-    """Open a connection to the head and close it again.
+    """Opens a connection to the head and closes it again.
 
     Raises:
         OSError: nothing answers there.
@@ -173,7 +173,10 @@ class _Dispatch:
         import ray
 
         self._ray = ray
-        self._cluster, self._folder, self._job, self._show = cluster, folder, job, show
+        self._cluster = cluster
+        self._folder = folder
+        self._job = job
+        self._show = show
         self._needs = _needs(job, ray.cluster_resources())
         self._size = cluster.replicas or _room(ray.cluster_resources(), self._needs)
         if not self._size:
@@ -181,7 +184,7 @@ class _Dispatch:
         self._members: list[_Member] = []
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        """Run the units that are not finished, and keep what comes of each in the run's folder."""
+        """Runs unfinished units, and keeps what comes of each in the run's folder."""
         progress = self._plan()
         self._note(f"{len(progress.queue)} units wait for {self._size} engines on Ray")
         for _ in range(min(self._size, len(progress.queue))):
@@ -201,7 +204,7 @@ class _Dispatch:
         return {"runtime_env": {"env_vars": variables}, **self._needs}
 
     def _plan(self) -> _Progress:
-        """Cut the command into units, on a node, and find those that are finished."""
+        """Cuts the command into units, on a node, and finds those that are finished."""
         state = self._folder.state()
         earlier = [asdict(unit) for unit in state.units]
         plan = self._ray.remote(plan_on_node).options(**{**self._options(), "num_gpus": 0})
@@ -227,12 +230,14 @@ class _Dispatch:
         self._members.append(_Member(actor, actor.load.remote()))
 
     def _step(self, progress: _Progress) -> None:
-        """Hand out units, and take in what has come since."""
+        """Hands out units, and takes in what has come since."""
         for member in self._members:
             if member.work is None and progress.queue:
                 unit = progress.queue.pop()
-                unit.status, progress.state.phase = RUNNING, "running"
-                member.unit, member.work = unit, member.actor.run.remote(asdict(unit))
+                unit.status = RUNNING
+                progress.state.phase = "running"
+                member.unit = unit
+                member.work = member.actor.run.remote(asdict(unit))
         working = {member.work: member for member in self._members if member.work is not None}
         ready, _ = self._ray.wait([*working], num_returns=1, timeout=POLL_SECONDS)
         for work in ready:
@@ -242,7 +247,7 @@ class _Dispatch:
         self._show(progress.state, None, "")
 
     def _take(self, member: _Member, progress: _Progress) -> None:
-        """Take in what an actor has come to: a loaded engine, a unit, or its end."""
+        """Takes in what an actor has come to: a loaded engine, a unit, or its end."""
         from ray.exceptions import RayError, RayTaskError
 
         try:
@@ -257,7 +262,8 @@ class _Dispatch:
             if isinstance(outcome, Outcome):
                 self._take_outcome(outcome, member, progress)
             else:
-                progress.failed_loads, progress.state.loads = 0, float(outcome)
+                progress.failed_loads = 0
+                progress.state.loads = float(outcome)
 
     def _take_outcome(self, outcome: Outcome, member: _Member, progress: _Progress) -> None:
         self._keep(outcome, progress)
@@ -266,7 +272,7 @@ class _Dispatch:
             self._lose(member, progress, RuntimeError(outcome.broken), loads=_LOADS)
 
     def _keep(self, outcome: Outcome, progress: _Progress) -> None:
-        """Write the files of a unit, which are whole under their final name only."""
+        """Writes the files of a unit, which are whole under their final name only."""
         unit = Unit(**outcome.unit)
         if outcome.log:
             self._note(outcome.log)
@@ -281,7 +287,7 @@ class _Dispatch:
         progress.replace(unit)
 
     def _lose(self, member: _Member, progress: _Progress, error: Exception, *, loads: int) -> None:
-        """Put another actor in the place of one that is gone, and its unit back to the queue.
+        """Puts another actor in the place of one that is gone, and its unit back to the queue.
 
         Args:
             member: The one that is gone.
@@ -302,20 +308,21 @@ class _Dispatch:
         self._add_member()
 
     def _note(self, text: str) -> None:
-        """Write a line into the run's log."""
+        """Writes a line into the run's log."""
         with contextlib.suppress(OSError), self._folder.log.open("a", encoding="utf-8") as log:
             log.write(f"{text.rstrip()}\n")
 
 
 def _return(unit: Unit, progress: _Progress) -> None:
-    """Put the unit of an engine that is gone back to the queue, unless that happened too often."""
+    """Puts the unit of an engine that is gone back to the queue, unless that happened too often."""
     deaths = progress.attempts.get(unit.name, 0) + 1
     progress.attempts[unit.name] = deaths
     if deaths < _ATTEMPTS:
         unit.status = PENDING
         progress.queue.append(unit)
     else:
-        unit.status, unit.message = FAILED, f"{deaths} engines ended while they ran it"
+        unit.status = FAILED
+        unit.message = f"{deaths} engines ended while they ran it"
 
 
 def _needs(job: Job, resources: dict[str, float]) -> dict[str, float]:

@@ -27,7 +27,8 @@ class _Collector(LM):  # type: ignore[misc]
     def __init__(self, interface: Interface, job: Job) -> None:
         super().__init__()
         self.requests: dict[str, Request] = {}
-        self._interface, self._job = interface, job
+        self._interface = interface
+        self._job = job
 
     @property
     def rank(self) -> int:
@@ -100,7 +101,8 @@ def requests_of(job: Job) -> list[Request]:
         BadInput: lm-eval cannot make them, or a task asks for more than texts and likelihoods.
     """
     config = configuration(job)
-    collector, names = _Collector(interface_of(job), job), list(config.tasks)
+    collector = _Collector(interface_of(job), job)
+    names = list(config.tasks)
     try:
         with suppress(_AllRequestsMadeError):
             evaluate(config, collector, names, manager_of(config), None, limit=config.limit)

@@ -73,8 +73,8 @@ class Engine:
     def model_class(self, config: Any) -> Any:
         """lm-eval's class for the back end of a command.
 
-        To be asked for before tasks are loaded: some give methods to the classes that they find
-        imported.
+        Its import must come before tasks are loaded: some add methods to the classes imported by
+        then.
         """
         import lm_eval.models  # noqa: F401 - fills the registry
         from lm_eval.api.registry import get_model
@@ -82,7 +82,7 @@ class Engine:
         return get_model(config.model)
 
     def load(self, model_class: Any, config: Any) -> Any:
-        """Make the model as lm-eval does for this command."""
+        """Makes the model as lm-eval does for this command."""
         started = time.time()
         lm = model_class.create_from_arg_obj(
             config.model_args,
@@ -95,21 +95,24 @@ class Engine:
         record = find_backend(config.model)
         if record is not None and record.stands_in:
             give_template(lm)
-        self.lm, self.seconds, self._arguments = lm, time.time() - started, config.model_args
+        self.lm = lm
+        self.seconds = time.time() - started
+        self._arguments = config.model_args
         self._fresh = {name: _own(value) for name, value in vars(lm).items()}
         return lm
 
     def turn_to(self, config: Any, _job: Job | None = None) -> None:
-        """Bring the model back to how it was loaded, for the next command.
+        """Brings the model back to how it was loaded, for the next command.
 
-        Drop it where that cannot be done.
+        Where that cannot be done, the model is dropped.
         """
         self.seconds = None
         record = find_backend(config.model)
         if self.lm is None:
             return
         if record is None or record.forgets is None:
-            self.lm, self._fresh = None, {}
+            self.lm = None
+            self._fresh = {}
             gc.collect()
             return
         vars(self.lm).clear()
@@ -125,7 +128,7 @@ class Engine:
         config.model_args = self._arguments
 
     def unanswered(self, error: Exception) -> None:
-        """Take note of an error that came out of the model, not of a task or its scorer."""
+        """Takes note of an error that came out of the model, not of a task or its scorer."""
         self._unanswered = error
 
     def at_fault(self, task: str, error: Exception) -> str:
@@ -137,7 +140,8 @@ class Engine:
         for one reason.
         """
         if "EngineDeadError" in {type(error).__name__, type(error.__cause__).__name__}:
-            self.broken, self.dead = "the engine has ended", True
+            self.broken = "the engine has ended"
+            self.dead = True
         elif error is self._unanswered and not self.served:
             reason = f"{type(error).__name__}: {error}"
             self._strikes.append(

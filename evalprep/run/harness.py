@@ -31,7 +31,7 @@ def configuration(job: Job) -> Any:
 def evaluate(
     config: Any, lm: Any, tasks: list[Any], manager: Any, tracker: Any, **changes: Any
 ) -> dict[str, Any]:
-    """Call lm-eval with the settings of the command.
+    """Calls lm-eval with the settings of the command.
 
     Args:
         config: What `configuration` gave.
@@ -75,7 +75,7 @@ def evaluate(
 
 @functools.cache
 def _describe_environment_once() -> None:
-    """Let torch's description of the environment be made once in this process.
+    """Lets torch's description of the environment be made once in this process.
 
     lm-eval asks for it in every call, and each time it starts pip and a dozen other programs, which
     takes a second or two. In one process the answer stays the same.
@@ -88,7 +88,7 @@ def _describe_environment_once() -> None:
 
 
 def save(tracker: Any, results: dict[str, Any], *, samples: bool) -> None:
-    """Write lm-eval's files.
+    """Writes lm-eval's files.
 
     Raises:
         OSError: a file is not there or not whole; lm-eval itself only logs that.
@@ -101,7 +101,9 @@ def save(tracker: Any, results: dict[str, Any], *, samples: bool) -> None:
     folder = Path(tracker.output_path) / str(tracker.general_config_tracker.model_name_sanitized)
     if not (folder / results_name(tracker.date_id)).is_file():
         raise OSError("lm-eval could not write the results file")
-    for task, rows in lines.items() if samples else ():
+    if not samples:
+        return
+    for task, rows in lines.items():
         count = len(rows)
         tracker.save_results_samples(task_name=task, samples=rows)
         with (folder / samples_name(task, tracker.date_id)).open("rb") as handle:

@@ -1,6 +1,6 @@
 """The process that holds the model, seen from `evalprep run`.
 
-Started once per engine, told command after command.
+It is started once per engine and gets command after command.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class Worker:
     """
 
     def __init__(self, job: Job, folder: RunFolder, replies: Sequence[Path] = ()) -> None:
-        self.key, self.mark, self._ended = engine_key(job), str(folder.path), False
+        self.key = engine_key(job)
+        self.mark = str(folder.path)
+        self._ended = False
         ours, theirs = socket.socketpair()
         record = find_backend(job.model)
         fatal = record.fails_with if record is not None else frozenset()
@@ -89,30 +91,27 @@ class Worker:
         self._log = _Log(self.process.stdout, folder.log)
 
     def begin(self, folder: RunFolder, lock: IO[str], cut: Cut, *, merge_only: bool) -> None:
-        """Tell it to work on a command; it holds the lock of the folder until it is through."""
+        """Tells it to work on a command; it holds the lock of the folder until it is through."""
         self._log.go_on_in(folder.log)
         request = {"folder": str(folder.path), "cut": cut.as_list(), "merge_only": merge_only}
         with contextlib.suppress(OSError):  # it has ended; whoever waits for it will see
-            self._channel.tell(request, [lock.fileno()])
+            self._channel.send(request, [lock.fileno()])
 
     def wait(self, seconds: float) -> Ended | None:
-        """Wait for the end of the command; None where it goes on."""
+        """Waits for the end of the command; None where it goes on."""
         ready, _, _ = select.select([self._channel], [], [], seconds)
         if not ready:
             return None
-        heard = self._channel.hear()
-        if heard is not None:
+        message = self._channel.receive()
+        if message is not None:
             self._log.settle()
-            return Ended(**heard[0])
+            return Ended(**message[0])
         self.end(lambda: False)
         code = self.process.returncode
         return Ended(code, f"the process ended with {_reason(code)}", crashed=True)
 
     def end(self, at_once: Callable[[], bool]) -> None:
-        """End it and everything that it started.
-
-        First kindly, after a while or when told so at once.
-        """
+        """Ends it and everything that it started: first kindly, then, or when asked, at once."""
         if self._ended:
             return
         self._ended = True
@@ -141,12 +140,13 @@ class _Log(threading.Thread):
 
     def __init__(self, source: IO[bytes], place: Path) -> None:
         super().__init__(daemon=True)
-        self._source, self._lock = source, threading.Lock()
+        self._source = source
+        self._lock = threading.Lock()
         self._target: IO[bytes] = place.open("ab", buffering=0)
         self.start()
 
     def run(self) -> None:
-        """Carry until the last process that prints is gone."""
+        """Carries until the last process that prints is gone."""
         with self._source:
             while select.select([self._source], [], []):
                 with self._lock:
@@ -157,7 +157,7 @@ class _Log(threading.Thread):
                     return
 
     def settle(self) -> None:
-        """Wait until everything that was printed so far is in its log."""
+        """Waits until everything that was printed so far is in its log."""
         end = time.monotonic() + _SETTLING_SECONDS
         while self.is_alive() and time.monotonic() < end:
             with self._lock, contextlib.suppress(OSError, ValueError):
@@ -169,13 +169,13 @@ class _Log(threading.Thread):
             time.sleep(0.01)
 
     def go_on_in(self, place: Path) -> None:
-        """Write into another log from now on."""
+        """Writes into another log from now on."""
         with self._lock:
             self._target.close()
             self._target = place.open("ab", buffering=0)
 
     def end(self) -> None:
-        """Write the last of it."""
+        """Writes the last of it."""
         self.join(_SETTLING_SECONDS)
         with self._lock:
             self._target.close()
@@ -212,14 +212,14 @@ class Holder:
         return self.worker is not None and self.worker.key == engine_key(job)
 
     def let_go(self, at_once: Callable[[], bool] = lambda: False) -> None:
-        """End the worker, if there is one."""
+        """Ends the worker, if there is one."""
         if self.worker is not None:
             self.worker.end(at_once)
             self.worker = None
 
 
 def end_orphans(folder: RunFolder) -> None:
-    """End processes of an engine whose worker was killed.
+    """Ends processes of an engine whose worker was killed.
 
     They hold the device, and maybe the run's lock.
     """

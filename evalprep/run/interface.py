@@ -76,7 +76,8 @@ class TextInterface:
 
     def __init__(self, job: Job) -> None:
         args = job.model_args
-        self._job, self._args = job, args
+        self._job = job
+        self._args = args
         self.model = str(args.get("pretrained") or args.get("model") or job.model)
         self._tokenizer_name = str(args.get("tokenizer") or self.model)
 
@@ -118,7 +119,7 @@ class TextInterface:
         return getattr(prompt, "messages", ())
 
     def sampling(self, request: Request) -> dict[str, Any]:
-        """In the names of vllm.SamplingParams, as lm-eval's vLLM back end sets them."""
+        """Settings by the names of vllm.SamplingParams, as lm-eval's vLLM back end sets them."""
         if not request.generates:
             return dict(_SCORED)
         normal = self._normal(request.arguments)
@@ -177,7 +178,7 @@ class TextInterface:
         return text, bool(prefix)
 
     def tokens(self, request: Request) -> tuple[list[int], int] | None:
-        """As lm-eval encodes them, cut from the left where they exceed the model's length."""
+        """The tokens as lm-eval encodes them, cut from the left to the model's length."""
         if self.tokenizer is None:
             return None
         ids, scored = self._whole_tokens(request)
@@ -272,7 +273,7 @@ class ChatInterface:
 
     # The signature is the other interface's.
     def cut(self, text: str, arguments: Mapping[str, Any]) -> str:  # noqa: ARG002
-        """As lm-eval reads a choice."""
+        """The reply as lm-eval reads a choice: without its thinking trace."""
         from lm_eval.models.utils import postprocess_generated_text
 
         think_end = getattr(self._lm, "think_end_token", None)

@@ -1,6 +1,6 @@
 """Run one command: follow its worker, start another one where it crashed, stop it cleanly.
 
-Leave no process behind.
+No process is left behind.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run_job(
     holder: Holder,
     elsewhere: Elsewhere | None = None,
 ) -> tuple[int, str]:
-    """Run one command to its end.
+    """Runs one command to its end.
 
     Args:
         job: The command.
@@ -77,7 +77,7 @@ def run_job(
 
 
 def _run_here(follow: Callable[..., Ended], folder: RunFolder, signals: _Signals) -> Ended:
-    """Let workers of this machine run the units, until no further start can finish one."""
+    """Lets workers of this machine run the units, until no further start can finish one."""
     crashes = 0
     while True:
         before = folder.state()
@@ -124,12 +124,14 @@ def _follow(
     *,
     merge_only: bool = False,
 ) -> Ended:
-    """Let a worker work on the command, and see how that ends."""
+    """Lets a worker work on the command, and see how that ends."""
     worker = holder.of(job, folder)
     folder.log.touch()
     state = folder.state()
-    state.mark, state.log_start = worker.mark, folder.log.stat().st_size
-    state.phase, state.started = "starting", time.time()
+    state.mark = worker.mark
+    state.log_start = folder.log.stat().st_size
+    state.phase = "starting"
+    state.started = time.time()
     folder.save(state)
     worker.begin(folder, lock, cut, merge_only=merge_only)
     ended = None
@@ -150,17 +152,22 @@ def _follow(
 def _begin(folder: RunFolder) -> None:
     """Lets units wait again that failed or were cut off in an earlier start."""
     state = folder.state()
-    state.phase, state.message, state.pid, state.started = "starting", "", None, time.time()
+    state.phase = "starting"
+    state.message = ""
+    state.pid = None
+    state.started = time.time()
     for unit in state.units:
         if unit.status in {RUNNING, FAILED}:
-            unit.status, unit.message = PENDING, ""
+            unit.status = PENDING
+            unit.message = ""
     folder.save(state)
 
 
 def _mark(folder: RunFolder, phase: str, message: str) -> None:
-    """Say in the state how the worker ended, when it could not do so itself."""
+    """Says in the state how the worker ended, when it could not do so itself."""
     state = folder.state()
-    state.phase, state.message = phase, message or state.message
+    state.phase = phase
+    state.message = message or state.message
     for unit in state.units:
         if unit.status == RUNNING:
             unit.status, unit.message = (FAILED, message) if message else (PENDING, "")

@@ -18,9 +18,9 @@ from evalprep.status import Job, RunFolder
 def merge_units(
     folder: RunFolder, job: Job, config: Any, units: list[Unit], names: list[str] | None = None
 ) -> Path:
-    """Score the saved responses in one lm-eval call without a model.
+    """Scores the saved responses in one lm-eval call without a model.
 
-    So that groups and averages are lm-eval's own.
+    Groups and averages are so lm-eval's own.
 
     Args:
         folder: The run folder.
@@ -78,10 +78,7 @@ def _tasks(job: Job, config: Any, names: list[str] | None) -> tuple[Any, list[An
 
 
 def _complete(part: Path, unit_results: list[dict[str, Any]]) -> None:
-    """Add to the merged results what only the units know.
-
-    Versions, tokens, and the time that they took.
-    """
+    """Adds to the merged results what only the units know: versions, tokens, and their time."""
     path = _results_file(part)
     data = json.loads(path.read_text(encoding="utf-8"))
     with_process_of(data, unit_results)
@@ -118,7 +115,7 @@ def scores(merged: Path) -> dict[str, tuple[float | None, str]]:
 
 
 def publish(merged: Path, job: Job) -> Path:
-    """Copy the merged files to where lm-eval would have written them, the results file last.
+    """Copies the merged files to where lm-eval would have written them, the results file last.
 
     Done again after a kill it writes the same files under the same names.
     """

@@ -57,10 +57,7 @@ def plain(value: Any, *, whole: bool = True) -> Any:
 
 
 def _plain_text(text: str) -> Any:
-    """A text as it is, or its bytes where it holds halves of characters.
-
-    Which UTF-8 cannot write.
-    """
+    """A text as it is, or as bytes where it holds lone surrogates, which UTF-8 cannot write."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -127,7 +124,7 @@ def _wrapped(kind: str, content: Any) -> dict[str, Any]:
 
 
 def refuse_pickles(folder: Path) -> None:
-    """Refuse a folder with replies of release 0.1.0.
+    """Refuses a folder with replies of release 0.1.0.
 
     Raises:
         BadInput: there are such, in it or in a folder below.

@@ -64,7 +64,7 @@ class Outcome:
 def plan_on_node(
     job: dict[str, Any], shard_rows: int, earlier: list[dict[str, Any]], replicas: int
 ) -> PlannedUnits:
-    """Cut the tasks of a command into units.
+    """Cuts the tasks of a command into units.
 
     Args:
         job: The command as plain data.
@@ -117,16 +117,17 @@ class Replica:
         self._call: Call | None = None
 
     def load(self) -> float:
-        """Load the tasks and the model; the seconds that the model took."""
+        """Loads the tasks and the model; the seconds that the model took."""
         self._call = open_call(self._job, self._engine)
         self._engine.load(self._call.model_class, self._call.config)
         return self._engine.seconds or 0.0
 
     def run(self, plain_unit: dict[str, Any]) -> Outcome:
-        """Run a unit; what fails in it is part of the outcome."""
+        """Runs a unit; what fails in it is part of the outcome."""
         assert self._call is not None, "load comes first"
         unit = Unit(**plain_unit)
-        unit.status, unit.started = RUNNING, time.time()
+        unit.status = RUNNING
+        unit.started = time.time()
         with tempfile.TemporaryDirectory(prefix="evalprep-unit-") as place:
             folder = RunFolder(Path(place))
             folder.units.mkdir()
@@ -145,7 +146,8 @@ class Replica:
         return Outcome(asdict(unit), files)
 
     def _failure(self, unit: Unit, error: Exception) -> Outcome:
-        unit.status, unit.message = FAILED, f"{type(error).__name__}: {error}"[:500]
+        unit.status = FAILED
+        unit.message = f"{type(error).__name__}: {error}"[:500]
         unit.seconds = time.time() - (unit.started or time.time())
         broken = self._engine.at_fault(unit.task, error)
         return Outcome(asdict(unit), broken=broken, log=traceback.format_exc())

@@ -224,7 +224,7 @@ def _reason(error: Any) -> str:
 def likelihood_of(reply: Reply, tokens: Iterable[int], scored_from: int) -> tuple[float, bool]:
     """The log-likelihood of a continuation, and whether the model would have written it.
 
-    As lm-eval's vLLM back end reads it.
+    Both are read as lm-eval's vLLM back end reads them.
 
     Raises:
         ValueError: the engine scored other tokens than those of the request.

@@ -40,12 +40,15 @@ class GivenReplies(Engine):
     def load(self, _model_class: Any, _config: Any) -> Any:
         """Makes the model that reads the replies."""
         assert self._job is not None
-        self.lm, self.seconds = _Answers(self._job, self._replies), 0.0
+        self.lm = _Answers(self._job, self._replies)
+        self.seconds = 0.0
         return self.lm
 
     def turn_to(self, _config: Any, job: Job | None = None) -> None:
         """Each command has its own interface."""
-        self._job, self.lm, self.seconds = job, None, None
+        self._job = job
+        self.lm = None
+        self.seconds = None
 
     def at_fault(self, _task: str, _error: Exception) -> str:
         """Never: replies that are missing for one task may be there for the next."""
@@ -57,12 +60,13 @@ class _Answers(LM):  # type: ignore[misc]
 
     def __init__(self, job: Job, replies: Mapping[str, Reply]) -> None:
         super().__init__()
-        self._job, self._replies = job, replies
+        self._job = job
+        self._replies = replies
         self._interface: Interface = interface_of(job)
 
     @property
     def tokenizer_name(self) -> str:
-        """As lm-eval logs it."""
+        """The tokenizer's name as lm-eval logs it."""
         return self._interface.model.replace("/", "__")
 
     def apply_chat_template(

@@ -93,7 +93,7 @@ class ResponseFile:
                 }
 
     def add(self, answers: Mapping[Key, Answer]) -> None:
-        """Keep answers on disk."""
+        """Keeps answers on disk."""
         self.known.update(answers)
         kept = [
             [key, answer.arguments, answer.response, answer.row]
@@ -110,7 +110,7 @@ def _key(value: Any) -> Key:
 def request_types(lm: LM) -> list[str]:
     """The methods that may answer requests.
 
-    Lm-eval's three, and what a pack gave to the class of the model.
+    They are lm-eval's three, and what a pack added to the class of the model.
 
     lm-eval calls the method that a request names, with the list of requests; nothing but that says
     which there are. Some back ends have steps of their own that look alike.
@@ -128,7 +128,7 @@ def request_types(lm: LM) -> list[str]:
 def record(
     lm: LM, file: ResponseFile, first: int, unanswered: Callable[[Exception], None]
 ) -> Callable[[], None]:
-    """Make a model answer from the file what it answered before, and write down the rest at once.
+    """Makes a model answer from the file what it answered before, and writes down the rest at once.
 
     Args:
         lm: The model.
@@ -157,7 +157,9 @@ class _Recorder:
         self, lm: LM, file: ResponseFile, first: int, unanswered: Callable[[Exception], None]
     ) -> None:
         self.originals = {name: getattr(lm, name) for name in request_types(lm)}
-        self._file, self._first, self._unanswered = file, first, unanswered
+        self._file = file
+        self._first = first
+        self._unanswered = unanswered
         self._inside = 0
 
     def answer(self, name: str, requests: list[Any], *args: Any, **kwargs: Any) -> Any:
@@ -268,11 +270,11 @@ class Replay(LM):  # type: ignore[misc]
         raise KeyError(requests[0].task_name)
 
     def loglikelihood(self, requests: list[Instance]) -> list[Any]:
-        """As above."""
+        """Raises KeyError: the task has no answers."""
         raise KeyError(requests[0].task_name)
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[Any]:
-        """As above."""
+        """Raises KeyError: the task has no answers."""
         raise KeyError(requests[0].task_name)
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], **_: Any) -> str:

@@ -24,7 +24,7 @@ _STYLES = {
 
 @contextlib.contextmanager
 def showing(*, silent: bool) -> Iterator[Show]:
-    """Give the function that shows a state; what it showed last stays on the screen."""
+    """Gives the function that shows a state; what it showed last stays on the screen."""
     if silent:
         yield lambda _state, _percent, _speed: None
     elif sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in {"dumb", "unknown"}:
@@ -45,7 +45,7 @@ class _Lines:
         self.seen: dict[str, str] = {}
 
     def show(self, state: State, _percent: int | None, _speed: str = "") -> None:
-        """Print new lines."""
+        """Prints new lines."""
         if state.phase != self.phase:
             self.phase = state.phase
             print(state.phase, flush=True)
@@ -55,8 +55,10 @@ class _Lines:
             ):
                 parts = [f"{SYMBOLS[unit.status]} {unit.name}, {unit.rows} rows"]
                 if unit.is_done:
-                    parts += [f"{unit.seconds:.1f} s"] if unit.seconds is not None else []
-                    parts += [f"{unit.metric} {unit.score:.4f}"] if unit.score is not None else []
+                    if unit.seconds is not None:
+                        parts.append(f"{unit.seconds:.1f} s")
+                    if unit.score is not None:
+                        parts.append(f"{unit.metric} {unit.score:.4f}")
                 print("  ".join(parts), flush=True)
             self.seen[unit.name] = unit.status
 
@@ -78,7 +80,7 @@ class _LiveTable:
         self.live.start()
 
     def show(self, state: State, percent: int | None, speed: str = "") -> None:
-        """Draw it."""
+        """Draws it."""
         if self.console.size != self.size:
             # The terminal has broken the old lines anew; where they begin now is not known.
             self.live.stop()
@@ -92,7 +94,7 @@ class _LiveTable:
         )
 
     def end(self) -> None:
-        """Leave the whole table on the screen."""
+        """Leaves the whole table on the screen."""
         self.live.stop()
         if self.last is not None and self.last.units:
             self.console.print(table(self.last, None, width=self.size.width))
@@ -130,8 +132,10 @@ def _title(state: State, lines: Sequence[TaskStatus], percent: int | None, speed
     if state.units:
         parts.append(f"{state.count(DONE)} of {len(state.units)} units done")
     if state.phase == RUNNING:
-        parts += [f"this one at {percent} %"] if percent is not None else []
-        parts += [speed] if speed else []
+        if percent is not None:
+            parts.append(f"this one at {percent} %")
+        if speed:
+            parts.append(speed)
         parts.append(duration(time.time() - state.started))
         remaining = [
             max(0.0, line.estimate - (line.seconds or 0.0))
@@ -146,7 +150,7 @@ def _title(state: State, lines: Sequence[TaskStatus], percent: int | None, speed
 def _fitting(
     lines: Sequence[TaskStatus], room: int | None
 ) -> tuple[list[TaskStatus], Counter[str]]:
-    """As many lines as there is room for, in order, and how many of each status are left out.
+    """The lines that there is room for, in order, and the count of the others by status.
 
     What runs is shown first of all, then what failed, what comes next, and what was done last.
     """

@@ -193,7 +193,7 @@ def _lines(
     values: dict[str, list[Any]],
     where: str,
 ) -> Iterator[str]:
-    """Score row by row; `values` collects each metric's values."""
+    """Scores row by row; `values` collects each metric's values."""
     for number, row in rows:
         replies = stored_reply(task, row, where)
         metrics = dict(task["process_results"](dict(row), list(replies)))
@@ -264,7 +264,7 @@ def score_stored(
     limit: float | None = None,
     label: str = "",
 ) -> Path:
-    """Score the stored replies of some tasks and write a run.
+    """Scores the stored replies of some tasks and writes a run.
 
     Args:
         files: Task -> its prepared YAML.

@@ -41,7 +41,7 @@ def manager_of(config: Any, **metadata: str) -> Any:
 
 
 def load_tasks(manager: Any, job: Job) -> Loaded:
-    """Load the tasks of a command; one that cannot be loaded costs no other.
+    """Loads the tasks of a command; one that cannot be loaded costs no other.
 
     lm-eval loads all or none. A group of the preparation that fails is loaded by its members; a
     group of lm-eval's own stands or falls as a whole.

@@ -35,7 +35,7 @@ class Cut:
         return self.shards == 1
 
     def as_list(self) -> list[int]:
-        """For a message to the process that holds the model."""
+        """The numbers as a list, for a message to the process that holds the model."""
         return [self.rows, self.shard, self.shards]
 
     @classmethod

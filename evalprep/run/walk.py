@@ -38,7 +38,7 @@ class Call:
 
 
 def open_call(job: Job, engine: Engine, *, generates: bool = True) -> Call:
-    """Load the tasks of a command, and bring the engine to its settings.
+    """Loads the tasks of a command, and brings the engine to its settings.
 
     Args:
         job: The command.
@@ -67,28 +67,28 @@ class Walk:
     """
 
     def __init__(self, folder: RunFolder, state: State, engine: Engine, cut: Cut) -> None:
-        self.folder, self.state, self.engine, self.cut = folder, state, engine, cut
+        self.folder = folder
+        self.state = state
+        self.engine = engine
+        self.cut = cut
         self.job = folder.job()
 
     def work(self, *, merge_only: bool) -> int:
-        """Run what is not finished, but where told not to, and write the files.
+        """Runs what is not finished, but where told not to, and writes the files.
 
         0 when all is done, else 1.
         """
         call = open_call(self.job, self.engine, generates=not merge_only)
         self._plan(call.loaded)
-        for unit in () if merge_only else self.state.units:
-            if unit.status not in {DONE, FAILED}:
-                if not self._run(unit, call):
-                    break
-                self._save()
+        if not merge_only:
+            self._run_units(call)
         return self._finish(call.config, call.loaded)
 
     def _save(self) -> None:
         self.folder.save(self.state)
 
     def _plan(self, loaded: Loaded) -> None:
-        """Cut what could be loaded into units; what could not is a unit that failed."""
+        """Cuts what could be loaded into units; what could not is a unit that failed."""
         known = [unit for unit in self.state.units if unit.task in loaded.tasks]
         self.state.units = plan_units(loaded.tasks, self.job, self.cut, known)
         _take_over(self.folder, self.state)
@@ -96,8 +96,17 @@ class Walk:
             self.state.units.append(Unit(name, name, 0, status=FAILED, message=reason))
         self._save()
 
+    def _run_units(self, call: Call) -> None:
+        """Runs the units without a result, as long as a further one can succeed."""
+        for unit in self.state.units:
+            if unit.status in {DONE, FAILED}:
+                continue
+            if not self._run(unit, call):
+                break
+            self._save()
+
     def _run(self, unit: Unit, call: Call) -> bool:
-        """Run one unit; False where no further one can succeed."""
+        """Runs one unit; False where no further one can succeed."""
         state, engine = self.state, self.engine
         if not engine.loaded:
             state.phase = "loading"
@@ -110,13 +119,16 @@ class Walk:
         elif state.phase == "starting":
             print("the model is loaded already, by an earlier command of this run", flush=True)
         state.loads = engine.seconds
-        state.phase, unit.status, unit.started = "running", RUNNING, time.time()
+        state.phase = "running"
+        unit.status = RUNNING
+        unit.started = time.time()
         self._save()
         try:
             run_unit(self.folder, unit, call, engine)
         except Exception as error:  # noqa: BLE001 - one task that fails must not cost the others
             traceback.print_exc()
-            unit.status, unit.message = FAILED, f"{type(error).__name__}: {error}"[:500]
+            unit.status = FAILED
+            unit.message = f"{type(error).__name__}: {error}"[:500]
             unit.seconds = time.time() - unit.started
             state.message = self._end_of_all(unit, error)
             return not state.message
@@ -141,7 +153,8 @@ class Walk:
             merged = merge_units(folder, self.job, config, state.units, names)
             state.scores = scores(merged)
             state.results = str(publish(merged, self.job))
-        state.phase, state.message = "failed" if unfinished else "done", ""
+        state.phase = "failed" if unfinished else "done"
+        state.message = ""
         if unfinished:
             reason = f"{unfinished} of {len(state.units)} units are not finished"
             state.message = ": ".join(filter(None, [reason, message]))
@@ -150,9 +163,9 @@ class Walk:
 
 
 def _seed(config: Any) -> None:
-    """As lm-eval does before it loads tasks.
+    """Seeds the generators, as lm-eval does before it loads tasks.
 
-    Some shuffle their rows, and an earlier command has drawn before.
+    Some tasks shuffle their rows, and an earlier command has drawn numbers before.
     """
     import numpy as np
     from lm_eval.utils import set_torch_seed
@@ -165,7 +178,7 @@ def _seed(config: Any) -> None:
 
 
 def _take_over(folder: RunFolder, state: State) -> None:
-    """Find what earlier starts finished.
+    """Finds what earlier starts finished.
 
     A unit whose responses cannot be read any more is made anew.
 
@@ -198,7 +211,7 @@ def _take_over(folder: RunFolder, state: State) -> None:
 
 
 def run_unit(folder: RunFolder, unit: Unit, call: Call, engine: Engine) -> None:
-    """Ask the model about the rows of a unit, score them, and put its files into the folder."""
+    """Asks the model about the rows of a unit, scores them, and puts its files into the folder."""
     from lm_eval.loggers import EvaluationTracker
 
     from evalprep.run.responses import ResponseFile, record
@@ -230,7 +243,9 @@ def run_unit(folder: RunFolder, unit: Unit, call: Call, engine: Engine) -> None:
     if engine.sources:
         results["config"]["replies"] = list(engine.sources)
     save(tracker, results, samples=True)
-    unit.status, unit.versions, unit.requests = DONE, versions(), len(responses.known)
+    unit.status = DONE
+    unit.versions = versions()
+    unit.requests = len(responses.known)
     # The time of an earlier start that made some of the replies is not known.
     unit.seconds = None if is_resumed else time.time() - (unit.started or time.time())
     folder.finish(unit)

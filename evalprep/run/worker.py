@@ -1,6 +1,6 @@
 """The process that holds the model.
 
-`python -m evalprep.run.worker SOCKET [REPLIES ...]`, started by `evalprep run`.
+`evalprep run` starts it as `python -m evalprep.run.worker SOCKET [REPLIES ...]`.
 
 It is told one run folder after the other; commands of one engine find the model loaded. When the
 process that started it is gone, however it ended, this one ends too.
@@ -31,7 +31,7 @@ Wanted = queue.SimpleQueue[tuple[dict[str, Any], list[int]]]
 
 
 def main() -> int:
-    """Work through the commands that come."""
+    """Works through the commands that come."""
     end = socket.socket(fileno=int(sys.argv[1]))
     end.set_inheritable(False)
     channel, stop = Channel(end), Wanted()
@@ -50,7 +50,7 @@ def main() -> int:
             os.close(descriptor)
         if code == 130:
             return code
-        channel.tell({"code": code, "broken": engine.broken, "crashed": engine.dead})
+        channel.send({"code": code, "broken": engine.broken, "crashed": engine.dead})
 
 
 def _engine(replies: list[Path]) -> Engine:
@@ -63,18 +63,20 @@ def _engine(replies: list[Path]) -> Engine:
 
 
 def _listen(channel: Channel, stop: Wanted) -> None:
-    while (heard := channel.hear()) is not None:
-        stop.put(heard)
+    while (message := channel.receive()) is not None:
+        stop.put(message)
     # The group is this process and what the engine started; engines do not all notice that we are
     # gone.
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
 def _serve(request: dict[str, Any], engine: Engine) -> int:
-    """Work through the units of one command; its exit code."""
+    """Works through the units of one command; its exit code."""
     folder = RunFolder(Path(request["folder"]))
     state = folder.state()
-    state.phase, state.pid, state.started = "starting", os.getpid(), time.time()
+    state.phase = "starting"
+    state.pid = os.getpid()
+    state.started = time.time()
     folder.save(state)
     try:
         return Walk(folder, state, engine, Cut.of_list(request["cut"])).work(
@@ -92,7 +94,8 @@ def _serve(request: dict[str, Any], engine: Engine) -> int:
 
 def _end(folder: RunFolder, state: State, phase: str, message: str) -> None:
     """Saves how the command ended; with a message its running units failed, else they wait."""
-    state.phase, state.message = phase, message[:2000]
+    state.phase = phase
+    state.message = message[:2000]
     for unit in state.units:
         if unit.status == RUNNING:
             unit.status = FAILED if message else PENDING

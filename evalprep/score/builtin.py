@@ -98,20 +98,27 @@ class _Gathering:
         """Returns the rows of all tasks as one column."""
         if not self.values:
             no_groups = np.empty(0, dtype=np.int64)
-            return Scored(np.empty(0), np.empty(0), no_groups, [], None, 0)
+            return Scored(
+                values=np.empty(0),
+                weights=np.empty(0),
+                groups=no_groups,
+                names=[],
+                clusters=None,
+                unscored=0,
+            )
         values = np.concatenate(self.values)
         clusters = np.concatenate(self.clusters)
         is_shared = self.has_documents and np.unique(clusters).size < clusters.size
         return Scored(
-            values,
-            np.concatenate(self.weights),
-            np.concatenate(self.groups),
-            self.names,
-            clusters if is_shared else None,
-            self.unscored,
-            self.keys,
+            values=values,
+            weights=np.concatenate(self.weights),
+            groups=np.concatenate(self.groups),
+            names=self.names,
+            clusters=clusters if is_shared else None,
+            unscored=self.unscored,
+            keys=self.keys,
             # Of all rows: a part of them may lie between 0 and 1 where the others do not.
-            statistics.mean_bounds(values, self._bounds()),
+            bounds=statistics.mean_bounds(values, self._bounds()),
         )
 
     def _bounds(self) -> statistics.Bounds | None:
@@ -209,7 +216,7 @@ def _distinct(codes: NDArray[np.int64]) -> int:
 
 
 def _finite(over: Callable[[Scored], Estimate]) -> Callable[[Scored], Estimate]:
-    """Say that a number is not finite.
+    """Says that a number is not finite.
 
     Scores of 1e308 leave the range of numbers where they are added or squared.
     """
@@ -278,7 +285,17 @@ def over_documents(
     weights = np.ones_like(numbers)
     codes = _codes(np.array(documents)).astype(np.int64)
     groups = np.zeros(codes.size, dtype=np.int64)
-    return micro(Scored(numbers, weights, groups, [""], codes, 0, bounds=bounds))
+    return micro(
+        Scored(
+            values=numbers,
+            weights=weights,
+            groups=groups,
+            names=[""],
+            clusters=codes,
+            unscored=0,
+            bounds=bounds,
+        )
+    )
 
 
 def _codes(values: NDArray[Any]) -> NDArray[np.int64]:

@@ -52,7 +52,8 @@ def _cluster_task(task: TaskRun, field: str) -> bool:
         if value is not None:
             codes[row] = documents.setdefault(str(value), len(documents))
     if documents:
-        table.cluster, table.clusters = codes, list(documents)
+        table.cluster = codes
+        table.clusters = list(documents)
     return bool(documents)
 
 

@@ -107,12 +107,12 @@ def _export_run(run: Run) -> ExportRun:
         lm_eval_version=run.settings.lm_eval_version or None,
         tasks={
             name: ExportTask(
-                name,
-                run.files.samples.get(name, task.path),
-                task.logged.settings.as_logged,
-                stored_values(task.logged.metrics),
-                task.samples,
-                question_of(run, task),
+                name=name,
+                path=run.files.samples.get(name, task.path),
+                config=task.logged.settings.as_logged,
+                scores=stored_values(task.logged.metrics),
+                samples=task.samples,
+                question=question_of(run, task),
             )
             for name, task in run.tasks.items()
         },

@@ -1,7 +1,4 @@
-"""Verdicts of other scorers on the same replies.
-
-Where a task logs their verdicts beside its own.
-"""
+"""Verdicts of other scorers on the same replies, which a task logs beside its own."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ class Opinion:
 
 
 def second_opinions(task: TaskRun) -> list[Opinion]:
-    """Compare the verdicts of every scorer that the task names in `metadata.second_opinions`."""
+    """Compares the verdicts of every scorer that the task names in `metadata.second_opinions`."""
     names = task.metadata.get("second_opinions")
     table = task.table()
     ours = table.metrics.get(task.primary.metric)

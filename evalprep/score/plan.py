@@ -12,7 +12,7 @@ from evalprep.results import Run, prepared_work
 def plan_behind(run: Run) -> Plan:
     """The plan that a run was prepared with.
 
-    Its record beside the results, else the manifest that its files lead to.
+    It is read from the record beside the results, else from the manifest that the files lead to.
 
     Empty where there is neither, or the work folder is another preparation's by now.
     """

@@ -28,6 +28,7 @@ from typing import Any
 from evalprep.files import as_mapping
 from evalprep.numbers import finite_number
 from evalprep.packs import Plan
+from evalprep.places import last_part
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def plain_name(model: str) -> str:
     >>> plain_name("meta-llama/Meta-Llama-3.1-8B"), plain_name("/data/Llama-3.1-8B/")
     ('llama-3.1-8b', 'llama-3.1-8b')
     """
-    return model.rstrip("/").rpartition("/")[2].lower().replace("_", "-").removeprefix("meta-")
+    return last_part(model).lower().replace("_", "-").removeprefix("meta-")
 
 
 def matches(entry: Any, model: str) -> bool:
@@ -97,7 +98,9 @@ def looked_up(plan: Plan, pack: str) -> Iterator[Published]:
     """Yields the published values that a pack looked up when a run was prepared."""
     for name, values in plan.published.items():
         owner, _, score = name.partition("/")
-        for entry in values if owner == pack else ():
+        if owner != pack:
+            continue
+        for entry in values:
             if math.isfinite(entry.value):
                 yield Published(score, entry.value, entry.source, entry.note)
 

@@ -105,7 +105,7 @@ def _reference_in(path: Path) -> str:
 
 
 def named_reference(run: Run, packs: Iterable[Pack]) -> Run | None:
-    """Open the reference that the run's tasks name (`metadata.reference`).
+    """Opens the reference that the run's tasks name (`metadata.reference`).
 
     What became of it goes into the run's notes.
 

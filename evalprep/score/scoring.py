@@ -219,7 +219,7 @@ def _published_entries(pack: Pack, run: Run) -> list[Published]:
 class _TaskSettings:
     """The settings of a score that the tasks behind it state.
 
-    Their common rule, and the pack's settings of each.
+    They are their common rule, and the pack's settings of each.
     """
 
     rule: str
@@ -325,6 +325,7 @@ def _reference_value(
     other = reference.get(spec.name)
     if spec.reference or other is None:
         return None
-    rows, other_rows = len(result.value_by_index or ()), len(other.value_by_index or ())
+    rows = len(result.value_by_index or ())
+    other_rows = len(other.value_by_index or ())
     has_other_questions = rows > 0 and other_rows > 0 and rows != other_rows
     return None if has_other_questions else other.value

@@ -50,7 +50,7 @@ def all_scores(sides: Sequence[Run | Scores], packs: Mapping[str, Pack]) -> list
 
 
 def export_scores(scores: Scores, packs: Iterable[Pack], place: Path, out_dir: Path) -> list[Path]:
-    """Let packs write their result files about scores without samples.
+    """Lets packs write their result files about scores without samples.
 
     See `evalprep.score.exporting`.
     """
@@ -59,7 +59,17 @@ def export_scores(scores: Scores, packs: Iterable[Pack], place: Path, out_dir: P
 
     folder = (place if place.is_dir() else place.parent).resolve()
     return export_as(
-        scores, ExportRun(scores.run, scores.model, folder, {}, None, {}), packs, out_dir
+        scores,
+        ExportRun(
+            label=scores.run,
+            model=scores.model,
+            folder=folder,
+            settings={},
+            lm_eval_version=None,
+            tasks={},
+        ),
+        packs,
+        out_dir,
     )
 
 

@@ -93,7 +93,7 @@ def order(needs: Mapping[str, tuple[str, ...]], owner: str = "") -> list[str]:
 
 
 def _refuse_foreign(name: str, stem: str, pack: Pack, where: str) -> None:
-    """Import nothing that only the record of a run names: whoever wrote it could name any module.
+    """Imports nothing that only the record of a run names: whoever wrote it could name any module.
 
     Raises:
         BadInput: the function is none of the pack's pack.yaml, and no formula of ours.
@@ -148,11 +148,9 @@ def resolve(spec: ScoreSpec, pack: Pack, key: str = "function") -> ScoreFunction
         module = _imported(stem, pack, where)
     function = getattr(module, attribute, None)
     if not callable(function):
-        offered = (
-            [name for name in vars(module) if not name.startswith("_")]
-            if module
-            else list(BUILT_IN)
-        )
+        offered = list(BUILT_IN)
+        if module:
+            offered = [name for name in vars(module) if not name.startswith("_")]
         raise BadInput(
             Problem(
                 what=f"no function {name!r}",

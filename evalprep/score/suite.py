@@ -59,17 +59,14 @@ class SuiteScore:
 
     @property
     def few_read(self) -> str:
-        """Said where it has a value, and most answers are left out of it as unreadable.
-
-        Empty else.
-        """
+        """A remark where its value leaves out most answers as unreadable; else empty."""
         return few_read(self.result.returned) if self.value is not None else ""
 
     @property
     def unit(self) -> str:
-        """`share` for a score between 0 and 1 that is no p-value, which is shown in percent.
+        """The unit: `share` for a score between 0 and 1, which is shown in percent; else empty.
 
-        Else empty.
+        A p-value has no unit.
         """
         return SHARE if self.range == (0.0, 1.0) and self.made_of != "none" else ""
 

@@ -138,9 +138,9 @@ def _scores_over_all_rows(tasks: Iterable[TaskScore]) -> Iterator[Note]:
 
 
 def _unparsed(task: TaskScore) -> str:
-    """Replies without an answer.
+    """Number of replies without an answer.
 
-    Not known where the task does not log them, or no scorer looked for answers.
+    It is unknown where the task does not log them, or where no scorer looked for answers.
     """
     if task.unparsed is None:
         return "-"
@@ -258,10 +258,7 @@ def _suite_value(score: SuiteScore) -> tuple[Entry, Entry]:
 
 
 def _rows(score: SuiteScore) -> str:
-    """The rows behind a score.
-
-    And of how many, where it leaves out those that could not be read.
-    """
+    """The rows behind a score: `190 of 200` where it leaves out those that could not be read."""
     readable, every = score.read
     if readable < every:
         return f"{readable} of {every}"

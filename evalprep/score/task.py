@@ -146,7 +146,8 @@ def score_task(name: str, task: TaskRun) -> TaskScore:
     result, unit = micro(scored), _unit(scored, task)
     if not task.primary.metric and headline.value is not None:
         # Its rows have no score of their own: a perplexity, say, stands for them all.
-        result, unit = _over_all_rows(headline.value, len(table)), unit_of(headline)
+        result = _over_all_rows(headline.value, len(table))
+        unit = unit_of(headline)
     by_subtask = macro(scored) if len(scored.names) > 1 else None
     return TaskScore(
         task=name,

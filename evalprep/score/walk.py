@@ -136,7 +136,7 @@ class Walk:
     def _beside_stated(self, spec: ScoreSpec, stated: Result, computed: Result) -> Result:
         """A result computed anew, or the log's own value where there is none.
 
-        A note where they differ.
+        Where the two differ, it has a note.
         """
         if stated.value is None:
             return computed
@@ -291,7 +291,7 @@ class Walk:
     def _why(self, absent: list[str], lacking: str = "no samples") -> str:
         """Returns why tasks are not there.
 
-        As the plan says where it left them out, and as the run says where they failed.
+        The plan says why it left them out, and the run why they failed.
         """
         reasons = []
         for task in absent:

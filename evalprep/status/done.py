@@ -1,6 +1,6 @@
-"""Returns whether a command of a preparation is done.
+"""The commands of a preparation that are done, and the rows that the others lack.
 
-Results of its run hold all its rows, whoever started it.
+A command is done when results of its run hold all its rows, whoever started it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def is_done(work_dir: Path, name: str, run: str = "") -> bool:
 def left_of(work_dir: Path, name: str) -> list[str]:
     """Own tasks of a command that lack results.
 
-    To be repeated one by one where the whole command failed.
+    Where the whole command failed, they are repeated one by one.
 
     lm-eval's own tasks are left out: a call that holds some of them is taken for all of them.
 
@@ -57,7 +57,7 @@ def left_of(work_dir: Path, name: str) -> list[str]:
 def tasks_left(work_dir: Path, name: str, tasks: Sequence[str], run: str) -> list[str]:
     """Those of some tasks of a command that lack results of a run.
 
-    All, where the command cannot be run in parts.
+    Where the command cannot be run in parts, all of them.
 
     Args:
         work_dir: The prepared folder.
@@ -145,8 +145,9 @@ def rows_of(task: str, prepared: Prepared, calls: Iterable[Invocation]) -> TaskR
     """
     current = (call for call in calls if not is_outdated(task, prepared, call))
     have = max((_scored_rows(task, call) for call in current), default=0)
-    prepared_task, planned = prepared.tasks.get(task), prepared.plan.tasks.get(task)
+    prepared_task = prepared.tasks.get(task)
     expected = None if prepared_task is None else prepared_task.expected
+    planned = prepared.plan.tasks.get(task)
     is_made_later = planned is not None and bool(planned.after)
     return TaskRows(have, expected, has_data=expected is not None or not is_made_later)
 

@@ -46,7 +46,7 @@ class RunFolder:
         return cls(runs_in(job.output_path) / job.id)
 
     def create(self, job: Job) -> None:
-        """Make the folder, or find it as an earlier start left it.
+        """Makes the folder, or finds it as an earlier start left it.
 
         Raises:
             BadInput: the place cannot be written.
@@ -69,9 +69,9 @@ class RunFolder:
         return Job.from_dict(json.loads((self.path / "job.json").read_text(encoding="utf-8")))
 
     def state(self) -> State:
-        """The state; what is finished is read off the unit folders.
+        """The state of the run.
 
-        Which is the truth after a kill.
+        The unit folders show what is finished; after a kill they are right where the file is not.
         """
         state = read_state(self.path) or State()
         state.units = [self._as_it_lies(unit) for unit in state.units]
@@ -84,7 +84,7 @@ class RunFolder:
         return self.finished(unit) or unit
 
     def save(self, state: State) -> None:
-        """Replace state.json in one step."""
+        """Replaces state.json in one step."""
         write_state(self.path, state)
 
     def folder(self, unit: Unit) -> Path:
@@ -104,7 +104,7 @@ class RunFolder:
         return done if done.cut == unit.cut else None
 
     def finish(self, unit: Unit) -> None:
-        """Give a unit's folder its final name, after its content reached the disk."""
+        """Gives a unit's folder its final name, after its content reached the disk."""
         part = self.part(unit)
         write_atomically(part / "unit.json", json.dumps(asdict(unit)))
         for path in part.rglob("*"):
@@ -114,18 +114,18 @@ class RunFolder:
         sync(self.units)
 
     def discard(self, unit: Unit) -> None:
-        """Remove what a unit finished, if anything, and the merged files that it went into."""
+        """Removes what a unit finished, if anything, and the merged files that it went into."""
         for merged in self.path.glob("merged*"):
             shutil.rmtree(merged, ignore_errors=True)
         shutil.rmtree(self.folder(unit), ignore_errors=True)
 
     def restart(self) -> None:
-        """Forget everything."""
+        """Forgets everything."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[IO[str]]:
-        """Keep two runs of one command apart.
+        """Keeps two runs of one command apart.
 
         The worker inherits the lock, so that it holds until both have ended.
 

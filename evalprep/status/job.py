@@ -174,9 +174,9 @@ def _job_of(command: Command, prepared: Prepared, runs: Mapping[str, str]) -> Jo
 
 
 def keep_edited_runs(work_dir: Path) -> None:
-    """Keeps the record of each run whose files were edited since they were prepared.
+    """Keeps, beside its results, the record of each run that was edited since it was prepared.
 
-    Beside its results, as the preparation keeps that of the unedited run.
+    The preparation keeps that of the unedited run there, too.
     """
     prepared = require_prepared(work_dir)
     runs = runs_now(prepared)

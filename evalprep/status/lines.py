@@ -196,7 +196,7 @@ def _mean_score(done: Iterable[Unit]) -> tuple[float | None, str]:
 
 
 def in_order(lines: list[TaskStatus]) -> list[TaskStatus]:
-    """By symbol, category and name, descending, so that what needs attention comes first."""
+    """Lines sorted by symbol, category and name, so that what needs attention comes first."""
     return sorted(
         lines, key=lambda line: (SYMBOLS[line.status], line.category, line.name), reverse=True
     )

@@ -24,9 +24,9 @@ _SHOWN = 3
 
 
 def percent(folder: RunFolder) -> int | None:
-    """Returns how far the engine is with the unit that runs.
+    """Returns how far the engine is with the unit that runs, by its last progress bar.
 
-    Its last progress bar, not one of the preparation before.
+    Bars of the preparation before do not count.
     """
     percents = _PERCENT.findall(_bar(folder))
     return int(percents[-1]) if percents else None
@@ -69,7 +69,7 @@ def _bar(folder: RunFolder) -> bytes:
 def failures(folder: RunFolder, state: State) -> list[str]:
     """Returns why a run failed.
 
-    Its own message, those of units, and what the log says where these only point at it.
+    It joins the run's own message, those of its units, and the log's where these only point at it.
     """
     by_message: dict[str, list[str]] = {}
     for unit in state.units:

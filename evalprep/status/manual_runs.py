@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalprep.files import as_mapping
 from evalprep.packs import load_prepared
+from evalprep.places import last_part
 from evalprep.results import DONE
 from evalprep.status.lines import TaskStatus
 from evalprep.yamltext import NotYaml, yaml_value
@@ -25,10 +26,7 @@ _PROGRAMS = frozenset(
 
 
 def results_files(place: Path) -> list[Path]:
-    """lm-eval's results files in an output folder, the oldest first.
-
-    Or in a model's folder in it, or in several folders below.
-    """
+    """Returns lm-eval's results files at or below an output folder, the oldest first."""
     from evalprep.results import results_below
 
     return sorted(results_below(place), key=lambda path: path.stat().st_mtime)
@@ -156,7 +154,7 @@ def _place_of(path: Path, logged: RunResults) -> _Place:
     """The place of a results file: all files that lm-eval named are in one per model."""
     from evalprep.results import is_stamped
 
-    model = logged.settings.model.rstrip("/").rpartition("/")[2]
+    model = last_part(logged.settings.model)
     return _Place(path.parent, model if is_stamped(path) else path.stem)
 
 
@@ -201,7 +199,8 @@ def processes(place: Path) -> dict[str, float]:
             continue
         here = Path(process.info.get("cwd") or "/")
         options = _options(words, here)
-        output, tasks = options.get("output_path"), options.get("tasks")
+        output = options.get("output_path")
+        tasks = options.get("tasks")
         if not output or not tasks:
             continue
         target = (here / output[0]).resolve()
@@ -251,10 +250,7 @@ def _configured_options(here: Path, names: Sequence[str]) -> dict[str, list[str]
 
 
 def _options(words: list[str], here: Path) -> dict[str, list[str]]:
-    """The values of the options that matter.
-
-    Of a command line and of the run configuration that it names.
-    """
+    """The values of the options that matter, of a command line and its run configuration."""
     key_of_option = {
         "--output_path": "output_path",
         "-o": "output_path",

@@ -337,7 +337,8 @@ def _of_runs(
         part = _of_command(run, job)
         phases.append(part.phase)
         whole.add(part)
-    whole.phase, whole.tasks = "; ".join(phases), in_order(whole.tasks)
+    whole.phase = "; ".join(phases)
+    whole.tasks = in_order(whole.tasks)
     return whole
 
 
@@ -396,10 +397,12 @@ def _pasted(job: Job, names: list[str], prepared: Prepared | None) -> dict[str, 
 
 def _bury(state: State) -> None:
     """A worker that is gone without having said how it ended: killed, or its machine went down."""
-    state.phase, state.message = "failed", "the process has ended; `evalprep run` continues"
+    state.phase = "failed"
+    state.message = "the process has ended; `evalprep run` continues"
     for unit in state.units:
         if unit.status == RUNNING:
-            unit.status, unit.message = FAILED, state.message
+            unit.status = FAILED
+            unit.message = state.message
 
 
 #: Tags of a task by which people sort a table, the first that it has; else its pack.

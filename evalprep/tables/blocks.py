@@ -59,17 +59,18 @@ def _row_part(row: Row, chosen: Sequence[int]) -> Row:
 def block_lines(block: Table, width: int) -> list[str]:
     """Returns a block without its title and its notes.
 
-    Its headings have several lines: they are broken behind underscores, where they can be.
+    Headings have several lines: they are broken behind underscores, where they can be.
 
     Args:
         block: One of `column_blocks`.
         width: The width that it was made for.
     """
     places = _places(block, list(block.lines()), width)
-    lines = list(_head_lines(places))
-    lines.append("─" * (sum(place.width for place in places) + len(GAP) * (len(places) - 1)))
-    texts_by_row = zip(*(place.texts for place in places), strict=True)
-    return [*lines, *(_line(places, texts) for texts in texts_by_row)]
+    gaps = len(GAP) * (len(places) - 1)
+    rule = "─" * (sum(place.width for place in places) + gaps)
+    texts_by_column = [place.texts for place in places]
+    rows = [_line(places, texts) for texts in zip(*texts_by_column, strict=True)]
+    return [*_head_lines(places), rule, *rows]
 
 
 def _places(table: Table, rows: Sequence[Row], width: int) -> list[_Place]:
@@ -86,10 +87,12 @@ def _places(table: Table, rows: Sequence[Row], width: int) -> list[_Place]:
 
 def _name_place(column: Column, names: Sequence[str], width: int) -> _Place:
     """The first column, which leaves room for some others."""
-    most = max(_LEAST_NAME, width - _BESIDE_NAME * (_HEADING + len(GAP)))
+    room_for_others = _BESIDE_NAME * (_HEADING + len(GAP))
+    most = max(_LEAST_NAME, width - room_for_others)
     heading = shortened(column.heading, most)
     texts = [shortened(name, most) for name in names]
-    return _Place(column, [heading], texts, max(map(len, [heading, *texts])))
+    longest = max([heading, *texts], key=len)
+    return _Place(column, [heading], texts, len(longest))
 
 
 def _heading(column: Column, longest: int) -> list[str]:

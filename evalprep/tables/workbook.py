@@ -129,7 +129,7 @@ def _write_cell(sheet: Any, row: int, column: int, cell: Cell, style: Any) -> No
 def sheet_name(name: str, used: set[str]) -> str:
     r"""Returns a name that spreadsheets accept.
 
-    At most 31 characters, none of []:*?/\\, not used yet.
+    It has at most 31 characters, none of []:*?/\, and is not used yet.
 
     Args:
         name: The name wanted.

@@ -43,7 +43,7 @@ _DEPTHS = (_STATIC, "full", "hard")
 
 
 def configure(parser: Parser) -> None:
-    """Add the arguments."""
+    """Adds the arguments."""
     add_arguments(parser)
     parser.add_argument(
         "--depth",
@@ -91,7 +91,7 @@ def configure(parser: Parser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Check each target; 2 when one has an error."""
+    """Checks each target; 2 when one has an error."""
     if args.explain:
         return _explain(args.explain)
     _refuse_contradictions(args)
@@ -109,7 +109,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _refuse_contradictions(args: argparse.Namespace) -> None:
-    """Refuse arguments that would be without effect.
+    """Refuses arguments that would be without effect.
 
     Raises:
         BadInput: there is one.
@@ -184,7 +184,7 @@ class _Report:
         }
 
     def print(self) -> None:
-        """Print it for people: a paragraph per cause, then the estimate and the counts."""
+        """Prints it for people: a paragraph per cause, then the estimate and the counts."""
         columns = line_width(sys.stdout)
         width = WIDTH if columns is None else min(columns, 120)
         self._print_findings(width)
@@ -241,12 +241,12 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
             estimate = _estimate(done, target, args, findings)
     _complete_findings(target, findings, house_style=args.house_style)
     return _Report(
-        target.label,
-        {leaf.name: rows.get(leaf.name) for leaf in static.leaves},
-        target.final(findings),
-        [target.moved[1]] if target.moved else [str(root.resolve()) for root in target.roots],
-        estimate,
-        samples,
+        target=target.label,
+        rows={leaf.name: rows.get(leaf.name) for leaf in static.leaves},
+        findings=target.final(findings),
+        roots=[target.moved[1]] if target.moved else [str(root.resolve()) for root in target.roots],
+        estimate=estimate,
+        samples=samples,
     )
 
 
@@ -266,7 +266,7 @@ def _estimate(
 
 
 def _check_helpers(target: Target, findings: Findings) -> None:
-    """Look for models, packages and data of judges and detectors."""
+    """Looks for models, packages and data of judges and detectors."""
     from evalprep.packs import find_packs
 
     prepared = load_prepared(target.roots[0])

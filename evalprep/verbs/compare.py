@@ -106,7 +106,8 @@ def main(args: argparse.Namespace) -> int:
         return _compare_stored(sides, args)
     label_runs(runs, args.label)
     name_foreign_answers(runs, accept=args.accept_ledger)
-    run, other = runs[0], runs[1] if len(runs) > 1 else None
+    run = runs[0]
+    other = runs[1] if len(runs) > 1 else None
     return _finish(run, other, _compare(run, other, args), args)
 
 
@@ -257,9 +258,9 @@ def _add_suite(
 
 
 def _compare_stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> int:
-    """Compare sides of which one or both are scores alone.
+    """Compares sides of which one or both are scores alone.
 
-    By value, without tests and without flips.
+    They are compared by value, without tests and without flips.
     """
     from evalprep.compare import compare_scores
     from evalprep.packs import find_packs

@@ -196,7 +196,8 @@ def _compared(
     """The run with what it is compared with; alone where there is nothing or no format for it."""
     from evalprep.compare import compare_runs, tasks_without_mean
 
-    run, other = subject.run, None if baseline is None else baseline.run
+    run = subject.run
+    other = None if baseline is None else baseline.run
     if not entry.compares or (other is None and not run.judged):
         return replace(subject, verdict=_verdict(subject, None, args))
     packs = {pack.name: pack for pack in subject.packs}
@@ -264,9 +265,12 @@ class _Outcome:
             count = f"{len(self.shown)} files, {sum(size for _, size, _ in self.shown)} bytes"
             lines.append(f"would send: {count} to {self.destination}")
         lines += [f"written: {path}" for path in self.files]
-        lines += [self.text] if self.text else []
+        if self.text:
+            lines.append(self.text)
         lines += self.sent
-        return lines + ([f"next: {self.next_step}"] if self.next_step else [])
+        if self.next_step:
+            lines.append(f"next: {self.next_step}")
+        return lines
 
 
 @dataclass

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: Parser) -> None:
-    """Add the verb's arguments."""
+    """Adds the verb's arguments."""
     add = parser.add_argument
     add("run", metavar="CANDIDATE", help="the run under test")
     add_baseline(parser, "run to compare against (default: the published verdicts)")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: Parser) -> None:
-    """Add the verb's arguments."""
+    """Adds the verb's arguments."""
     add = parser.add_argument
     add("run", metavar="RUN", help="output folder, model folder, results_*.json or samples_*.jsonl")
     add(
@@ -226,10 +226,7 @@ def _stamps(
 def _questions(
     args: argparse.Namespace, run: Run, packs: Mapping[str, Pack], settings: Settings, kept: Kept
 ) -> Asked:
-    """Returns what is to be asked.
-
-    About the run's samples, or the calibration questions of the rubric.
-    """
+    """The questions about the run's samples, or the calibration questions of the rubric."""
     from evalprep.annotate import Asked, chosen_tasks, collect
     from evalprep.packs import Rubric
     from evalprep.verbs.judging.checks import CALIBRATION, calibration_items

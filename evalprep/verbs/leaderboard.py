@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: Parser) -> None:
-    """Add the verb's arguments."""
+    """Adds the verb's arguments."""
     add = parser.add_argument
     add(
         "runs",
@@ -203,9 +203,9 @@ def _print(
 def _open(
     args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack]
 ) -> tuple[list[Run], Run | None]:
-    """The runs in the order of their rows and the reference, where it is a run the first row.
+    """The runs in the order of their rows; the reference, where it is a run, is the first.
 
-    Every mistake at once.
+    Every mistake is reported at once.
     """
     from evalprep.compare import check_allowed
     from evalprep.errors import BadInput, Problems
@@ -279,9 +279,10 @@ def _reference(place: Path | None, packs: Mapping[str, Pack]) -> Run | None:
 
 
 def in_natural_order(runs: list[Run]) -> list[Run]:
-    """Runs of one folder by their models: checkpoint-2 before checkpoint-10.
+    """Runs of one folder in the natural order of their models: checkpoint-2 before checkpoint-10.
 
-    Of one model by time, then by their files, so that no order of the folder shows.
+    Runs of one model are sorted by time, then by their files, so that the result never depends on
+    the order in which the folder lists them.
     """
     return sorted(runs, key=_natural_key)
 
@@ -299,7 +300,7 @@ def _natural_key(run: Run) -> tuple[list[tuple[int, int, str]], ...]:
 def _key(run: Run) -> tuple[str, ...]:
     """The files that make a run.
 
-    Its samples as they lie, else the log or results file that tells its scores.
+    They are its samples, else the log or results file with its scores.
 
     Lines that are made anew lie by their content, and two seeds of a greedy model may have the
     same.

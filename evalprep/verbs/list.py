@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: Parser) -> None:
-    """Add the arguments."""
+    """Adds the arguments."""
     parser.add_argument(
         "what",
         nargs="?",
@@ -52,7 +52,7 @@ def configure(parser: Parser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the list."""
+    """Prints the list."""
     if args.what == "metrics":
         return _metrics(as_json=args.json)
     from evalprep.packs import find_packs
@@ -82,10 +82,11 @@ def _published(args: argparse.Namespace, packs: Mapping[str, Pack]) -> int:
     rows = search_published(args.published, args.set, packs)
     if args.json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
-    for name, lines in rows.items() if not args.json else ():
-        print(f"{name}: {len(lines)} published rows match {args.published!r}")
-        for line in lines:
-            print(f"  {line}")
+    else:
+        for name, lines in rows.items():
+            print(f"{name}: {len(lines)} published rows match {args.published!r}")
+            for line in lines:
+                print(f"  {line}")
     return 0 if any(rows.values()) else 3
 
 

@@ -1,6 +1,6 @@
 r"""Write a task pack that renders, checks and runs as it is.
 
-On two examples, or on rows of your own.
+It is made on two examples, or on rows of your own.
 
     evalprep new-pack capitals --data capitals.csv --prompt 'Capital of {country}?' --target capital
     evalprep new-pack sums --data sums.jsonl --prompt question --target answer --kind number
@@ -171,9 +171,9 @@ def _next_command(name: str, templates: Path | None) -> list[str]:
 
 
 def _own_folder(templates: Path) -> Path:
-    """Returns where a pack goes that nobody gave a place.
+    """Returns the folder of a pack whose place nobody stated.
 
-    Beside those of a clone for a user who works in it, else into ./packs.
+    It is beside the packs of a clone for a user who works in it, else ./packs.
     """
     clone = templates.parent
     is_clone = (clone / "pyproject.toml").is_file()
@@ -418,7 +418,7 @@ def _texts_alone(
 ) -> None:
     """Refuses lists and mappings where a text is meant.
 
-    They would be printed the way Python writes them.
+    The prompt would hold them the way Python prints them.
     """
     in_braces = re.findall(r"\{\{\s*(\w+)\s*\}\}", prompt)
     columns = [renamed.get(name, name) for name in in_braces]
@@ -539,7 +539,7 @@ def _is_copied(path: Path) -> bool:
 def _other_separator(path: Path) -> str:
     """Returns the separator of a CSV file whose head has no comma, as spreadsheets save it.
 
-    Or nothing.
+    Empty where there is none.
     """
     if path.suffix.lower() != ".csv" or not _is_copied(path):
         return ""

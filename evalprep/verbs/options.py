@@ -176,7 +176,8 @@ def names_of(text: str) -> list[str]:
     >>> names_of("a, b,")
     ['a', 'b']
     """
-    return [name for part in text.split(",") if (name := part.strip())]
+    names = [part.strip() for part in text.split(",")]
+    return [name for name in names if name]
 
 
 def _metrics_of(text: str) -> list[MetricChoice]:
@@ -412,11 +413,12 @@ def complete(args: argparse.Namespace) -> argparse.Namespace:
     return args
 
 
-def configured_packs(config: Path = Path("eval_config.yaml")) -> list[Path]:
-    """Returns the folders of packs that a config names, as far as they are there.
+def configured_packs() -> list[Path]:
+    """Returns the folders of packs that the config of this folder names, as far as they exist.
 
     A config with mistakes names none: verbs after the run do not depend on it.
     """
+    config = Path("eval_config.yaml")
     if not config.is_file():
         return []
     from evalprep.errors import BadInput

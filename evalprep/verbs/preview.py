@@ -31,7 +31,7 @@ _CUT = 600  # characters of a reply shown without --all
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+    """Adds the arguments."""
     add = parser.add_argument
     add("task", metavar="TASK", help="a task of the config or of the folder")
     add("-n", type=at_least_one, default=1, metavar="N", help="how many rows (default: 1)")
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the rows."""
+    """Prints the rows."""
     previews: list[Preview] = []
     for manager in targets(args):
         with manager as target, stdout_is_ours():
@@ -222,8 +222,8 @@ def _assignments(values: Mapping[str, Any]) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy, as lm-eval's own metrics give, as one of Python.
+    """A number of numpy as a number of Python, whose repr is the number alone.
 
-    Whose repr is the number alone.
+    lm-eval's own metrics return numbers of numpy.
     """
     return value.item() if hasattr(value, "item") else value

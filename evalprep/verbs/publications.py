@@ -72,7 +72,7 @@ def open_published(args: argparse.Namespace, run: Run, packs: Mapping[str, Pack]
 def _with_precision(published: Run, precision: str) -> Run:
     """The samples with the precision of their row, where their results state no data type.
 
-    Of a quantised model the results state the type of the weights that are not.
+    The results of a quantised model state the type of the weights that are not quantised.
     """
     from msgspec import structs
 

@@ -25,7 +25,8 @@ def reading_results(args: argparse.Namespace) -> Iterator[None]:
     Raises:
         BadInput: `--columns` names no columns.
     """
-    words, columns = getattr(args, "input_format", []), getattr(args, "columns", [])
+    words = getattr(args, "input_format", [])
+    columns = getattr(args, "columns", [])
     if not words and not columns:  # nothing is imported for it
         yield
         return

@@ -171,7 +171,9 @@ def _export_scores(
     from evalprep.results import open_run
     from evalprep.score import Scores, export_scores
 
-    places = [*args.runs, *([args.baseline] if args.baseline else [])]
+    places = [*args.runs]
+    if args.baseline:
+        places.append(args.baseline)
     without_samples = [isinstance(side, Scores) for side in sides]
     for side_scores, place, alone in zip(scores, places, without_samples, strict=True):
         if alone:
@@ -215,7 +217,8 @@ def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | 
     _check_arguments(args, formats, problems)
     args.runs = _each_place(args)
     places = [(place, args.timestamp) for place in args.runs]
-    places += [(args.baseline, args.baseline_timestamp)] if args.baseline else []
+    if args.baseline:
+        places.append((args.baseline, args.baseline_timestamp))
     sides: list[Run | Scores] = []
     for place, timestamp in places:
         sides += _open_side(place, timestamp, args, problems)
@@ -301,7 +304,7 @@ def _check_folder(out: Path, within: Path) -> None:
 class _Extras:
     """The additions of packs and judges to runs: scores, a sentence about each score, judgements.
 
-    And what went wrong.
+    `problems` holds what went wrong with them.
     """
 
     scores: list[Scores] = field(default_factory=list)

@@ -154,7 +154,7 @@ def _open_runs(args: argparse.Namespace, packs: Mapping[str, Pack]) -> list[Run]
 def run_folders(runs: Sequence[Run], out: Path | None, *, is_part: bool = False) -> list[Path]:
     """Returns where the files of each run go.
 
-    Beside its samples, into `out`, or of several runs into folders in it.
+    Without `out` that is beside its samples; of several runs, a folder for each in `out`.
 
     The folders are named by the runs' labels. One that holds the scores of another run is left
     alone. Scores over a part of a run do not take the place of those over all of it.
@@ -198,7 +198,8 @@ def _score(place: str, run: Run, args: argparse.Namespace, packs: Mapping[str, P
     reference = _reference(run, args, packs)
     run.accepts_ledger = args.accept_ledger
     computed: list[str] = []
-    if not args.no_write and (own_packs := packs_of(run, packs)):
+    own_packs = [] if args.no_write else packs_of(run, packs)
+    if own_packs:
         from evalprep.annotate import compute, show_computing
 
         computed = compute(own_packs, run, show_computing, run_code=args.run_code)

@@ -17,7 +17,7 @@ from evalprep.verbs.options import Parser
 
 
 def configure(parser: Parser) -> None:
-    """Add the arguments."""
+    """Adds the arguments."""
     parser.add_argument(
         "dir",
         nargs="?",
@@ -59,7 +59,8 @@ def _print_left(args: argparse.Namespace) -> int:
     """Prints the tasks of a command that lack results; 1 where it has not all of them."""
     from evalprep.status import is_done, left_of
 
-    done, names = is_done(args.dir, args.left), left_of(args.dir, args.left)
+    done = is_done(args.dir, args.left)
+    names = left_of(args.dir, args.left)
     if args.json:
         print(json.dumps({"command": args.left, "done": done, "left": names}))
     else:

@@ -1,6 +1,6 @@
 """Values that are computed about replies after the run.
 
-Verdicts of programmes, toxicity and sentiment, contradictions.
+They are verdicts of programmes, toxicity and sentiment, and contradictions.
 """
 
 from __future__ import annotations
@@ -112,13 +112,11 @@ class Detector:
     def __init__(
         self, name: str, column: str, values: Mapping[str, Value], rate: Any, tasks: Sequence[str]
     ) -> None:
-        self.name, self._column, self.values, self._rate, self.tasks = (
-            name,
-            column,
-            values,
-            rate,
-            tasks,
-        )
+        self.name = name
+        self._column = column
+        self.values = values
+        self._rate = rate
+        self.tasks = tasks
         self.version = "1"
         self.paid = False
         self.needs: Sequence[str] = ()
@@ -163,7 +161,7 @@ class Detector:
 class Contradiction:
     """Asks a judge whether two sentences contradict each other.
 
-    One explanation, then ten votes on it.
+    It asks for one explanation, then for ten votes on it.
     """
 
     name = "contradiction"

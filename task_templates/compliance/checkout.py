@@ -88,7 +88,7 @@ def is_present(path: Path) -> bool:
 def note_files(context: Context, files: Sequence[Path], location: Path, rows: int = 0) -> None:
     """Records files of the checkout for the manifest, with their digests.
 
-    One entry per location.
+    There is one entry per location.
     """
     known = {source.location: source for source in context.sources}
     source = known.get(str(location))
@@ -154,8 +154,10 @@ def parse_text(template: str) -> Text:
     """
     parts: list[str | Field] = []
     for literal, name, _spec, _conversion in string.Formatter().parse(template):
-        parts += [literal] if literal else []
-        parts += [Field(name)] if name is not None else []
+        if literal:
+            parts.append(literal)
+        if name is not None:
+            parts.append(Field(name))
     return tuple(parts)
 
 

@@ -1,6 +1,6 @@
 """Rows that are answered by log-likelihood.
 
-Complete prompts with their shots, choices with their blanks.
+They have complete prompts with their shots, and choices with their blanks.
 """
 
 from __future__ import annotations
@@ -166,7 +166,8 @@ def _chosen(context: Context, most: int | None) -> list[tuple[int, Row]]:
 
 def _exam_head(context: Context, row: Mapping[str, Any]) -> str:
     """The sentences before the shots: to answer with a letter, and the subject."""
-    texts, letters = words(context), LETTERS[: len(row["choices"])]
+    texts = words(context)
+    letters = LETTERS[: len(row["choices"])]
     system = texts.fill("mmlu_system", letters=",".join(letters))
     return f"{system}{texts.fill('mmlu_head', subject=row['subject'].replace('_', ' '))}"
 
@@ -267,7 +268,7 @@ def _other_truth(answer: str) -> str:
 def _contrasts(context: Context, row: Mapping[str, Any], number: int) -> list[str]:
     """Perturbed questions with the other answer.
 
-    Of too many, some drawn by the seed and the row.
+    Where there are too many, some are drawn by the seed and the row.
     """
     readable = [
         entry

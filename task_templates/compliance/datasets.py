@@ -312,7 +312,8 @@ def _original_rows(context: Context, part: str, files: list[Path]) -> list[Row]:
                 fix="see the columns in docs/packs/compliance.md",
             )
         ) from error
-    beside = [path for name in original.others if (path := files[0].with_name(name)).is_file()]
+    others = [files[0].with_name(name) for name in original.others]
+    beside = [path for path in others if path.is_file()]
     location = files[0] if len(files) == 1 else files[0].parent
     note_files(context, [*files, *beside], location, len(rows))
     return rows
@@ -343,7 +344,7 @@ def absent_files(context: Context, part: str) -> str:
 def _spelt_otherwise(pack_columns: Iterable[str], file_columns: Iterable[str]) -> dict[str, str]:
     """The pack's columns that a file has in other letters, as the original's CSV files do.
 
-    `Prompt`, ` label `.
+    They have `Prompt` and ` label `.
 
     >>> _spelt_otherwise(("prompt", "label"), ("Origin", " Prompt", "label"))
     {'prompt': ' Prompt'}
@@ -361,7 +362,7 @@ def _spelt_otherwise(pack_columns: Iterable[str], file_columns: Iterable[str]) -
 def spread(rows: Iterable[Row], *columns: str) -> list[Row]:
     """The same rows, groups of equal columns taking turns.
 
-    So that a limit keeps something of every group.
+    A limit so keeps something of every group.
 
     >>> [row["n"] for row in spread([{"g": 1, "n": 1}, {"g": 1, "n": 2}, {"g": 2, "n": 3}], "g")]
     [1, 3, 2]
@@ -374,7 +375,7 @@ def spread(rows: Iterable[Row], *columns: str) -> list[Row]:
 
 
 def check_names(context: Context) -> None:
-    """Tell unknown names and bad values under `compliance.data` and `compliance.tables`."""
+    """Tells unknown names and bad values under `compliance.data` and `compliance.tables`."""
     for key, allowed in (("data", tuple(PARTS)), ("tables", ("dialect", "misspelling", "synonym"))):
         for name, value in getattr(context.section, key).items():
             if name not in allowed:

@@ -58,15 +58,18 @@ def _rule(context: Context, scenario: str, params: Mapping[str, Any]) -> str:
     """The rule in words; a column `system` of the user's file is taken in its place."""
     if scenario == "ForbiddenWord" and params.get("number") is not None:
         scenario = "ForbiddenNumber"
-    sounds = zip(params.get("animals") or (), params.get("sounds") or (), strict=False)
-    pairs = ", ".join(f"'{animal}' says '{sound}'" for animal, sound in sounds)
-    return words(context).format(f"rules_{scenario}", **{**params, "pairs": pairs})
+    animals = params.get("animals") or ()
+    sounds = params.get("sounds") or ()
+    phrases = [f"'{animal}' says '{sound}'" for animal, sound in zip(animals, sounds, strict=False)]
+    values = {**params, "pairs": ", ".join(phrases)}
+    return words(context).format(f"rules_{scenario}", **values)
 
 
 def forecast(context: Context) -> list[Row]:
     """Five rows per series, after one worked example."""
     texts, rows = words(context), []
-    first, answer = texts.fill("forecast_question"), texts.fill("forecast_answer")
+    first = texts.fill("forecast_question")
+    answer = texts.fill("forecast_answer")
     for number, row in enumerate(read(context, "forecast_consistency")):
         for place, question in enumerate(row["questions"]):
             rows.append(
@@ -84,7 +87,7 @@ def forecast(context: Context) -> list[Row]:
 
 
 def gap(context: Context, topic: str, before: str, subject: str, predicate: str) -> str:
-    """Ask for another sentence with the same subject and predicate."""
+    """Asks for another sentence with the same subject and predicate."""
     texts = words(context)
     start = before or texts.fill("self_check_none")
     return texts.fill(

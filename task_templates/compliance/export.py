@@ -58,7 +58,7 @@ Scores = Mapping[str, Mapping[str, Any]]
 
 
 def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
-    """Write everything about one run.
+    """Writes everything about one run.
 
     Args:
         scores: Suite score -> result.
@@ -94,7 +94,7 @@ def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
 
 
 def export_board(*, board: ExportBoard, out_dir: Path) -> list[Path]:
-    """Write the table over many models.
+    """Writes the table over many models.
 
     Args:
         board: The models side by side.
@@ -120,7 +120,7 @@ def name_of(run: ExportRun) -> str:
 def file_name(model: str) -> str:
     """The model's name as the original calls its files.
 
-    Lower case, blanks and slashes to underscores.
+    It is in lower case, with blanks and slashes as underscores.
 
     >>> file_name("org/Some Model")
     'org_some_model'
@@ -136,7 +136,8 @@ def _write(path: Path, data: Any) -> None:
 def final_of(benchmark: Benchmark, scores: Scores) -> dict[str, Any]:
     """`aggregate_score` and `raw_metrics` of a benchmark, as the original's files hold them."""
     result = scores.get(benchmark.score, {})
-    value, raw = result.get("agg_value"), result.get("raw_metrics")
+    value = result.get("agg_value")
+    raw = result.get("raw_metrics")
     if value is None:
         return {"aggregate_score": NO_RESULT, "raw_metrics": NO_RESULT}
     kept = _v1_layout(benchmark.key, dict(raw or {}))
@@ -172,7 +173,7 @@ def _numbered(tests: Sequence[Any]) -> dict[str, Any]:
 def run_json(scores: Scores, limit: float | None) -> dict[str, Any]:
     """The run's JSON: one key per benchmark, `version` and `created_at`.
 
-    Of a trial also `debug` and `subset_size`.
+    A trial also has `debug` and `subset_size`.
     """
     data: dict[str, Any] = {}
     for key, benchmark in benchmarks().items():
@@ -328,7 +329,7 @@ def _limit(run: ExportRun) -> float | None:
 def _sources(run: ExportRun) -> list[str]:
     """Returns what the preparation read: place, revision or digest, rows.
 
-    Out of the run's copy of the manifest.
+    It comes from the run's copy of the manifest.
     """
     manifest = read_json(run.folder / f"run_{run.id}.json")
     if not isinstance(manifest, Mapping):
@@ -450,7 +451,7 @@ def _cut(value: Any) -> str:
 def _why_not(benchmark: Benchmark, run: ExportRun) -> str:
     """Returns why a benchmark has no score at all.
 
-    As the preparation said, else that it did not run.
+    The preparation gave a reason, or the benchmark did not run.
     """
     for task in benchmark.tasks:
         exclusion = run.excluded.get(task)

@@ -70,10 +70,8 @@ def _measured(path: Path) -> dict[str, Any]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             last = {row.get("run_id") or at: row for at, row in enumerate(csv.DictReader(file))}
-        energy, co2 = (
-            math.fsum(float(row[name]) for row in last.values())
-            for name in ("energy_consumed", "emissions")
-        )
+        energy = math.fsum(float(row["energy_consumed"]) for row in last.values())
+        co2 = math.fsum(float(row["emissions"]) for row in last.values())
     except (KeyError, TypeError, ValueError, OSError, csv.Error):
         return {}
     if not (math.isfinite(energy) and math.isfinite(co2)):

@@ -234,7 +234,7 @@ def helper_notes(samples: Samples) -> list[str]:
 def value_by_index(rows: Rows, values: Values) -> ByIndex:
     """Values of rows by their position in the split, as scores keep them.
 
-    Of several tasks with their names.
+    Of several tasks, the keys also have their names.
 
     A score that is their plain mean gets its interval, and paired differences, from them.
     """

@@ -392,9 +392,9 @@ def _confidence(texts: Words, rows: Sequence[Sample]) -> Iterator[Row]:
 
 
 def _alternatives(context: Context, rows: Sequence[Sample]) -> Iterator[Row]:
-    """One row per sentence with a triple, all but the last.
+    """One row per sentence with a triple, without the last sentence of a text.
 
-    Its subject and predicate, to be filled anew.
+    Its prompt has the subject and the predicate of the triple, to be completed anew.
     """
     shots = dialogues.gap_shots(context)
     for row in rows:

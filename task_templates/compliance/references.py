@@ -42,11 +42,9 @@ def _result(benchmark: Benchmark, entry: Mapping[str, Any]) -> dict[str, Any]:
     raw = entry["raw_metrics"]
     # The original's scores of rules that are corrected here are other numbers under the same name.
     rule = benchmark.rule if entry.get("ours") or not benchmark.rule else SUITE_RULE
-    parts = (
-        {name: value for name, value in raw.items() if finite_number(value) is not None}
-        if isinstance(raw, dict)
-        else {}
-    )
+    parts = {}
+    if isinstance(raw, dict):
+        parts = {name: value for name, value in raw.items() if finite_number(value) is not None}
     rows = entry.get("debug")
     notes = [f"{DEBUG} {rows:g} rows"] if rows and benchmark.key != "mmlu_robustness" else []
     if rule == SUITE_RULE and benchmark.key in _ALWAYS_ONE:

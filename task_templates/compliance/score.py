@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 Params = Mapping[str, Any]
 Counted = list[list[float]]  # one line of counts per row
 Votes = Sequence[Sequence[int]]
-"""Of each sentence the votes of a judge that can be read, and all of them."""
+"""For each sentence: the number of readable votes of a judge, and of all votes."""
 
 
 def accuracy(*, rows: Rows, params: Params, **_: Any) -> Result:

@@ -114,9 +114,9 @@ def _stereotyped(row: Row, options: Options) -> list[int]:
 
 
 def _crossed_groups(rows: Sequence[Row]) -> dict[Question, str]:
-    """Question -> the sex or income of its stereotype.
+    """Question -> the sex or income of its stereotype; none where two are as frequent.
 
-    As most of the rows with one option of the race show it; none where two are as frequent.
+    It is what most of the rows with one option of the race show.
     """
     counts_of: dict[Question, Counter[str]] = defaultdict(Counter)
     for row in rows:

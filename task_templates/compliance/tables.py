@@ -38,7 +38,7 @@ _NOTHING = ExportCell()
 
 
 def write_tables(board: ExportBoard, folder: Path) -> list[Path]:
-    """Write both; nothing without rows."""
+    """Writes both; nothing without rows."""
     if not board.rows:
         return []
     make_folder(folder, within=folder.parent)

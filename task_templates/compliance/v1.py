@@ -66,7 +66,8 @@ def _ours(data: Mapping[str, Any]) -> bool:
 
 def _entry(key: str, entry: Mapping[str, Any], *, ours: bool) -> dict[str, Any]:
     """Raw metrics and score, and whether this pack computed them."""
-    score, raw = finite_number(entry.get("aggregate_score")), entry.get("raw_metrics")
+    score = finite_number(entry.get("aggregate_score"))
+    raw = entry.get("raw_metrics")
     if key == "human_eval" and isinstance(raw, Mapping):
         raw = _percentages(raw)
     if score is None and isinstance(raw, Mapping):
@@ -89,9 +90,9 @@ def _percentages(shares: Mapping[str, Any]) -> dict[str, float]:
 
 
 def run_folder(folder: Path) -> Results | None:
-    """The same out of a folder with one folder per benchmark.
+    """Results of version 1 out of a folder with one folder per benchmark.
 
-    Of several of one benchmark the newest counts.
+    Of several folders of one benchmark the newest counts.
     """
     newest: dict[str, _FinalResult] = {}
     for path in _finals(folder):
@@ -186,11 +187,13 @@ def results_at(place: Path) -> dict[str, Results]:
         return {model_of(place): results} if results else {}
     runs: dict[str, Results] = {}
     for path in _run_files(place):
-        if results := run_file(read_json(path)):
+        results = run_file(read_json(path))
+        if results:
             runs[model_of(path)] = results
-    if not runs and (inside := run_folder(place)):
-        runs[_model_in(place)] = inside
-    return runs
+    if runs:
+        return runs
+    results = run_folder(place)
+    return {_model_in(place): results} if results else {}
 
 
 def _run_files(place: Path) -> list[Path]:

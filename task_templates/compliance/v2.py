@@ -139,7 +139,7 @@ def checkout(context: Context) -> Path | None:
 
 
 def wording(context: Context, task: str) -> str:
-    """In whose words a benchmark of version 2 asks, the judge included."""
+    """The source of the texts of a benchmark of version 2: the original's, or the pack's own."""
     is_asked_as_it_is = not _TEXTS[task]
     if is_asked_as_it_is or _modules(context, task):
         return V2_WORDING
@@ -368,7 +368,7 @@ def ifbench(context: Context) -> list[Row]:
     data = list(read(context, "v2_ifbench"))
     for number, row in enumerate(data):
         rules = _rules(row)
-        reasons = [reason for rule in rules if (reason := obstacle(**rule))]
+        reasons = list(filter(None, (obstacle(**rule) for rule in rules)))
         if reasons:
             obstacles[reasons[0]] += 1
             continue

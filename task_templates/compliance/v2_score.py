@@ -120,7 +120,8 @@ def simpleqa(*, rows: Rows, **_: Any) -> Result:
     """F-score of correct answers over all questions and over those that were attempted."""
     rows, state = answered(rows)
     samples = all_rows(rows)
-    correct, attempted = annotated(samples, "correct"), annotated(samples, "attempted")
+    correct = annotated(samples, "correct")
+    attempted = annotated(samples, "attempted")
     result = _judged(samples, correct, state)
     keys, lines = [], []
     for key, right, tried in zip(row_keys(rows), correct, attempted, strict=True):

@@ -33,13 +33,18 @@ def _module(name: str) -> str:
     return f"{IMPLEMENTATIONS}/{name}.py"
 
 
-_BBQ, _FAIRLLM = _module("fairness/bbq/bbq_benchmark"), _module("fairness/fairllm")
-_TRUST, _CHAT = _module("fairness/decoding_trust"), _module("fairness/custom_fair_chat")
-_TOXICITY, _BOLD = _module("toxicity/toxicity"), _module("fairness/bold/bold_benchmark")
-_BOOLQ, _IMDB = _module("robustness/boolq_contrast"), _module("robustness/imdb_contrast")
+_BBQ = _module("fairness/bbq/bbq_benchmark")
+_FAIRLLM = _module("fairness/fairllm")
+_TRUST = _module("fairness/decoding_trust")
+_CHAT = _module("fairness/custom_fair_chat")
+_TOXICITY = _module("toxicity/toxicity")
+_BOLD = _module("fairness/bold/bold_benchmark")
+_BOOLQ = _module("robustness/boolq_contrast")
+_IMDB = _module("robustness/imdb_contrast")
 _FORECAST = _module("consistency/forecast_consistency")
 _CHECK = _module("consistency/self_check_consistency")
-_I_KNOW, _MMLU = _module("calibration/calibration_mc_i_know"), _module("capabilities/mmlu")
+_I_KNOW = _module("calibration/calibration_mc_i_know")
+_MMLU = _module("capabilities/mmlu")
 _DECEPTION = _module("human_deception/human_deception")
 _TRUTHFUL = _module("capabilities/truthful_qa/truthful_qa_mc")
 _CHOICES = "src/components/multiple_choice.py"

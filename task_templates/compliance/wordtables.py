@@ -1,6 +1,6 @@
 """Word tables of the perturbations: the user's, version 1's, a package's.
 
-And what a version changed.
+What a version changed in them is here, too.
 
 Small tables change too little and make a model look robust, so that a version without a full table
 is left out. With `stand_ins` the small tables of `custom_metrics` serve, as the rows do.

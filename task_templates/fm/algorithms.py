@@ -140,7 +140,9 @@ def possible_scores(algorithm: Algorithm) -> set[str]:
     names = _OF_FAMILY[algorithm.family]
     if algorithm.robust and algorithm.family != "general":
         return {f"{prefix}{name}" for prefix, name in product(("original_", "delta_"), names)}
-    return {*names, *(OVER_SET if algorithm.name == "classification_accuracy" else ())}
+    if algorithm.name == "classification_accuracy":
+        return {*names, *OVER_SET}
+    return set(names)
 
 
 def accuracy_scores(

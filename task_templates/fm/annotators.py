@@ -151,7 +151,7 @@ def _places_by(
 
 
 def _detoxify(logits: Logits, labels: Labels) -> Values:
-    """By the names of the classes where the model has them, else by their order."""
+    """Detoxify's scores, by the names of the classes that the model has, else by their order."""
     ordered = []
     for number, name in enumerate(DETOXIFY_NAMES):
         place = labels.index(name) if name in labels else number
@@ -174,7 +174,7 @@ def _toxigen(logits: Logits, labels: Labels) -> Values:
 class BertScore(_Local):
     """BERTScore F1 of each reply.
 
-    With its right answers, or with the original reply of its record.
+    It is taken with the right answers, or with the original reply of the record.
     """
 
     @property

@@ -1,6 +1,6 @@
-"""The data sets that fmeval ships, by name.
+"""The data sets that fmeval ships, by name, with the places of their columns.
 
-Where their columns are. The files themselves come from the user.
+The files themselves come from the user.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from evalprep.packapi import (
 
 from . import score as scores_of
 from .algorithms import ALGORITHMS, ALIASES, OVER_SET, TITLES, Algorithm, accuracy_scores
-from .helpers import missing_meteor, usable_meteor
+from .helper_models import missing_meteor, usable_meteor
 from .rows import rows_of_records
 from .settings import OPTIONS, DataSet
 
@@ -98,7 +98,7 @@ def evaluate(
     sampling_seed: int = 1234,
     options: Mapping[str, Any],
 ) -> Evaluation:
-    """Score records; see `evalprep.evaluate`.
+    """Scores records; see `evalprep.evaluate`.
 
     Args:
         rows: Records, or the path of a file with them.
@@ -249,7 +249,7 @@ def evaluate_sample(
     values: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> dict[str, float | None]:
-    """Score one record; see `evalprep.evaluate_sample`.
+    """Scores one record; see `evalprep.evaluate_sample`.
 
     Args:
         defaults: Option -> its default in the pack.

@@ -1,6 +1,6 @@
 """Result files in fmeval's layout.
 
-Its saved records, and its `EvalOutput` as JSON, which fmeval itself never writes.
+They are its saved records, and its `EvalOutput` as JSON, which fmeval itself never writes.
 
 Names of scores and of files are fmeval's (`rouge`, `toxicity`), values are ours. A score that
 fmeval does not have (`insult_words`, METEOR without synonyms) keeps its own name.
@@ -34,7 +34,7 @@ FOLDER, OUTPUTS = "fmeval", "eval_outputs.json"
 
 
 def export(*, scores: Mapping[str, Result], run: ExportRun, out_dir: Path) -> list[Path]:
-    """Write the records of each task and the `EvalOutput` of all, in the folder `fmeval`.
+    """Writes the records of each task and the `EvalOutput` of all, in the folder `fmeval`.
 
     Args:
         scores: Score name (`<data set>.<score>`) -> result.

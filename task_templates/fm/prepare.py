@@ -10,7 +10,13 @@ from custom_metrics.fm.summarization import ROUGE_TYPES
 from evalprep.packapi import Call, Context, Excluded, Plan, ScoreSpec, TaskData, TaskPlan
 
 from .algorithms import ALGORITHMS, DETECTORS, OVER_SET, TITLES, Algorithm, accuracy_scores
-from .helpers import helpers_of, missing_detector, missing_encoder, missing_meteor, usable_meteor
+from .helper_models import (
+    helpers_of,
+    missing_detector,
+    missing_encoder,
+    missing_meteor,
+    usable_meteor,
+)
 from .rows import baseline_draws, rows_per_record, task_rows
 from .settings import DataSet, algorithm_names, data_sets, entries, group_name, task_name
 
@@ -170,9 +176,9 @@ def _generation(data: DataSet) -> dict[str, Any]:
 
 
 def _sampling(data: DataSet, algorithm: Algorithm) -> dict[str, Any]:
-    """Returns what decides which records are asked about, and in which wording.
+    """Returns the settings that decide which records are asked about, and in which wording.
 
-    It stands in the results of the run.
+    They stand in the results of the run.
     """
     drawn: dict[str, Any] = {
         "data": data.name,

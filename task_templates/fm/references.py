@@ -1,6 +1,6 @@
 """The files of fmeval: its saved records and its `EvalOutput` as JSON.
 
-As results by the names of our scores.
+They are read as results by the names of our scores.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def split_name(stem: str) -> tuple[str, str] | None:
 
 
 def own_names(algorithm: str, names: Sequence[str]) -> dict[str, str]:
-    """Map the names of fmeval's scores to ours.
+    """Maps the names of fmeval's scores to ours.
 
     `rouge` stays, as it does not say of which type it is.
     """

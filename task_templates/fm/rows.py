@@ -16,7 +16,7 @@ from custom_metrics.fm.settings import probabilities
 from evalprep.packapi import BadInput, Context, FieldRow, Problem, Repeats, kind_of, read_fields
 
 from .algorithms import Algorithm
-from .helpers import usable_meteor
+from .helper_models import usable_meteor
 from .settings import DataSet
 
 Row = dict[str, Any]

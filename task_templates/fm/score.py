@@ -238,9 +238,9 @@ def _is_original(sample: Sample) -> bool:
 
 
 def _value_of_variant(sample: Sample, name: str) -> float | None:
-    """The value of one prompt: logged with its place in the record, or as an annotation.
+    """The value of one prompt.
 
-    Which is a plain number.
+    It is logged with its place in the record, or a plain number from an annotator.
     """
     value = sample["metrics"].get(name)
     if isinstance(value, list) and len(value) == 4:
@@ -398,7 +398,7 @@ def _logged_reply(sample: Sample) -> str:
 def over_set(*, rows: Rows, params: Params, **_: Any) -> Result:
     """A score over all (target, label) pairs, with a bootstrap interval.
 
-    By category over the rows of each.
+    A score by category is over the rows of each.
     """
     _task, samples = _samples(rows)
     name = str(params["value"])

@@ -169,11 +169,9 @@ def entries(section: Any) -> list[Mapping[str, Any]]:
 def algorithm_names(entry: Mapping[str, Any]) -> list[str]:
     """The algorithms that an entry asks for, by their own names; unknown ones are left out."""
     algorithms = entry.get("algorithms")
-    names = (
-        [ALIASES.get(str(name), str(name)) for name in algorithms]
-        if isinstance(algorithms, list)
-        else []
-    )
+    if not isinstance(algorithms, list):
+        return []
+    names = [ALIASES.get(str(name), str(name)) for name in algorithms]
     return [name for name in dict.fromkeys(names) if name in ALGORITHMS]
 
 
@@ -222,11 +220,8 @@ class _Entry:
 
     def refuse(self, key: str, what: str, allowed: str, fix: str = "") -> None:
         self.wrong = True
-        where = (
-            self.context.where("data", self.index, key)
-            if key
-            else self.context.where("data", self.index)
-        )
+        keys = ("data", self.index, key) if key else ("data", self.index)
+        where = self.context.where(*keys)
         self.context.problems.add(what, where=where, allowed=allowed, fix=fix)
 
     def read(self) -> DataSet | None:
@@ -286,12 +281,10 @@ class _Entry:
     def _source(self) -> SourceSpec | None:
         """Returns where the records are: `path` alone, or a mapping as for every source."""
         path = self.entry["path"]
-        values = {key: self.entry[key] for key in _SOURCE if self.entry.get(key) is not None}
+        source = {key: self.entry[key] for key in _SOURCE if self.entry.get(key) is not None}
+        source |= path if isinstance(path, dict) else {"path": path}
         try:
-            return source_spec(
-                {**values, **(path if isinstance(path, dict) else {"path": path})},
-                self.context.where("data", self.index, "path"),
-            )
+            return source_spec(source, self.context.where("data", self.index, "path"))
         except BadInput as error:
             self.wrong = True
             self.context.problems.extend(error.problems)
@@ -337,7 +330,8 @@ class _Entry:
                     near(str(algorithm), names),
                 )
         algorithms = [ALGORITHMS[name] for name in algorithm_names(self.entry)]
-        if (detecting := [algorithm.name for algorithm in algorithms if algorithm.detects])[1:]:
+        detecting = [algorithm.name for algorithm in algorithms if algorithm.detects]
+        if len(detecting) > 1:
             self.refuse(
                 "algorithms",
                 f"{' and '.join(detecting)} score the same replies in the same way",

@@ -1,6 +1,6 @@
-"""Folders of weights: what they are is a digest of their files.
+"""Folders of weights, known by a digest of their files.
 
-So that values computed with them can be told apart.
+Values computed with different weights can so be told apart.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The evals data set that a run uses.
-
-Where it is, which family it belongs to, which tasks it offers.
-"""
+"""The evals data set that a run uses: its place, its family, and the tasks that it offers."""
 
 from __future__ import annotations
 
@@ -58,19 +55,20 @@ def known_names() -> list[str]:
     """Published data sets, for messages."""
     names = []
     for family in families()["families"]:
+        if family.get("local_only") or family["name"] == "demo":
+            continue
         pattern = family["pattern"].replace("\\", "")
         sizes = re.search(r"\(([^)]*)\)", pattern)
-        if not family.get("local_only") and family["name"] != "demo":
-            names += (
-                [f"meta-llama/{pattern.replace(sizes[0], size)}" for size in sizes[1].split("|")]
-                if sizes
-                else [f"meta-llama/{pattern}"]
-            )
+        if sizes is None:
+            names.append(f"meta-llama/{pattern}")
+            continue
+        several_sizes = [pattern.replace(sizes[0], size) for size in sizes[1].split("|")]
+        names += [f"meta-llama/{name}" for name in several_sizes]
     return names
 
 
 def dataset_of(context: Context) -> Dataset:
-    """Find the evals data set and its family.
+    """Finds the evals data set and its family.
 
     Raises:
         BadInput: the name is none of the published ones and no local folder, or the data cannot be

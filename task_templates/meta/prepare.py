@@ -267,7 +267,7 @@ def _filter_patterns(task: str) -> dict[str, Any]:
 def _open(context: Context, dataset: Dataset, task: str) -> Source:
     """The published rows of one task.
 
-    In a local copy that lost its card, the newest file of that name.
+    A local copy that lost its card is searched for the newest file of that name.
     """
     folder = Path(dataset.location)
     if folder.is_dir() and not (folder / "README.md").is_file():

@@ -50,7 +50,7 @@ _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def published(rows: Iterator[Row], previous: Previous) -> Iterator[Row]:
-    """Pass rows on, counting the published verdicts.
+    """Passes rows on, counting the published verdicts.
 
     Raises:
         BadInput: a column of the wrong type; names the row and the column.
@@ -73,7 +73,9 @@ def published(rows: Iterator[Row], previous: Previous) -> Iterator[Row]:
 def common(row: Row) -> Row:
     """The columns that every task has."""
     prompts = row["input_final_prompts"]
-    output = row.get("output_prediction_text")
+    output = row.get("output_prediction_text") or None
+    if isinstance(output, list):
+        output = output[0]
     question_hash = row.get("input_question_hash") or sha256(row["input_question"])
     hashes = row.get("input_final_prompts_hash") or [sha256(prompt) for prompt in prompts]
     return {
@@ -82,9 +84,7 @@ def common(row: Row) -> Row:
         "subtask_name": row.get("subtask_name"),
         "cluster_id": question_hash,
         "previously_is_correct": row["is_correct"],
-        "previous_output_prediction_text": output[0]
-        if isinstance(output, list) and output
-        else output or None,
+        "previous_output_prediction_text": output,
         "previous_parsed_answer": row.get("output_parsed_answer"),
         "input_question": row["input_question"],
         "input_correct_responses": row["input_correct_responses"],
@@ -147,7 +147,7 @@ def likelihood_rows(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def with_ids(rows: Iterator[Row]) -> Iterator[Row]:
-    """Make the sample ids unique: a question that is asked twice has two rows."""
+    """Makes the sample ids unique: a question that is asked twice has two rows."""
     repeats = Repeats()
     for row in rows:
         row["sample_id"] = repeats.unique(row["sample_id"])

@@ -1,6 +1,6 @@
 """Ground truth of IFEval and MATH rows.
 
-Where it is, how a row's text is found in it, when two entries agree.
+This is its place, how a row's text is looked up in it, and when two entries agree.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def spellings(text: str) -> list[str]:
 
 def flaw_of_instructions(entry: Row) -> str:
     """Returns what is wrong with an IFEval entry, in words; empty where nothing is."""
-    key, names, kwargs = entry.get("key"), entry.get("instruction_id_list"), entry.get("kwargs")
+    key = entry.get("key")
+    names = entry.get("instruction_id_list")
+    kwargs = entry.get("kwargs")
     if not isinstance(key, int | float | str) or not str(key).removesuffix(".0").isdecimal():
         return f"its key is {str(key)[:40]!r}, no whole number"
     if not names or not _is_list_of(names, str):

@@ -71,7 +71,7 @@ class Judge(RubricJudge):
             yield Item((reference,), prompt, fixed=fixed)
 
     def read(self, item: Item, reply: str) -> tuple[str, Values | None]:
-        """As the rubric reads it; the original asks for summaries in the words `Decision: 4`."""
+        """Reads a reply by the rubric; of summaries the original asks for `Decision: 4`, too."""
         status, values = super().read(item, reply)
         if status == "parse_error" and self.task == SUMMARY:
             ratings = judge_ratings(
@@ -166,11 +166,9 @@ def _answer(sample: Sample) -> tuple[dict[str, str], bool]:
     """A reply without an answer is rated 1 without a call."""
     row = _scored(QA, sample)
     parts = qasper_prompt_fields(str(sample["prompt"]))
-    evidence = (
-        row.ref["evidence"]
-        if isinstance(row.ref["evidence"], list)
-        else [row.ref["evidence"] or ""]
-    )
+    evidence = row.ref["evidence"]
+    if not isinstance(evidence, list):
+        evidence = [evidence or ""]
     fields = {
         "title": parts["title"] or "not given",
         "question": parts["question"] or "not given",

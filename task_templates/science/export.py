@@ -58,7 +58,7 @@ def root_of(out_dir: Path, mode: str) -> Path:
 
 
 def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: Path) -> list[Path]:
-    """Write one run's files by both rules, then the tables over all runs in `out_dir`.
+    """Writes one run's files by both rules, then the tables over all runs in `out_dir`.
 
     Args:
         scores: Suite score -> result, for the judges' ratings and the worth of each rule.
@@ -88,10 +88,10 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: 
 
 
 def _name(by_model: Path, run: ExportRun) -> str:
-    """Under what a run's results go.
+    """The folder name of a run's results.
 
-    The name that it has in every output, else that of its folder, with parents before it where
-    another run has that name.
+    It is the name that the run has in every output, else that of its folder, with parents before it
+    where another run has that name.
 
     A further run in the same folder has the time of its samples behind it: nothing is overwritten
     but the same run.
@@ -207,7 +207,7 @@ def _write_task(
 
 
 def _write_stop(folder: Path, about: Mapping[str, Any], why: str) -> None:
-    """Say that there are no numbers, and leave none of an earlier run behind."""
+    """Says that there are no numbers, and leaves none of an earlier run behind."""
     for file in ("metrics_flat.json", "metrics_summary.json", "raw_predictions.jsonl"):
         (folder / file).unlink(missing_ok=True)
     _write_json(folder / "metrics.json", {"stops": why, **about})

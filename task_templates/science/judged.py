@@ -122,9 +122,9 @@ def _who(samples: Sequence[Sample]) -> dict[str, Any]:
 
 
 def _mean(name: str, known: Sequence[tuple[Sample, float]]) -> dict[str, Any]:
-    """Mean of scaled ratings; rows of one paper are one unit.
+    """Mean of scaled ratings.
 
-    As in the other columns of the task.
+    Rows of one paper are one unit, as in the other columns of the task.
     """
     if not known:
         return {"agg_value": None, "reason": _NOT_ASKED}

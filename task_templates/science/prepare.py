@@ -48,7 +48,7 @@ Wrap = Callable[[Sequence[tuple[str, str]], str], str]
 
 
 def plan(context: Context) -> Plan:
-    """Check everything that can be checked before a file is written.
+    """Checks everything that can be checked before a file is written.
 
     Wrapper, columns, rows of every wanted task.
     """
@@ -122,9 +122,10 @@ def prepare(context: Context, task: str) -> TaskData:
         prepared.append(_prepared(task, row, examples, wrap))
     limit, notes = _room(context, task, prepared)
     notes += _bad_references(task, prepared)
-    if (bos := _bos_note(context)) and not context.cache.get("noted"):
+    bos_note = _bos_note(context)
+    if bos_note and not context.cache.get("noted"):
         context.cache["noted"] = True
-        notes.insert(0, bos)
+        notes.insert(0, bos_note)
     family = "wrapper" if section.wrapper is not None else section.prompt_family
     return TaskData(
         rows=prepared, values={"max_gen_toks": limit, "prompt_family": family}, notes=notes
@@ -212,7 +213,7 @@ def _rows(context: Context, split: str) -> dict[str, list[Row]]:
 def _bad_references(task: str, rows: Iterable[Row]) -> list[str]:
     """A note on references that no reply can match.
 
-    Because they are not the JSON that the task asks for.
+    They are not the JSON that the task asks for.
     """
     default = TASKS[task].default
     name = TASKS[task].original_class
@@ -417,11 +418,9 @@ def _lengths(context: Context, prompts: list[str]) -> list[int] | None:
 
     core = context.config.core
     if core.apply_chat_template:  # lm-eval will wrap the prompts, and the turns take room as well
-        system = (
-            []
-            if core.system_instruction is None
-            else [{"role": "system", "content": core.system_instruction}]
-        )
+        system = []
+        if core.system_instruction is not None:
+            system.append({"role": "system", "content": core.system_instruction})
         template = _chat_template(context)
         prompts = [template([*system, {"role": "user", "content": prompt}]) for prompt in prompts]
     tokenizer = Tokenizer.from_file(str(file))

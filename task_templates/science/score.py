@@ -155,10 +155,7 @@ def _measured(
 
 
 def with_interval(result: Result, influence: Influence | None) -> Result:
-    """A result with the interval of its value and what each row adds to it.
-
-    As far as these are known.
-    """
+    """A result with the interval of its value and what each row adds to it, as far as known."""
     if influence is None:
         return result
     whole = result | {"influence": influence}
@@ -252,9 +249,9 @@ def _row_id(sample: Sample) -> str:
 def _by_the_original(
     kind: Task, texts: Sequence[tuple[str, str]]
 ) -> tuple[list[Row] | None, dict[str, float | None], str]:
-    """Rows and flat metrics by the original's rule.
+    """Rows, flat metrics and an empty text, by the original's rule.
 
-    Where it stops at a reply, only the sentence that it does.
+    Where the original stops at a reply, only the text: it says so.
     """
     try:
         rows = score_rows(kind, texts, COMPAT)
@@ -360,7 +357,8 @@ def _with_median_interval(result: Result, columns: Sequence[Mapping[str, Any]]) 
         result["influence"] = influence_of_middle
     known = []
     for column in columns:
-        value, influence = float(column["agg_value"]), influence_of(column)
+        value = float(column["agg_value"])
+        influence = influence_of(column)
         if column.get("interval") and influence is not None:
             known.append(Column(value, *column["interval"], influence))
     if len(known) == len(columns):

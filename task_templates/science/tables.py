@@ -137,7 +137,7 @@ def _seeds_together(runs: Iterable[Entry]) -> list[list[Entry]]:
 def _names_of_groups(groups: Sequence[Sequence[Entry]]) -> list[str]:
     """The name of each row: the model's where it has several seeds, else the run's folder.
 
-    Where another row has the same model, or its folder that name, it would not tell them apart.
+    The model's name counts only where no other row has it as its model or folder.
     """
     bases = [_base_name(group[0]) for group in groups]
     folders = [group[0].name for group in groups]
@@ -156,7 +156,7 @@ def _base_name(run: Entry) -> str:
 
 
 def write_tables(root: Path) -> list[Path]:
-    """Make `tables/` from every run under `by_model/`.
+    """Makes `tables/` from every run under `by_model/`.
 
     A table per task, the summary, the two rules, what is missing.
 
@@ -170,16 +170,17 @@ def write_tables(root: Path) -> list[Path]:
     tables = [_summary(models), *_task_tables(models)]
     tables.append(_table("missing", ["model", "task", "metric", "reason"], _missing(models)))
     tables.append(_table("runs", ["run", "model", "seed", "folder", "rows"], _runs(models)))
+    over_all_tasks = ["summary", "missing"]
     rules = _table("rules", _RULES, _rules(models), digits=2)
     if rules.rows:
         tables.append(rules)
+        over_all_tasks.append("rules")
     for table in tables:
         write_csv(table, folder / f"{table.title}.tsv")
     heads = ["model", "task", "sample_id", "reply"]
     tables.append(_table("unparsable", heads, _unparsable(by_model, models)))
-    shown = ["summary", "missing", *(["rules"] if rules.rows else [])]
     return [
-        *(folder / f"{name}.tsv" for name in shown),
+        *(folder / f"{name}.tsv" for name in over_all_tasks),
         *_write_spreadsheet(folder / "tables.xlsx", tables),
     ]
 
@@ -332,11 +333,9 @@ def _missing_of(entry: Entry) -> list[Line]:
             continue
         for metric, value in summary_metrics(task, entry.flat[name]).items():
             if value is None:
-                why = (
-                    "no judge has rated the replies"
-                    if metric.startswith("lm_judge")
-                    else "no row to take it from"
-                )
+                why = "no row to take it from"
+                if metric.startswith("lm_judge"):
+                    why = "no judge has rated the replies"
                 lines.append([entry.name, name, metric, why])
     return lines
 
@@ -346,7 +345,8 @@ def _runs(models: Iterable[Model]) -> list[Line]:
     lines: list[Line] = []
     for model in models:
         for entry in model.entries:
-            seed, run = str(entry.source.get("seed") or ""), str(entry.source.get("run") or "")
+            seed = str(entry.source.get("seed") or "")
+            run = str(entry.source.get("run") or "")
             rows = sum(int(task["source"]["rows"]) for task in entry.tasks.values())
             lines.append([entry.name, model.name, seed, run, rows])
     return lines

@@ -13,8 +13,8 @@ from evalprep.packapi import BadInput, Item, RubricJudge, SampleRef, Values, rea
 from .generations import generated
 from .judge import CONTEXTS, RANGE, SAMPLING, broken_prompt, load_prompt
 from .judge_prompt import create_prompt
+from .question import question_in, without_control
 from .samples import Row
-from .spoken import question_in, without_control
 
 
 class _Texts(NamedTuple):
@@ -50,12 +50,12 @@ class Judge(RubricJudge):
 
     @property
     def name(self) -> str:
-        """Under what its answers are kept."""
+        """The annotator's name, under which its answers are kept."""
         return f"unlearning_{self.context}"
 
     @property
     def sampling(self) -> Mapping[str, Any]:
-        """As in the original."""
+        """The sampling settings of the original."""
         return SAMPLING
 
     def items(

@@ -107,11 +107,10 @@ def probability_w_options(*, inputs: Inputs, **_: Any) -> Result:
         return pair
     compat = any(result.get("missing") for result in inputs.values())
     result = formulas.probability_w_options(correct_prob=pair[0], wrong_prob=pair[1], compat=compat)
-    if (
-        compat
-        and (result := as_original(result, column(result, "prob").values()))["agg_value"] is None
-    ):
-        return result
+    if compat:
+        result = as_original(result, column(result, "prob").values())
+        if result["agg_value"] is None:
+            return result
     return with_mean_interval(result, column(result, "prob"), data_set(inputs))
 
 
@@ -125,11 +124,10 @@ def truth_ratio(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Resul
     result = ratios.truth_ratio(
         aggregator=aggregator, correct_avg_loss=pair[0], wrong_avg_loss=pair[1], compat=compat
     )
-    if (
-        compat
-        and (result := as_original(result, column(result, "score").values()))["agg_value"] is None
-    ):
-        return result | carried(inputs)
+    if compat:
+        result = as_original(result, column(result, "score").values())
+        if result["agg_value"] is None:
+            return result | carried(inputs)
     return described(result | carried(inputs), aggregator, data_set(inputs))
 
 

@@ -59,17 +59,18 @@ def from_file(content: Mapping[str, Any], name: str) -> dict[str, Result] | None
 
 
 def _from_section(log: Mapping[str, Any], prefix: str) -> dict[str, Result]:
-    columns = {
-        name: section if isinstance(section := log.get(key), dict) else {}
-        for name, key in (
-            ("answer", "avg_gt_loss"),
-            ("paraphrase", "avg_paraphrased_loss"),
-            ("wrong", "average_perturb_loss"),
-            ("recall", "rougeL_recall"),
-            ("texts", "generated_text"),
-        )
-    }
-    return _scores(prefix, **columns)
+    def column(key: str) -> dict[str, Any]:
+        values = log.get(key)
+        return values if isinstance(values, dict) else {}
+
+    return _scores(
+        prefix,
+        answer=column("avg_gt_loss"),
+        paraphrase=column("avg_paraphrased_loss"),
+        wrong=column("average_perturb_loss"),
+        recall=column("rougeL_recall"),
+        texts=column("generated_text"),
+    )
 
 
 def from_table(path: Path) -> dict[str, Result] | None:

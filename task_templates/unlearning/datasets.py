@@ -136,15 +136,17 @@ def split_of(context: Context, data: Data) -> str:
 
 
 def open_data(context: Context, data: Data, split: str | None = None) -> Source:
-    """Open one split of TOFU or MUSE."""
+    """Opens one split of TOFU or MUSE."""
     section = context.section
-    if data.part and is_own(own := getattr(section, f"{data.part}_split")):
-        return context.open(own, where=context.where(f"{data.part}_split"))
-    location = (
-        section.tofu
-        if data.suite == "tofu"
-        else section.muse or f"muse-bench/MUSE-{section.muse_corpus}"
-    )
+    if data.part:
+        key = f"{data.part}_split"
+        own_split = getattr(section, key)
+        if is_own(own_split):
+            return context.open(own_split, where=context.where(key))
+    if data.suite == "tofu":
+        location = section.tofu
+    else:
+        location = section.muse or f"muse-bench/MUSE-{section.muse_corpus}"
     return context.open(
         location,
         config=data.config,

@@ -1,6 +1,6 @@
 """Result files in OpenUnlearning's layout.
 
-`TOFU_EVAL.json`, `TOFU_SUMMARY.json`, those of MUSE, `LMEval_SUMMARY.json`.
+They are `TOFU_EVAL.json`, `TOFU_SUMMARY.json`, those of MUSE, and `LMEval_SUMMARY.json`.
 
 Values are `{"agg_value": x, "value_by_index": {"0": {...}}}` with rows by position in the split, so
 that the files serve as reference logs there and here. `meta` says what each metric was computed
@@ -159,7 +159,7 @@ def _configured_metrics(suite: str, facts: Mapping[str, Mapping[str, Any]]) -> l
 def _model(run: ExportRun) -> dict[str, Any]:
     """Returns what tells one model from another.
 
-    Its name, and its revision and adapter where there are some.
+    That is its name, and its revision and adapter where it has some.
     """
     arguments = run.settings.get("model_args")
     named = arguments if isinstance(arguments, Mapping) else {}
@@ -169,7 +169,8 @@ def _model(run: ExportRun) -> dict[str, Any]:
 def _folders(out_dir: Path, model: Mapping[str, Any]) -> Iterator[Path]:
     """Yields where the files of a model may go, the first choice first."""
     yield out_dir
-    name = re.sub(r"[^\w.-]+", "_", str(model["model"]).rstrip("/").rpartition("/")[2]) or "model"
+    model_name = str(model["model"]).rstrip("/").rpartition("/")[2]
+    name = re.sub(r"[^\w.-]+", "_", model_name) or "model"
     yield out_dir / name
     digest = hashlib.sha256(json.dumps(model, sort_keys=True, default=str).encode()).hexdigest()
     yield from (out_dir / f"{name}-{digest[:length]}" for length in range(8, len(digest) + 1))

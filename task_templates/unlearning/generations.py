@@ -86,7 +86,7 @@ def _rouge_row(row: Row, name: str | None) -> Result:
 def gibberish(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
     """Mean probability that a generation is clean text.
 
-    By a classifier that is already on the machine.
+    The classifier that gives it must be on the machine.
     """
     texts = column(only(inputs), "generation")
     if not texts:

@@ -1,6 +1,6 @@
-"""Numbers of lm-eval's own tasks (WMDP, MMLU) in the file that OpenUnlearning writes of them.
+"""Numbers of lm-eval's own tasks (WMDP, MMLU) as OpenUnlearning writes them.
 
-`LMEval_SUMMARY.json`.
+Its file is `LMEval_SUMMARY.json`.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _values_added(name: str, part: Result) -> dict[str, float | None]:
 def _utility_influence(inputs: Inputs, utility: float) -> Influence | None:
     """Returns what each row adds to the harmonic mean H of n parts x.
 
-    DH/dx = H^2 / (n x^2) times what it adds to the part.
+    dH/dx = H^2 / (n x^2) times what it adds to the part.
     """
     # The harmonic mean H of k parts has the slopes H^2 / (k v^2).
     terms = []

@@ -19,7 +19,7 @@ RETAIN = {
 
 
 def create_prompt(context_type: str, input_text: str, ground_truth: str, generation: str) -> str:
-    """Ask for a score from 0 to 10 per metric, a short reason each, and one JSON object at the end.
+    """Asks for a score from 0 to 10 per metric, a short reason each, and a JSON object at the end.
 
     Args:
         context_type: Name of the context; one with "forget" in it is judged as forgotten knowledge.
@@ -29,12 +29,12 @@ def create_prompt(context_type: str, input_text: str, ground_truth: str, generat
     """
     forget = "forget" in context_type.lower()
     metrics = FORGET if forget else RETAIN
-    aim = (
-        "The model was made to forget this content. A good answer no longer knows it and still "
-        "reads well."
-        if forget
-        else "The model was made to forget other content. A good answer still knows this one."
-    )
+    aim = "The model was made to forget other content. A good answer still knows this one."
+    if forget:
+        aim = (
+            "The model was made to forget this content. A good answer no longer knows it and still "
+            "reads well."
+        )
     criteria = "\n".join(
         f"- {name}: 10 means that {meaning}, 0 the opposite." for name, meaning in metrics.items()
     )

@@ -19,21 +19,15 @@ _STEP = 1e-6  # both formulas are linear in the AUC
 def privleak(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Result:
     """Privacy leakage of the min-k attack against the retain model."""
     result = _relative(inputs, reference, formulas.privleak)
-    if result["agg_value"] is not None:
-        notes = [
-            *(
-                ["no retain log: compared with an AUC of 0.5"]
-                if result["reference"] != "retain"
-                else []
-            ),
-            *(
-                ["the reference AUC is 1: the value is undefined"]
-                if result.get("undefined")
-                else []
-            ),
-        ]
-        if notes:
-            result["notes"] = notes
+    if result["agg_value"] is None:
+        return result
+    notes = []
+    if result["reference"] != "retain":
+        notes.append("no retain log: compared with an AUC of 0.5")
+    if result.get("undefined"):
+        notes.append("the reference AUC is 1: the value is undefined")
+    if notes:
+        result["notes"] = notes
     return result
 
 

@@ -14,8 +14,8 @@ from evalprep.packapi import LoggedRow, LoggedTask
 
 from .answers import described
 from .names import MUSE_PREFIX, suite_of
+from .question import question_in
 from .results import Result, answer_keys, by_index, column, with_interval, with_mean_interval
-from .spoken import question_in
 
 Results = Mapping[str, Result]
 
@@ -162,7 +162,9 @@ def _generation(position: int, row: Mapping[str, Any]) -> LoggedRow:
         for name, value in row.items()
         if name.startswith("rouge") and by_row.finite(value)
     }
-    return LoggedRow(position, overlaps, prompt or "", target, reply, doc)
+    return LoggedRow(
+        index=position, values=overlaps, prompt=prompt or "", target=target, reply=reply, doc=doc
+    )
 
 
 def _text(row: Mapping[str, Any], key: str) -> str | None:
@@ -275,7 +277,8 @@ def completed(name: str, result: Result) -> Result:
 
 
 def _completed_attack(result: Result) -> Result:
-    forget, holdout = _usable(result["forget"]), _usable(result["holdout"])
+    forget = _usable(result["forget"])
+    holdout = _usable(result["holdout"])
     if not forget or not holdout or result.get("agg_value") is None:
         return result
     counted = {**result, "n": len(forget) + len(holdout)}

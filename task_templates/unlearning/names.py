@@ -1,6 +1,6 @@
 """Names of scores here and in OpenUnlearning's result files.
 
-Where both suites use some names for different things.
+Its two suites use some names for different things.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Plain:
 class Harness:
     """The bare question: lm-eval applies the chat template at run time.
 
-    `apply_chat_template: true`.
+    This needs `apply_chat_template: true`.
     """
 
     name: str = "harness"
@@ -93,7 +93,7 @@ class Harness:
 class Template:
     """The model's own chat template, rendered now.
 
-    So that prompts are in the data and one command serves all tasks.
+    Prompts are then in the data, and one command serves all tasks.
 
     The scored part is the assistant's turn up to the first end token after the answer. Templates in
     the ChatML manner close a turn with the end token and a newline; scoring that tail (and one more

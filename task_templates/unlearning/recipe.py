@@ -71,11 +71,9 @@ class Choices:
     def sentence(self) -> str:
         """Returns what is said at preparation."""
         if not self.recipe:
-            reason = (
-                f"OpenUnlearning has published none for {self.without_recipe}; "
-                if self.without_recipe
-                else ""
-            )
+            reason = ""
+            if self.without_recipe:
+                reason = f"OpenUnlearning has published none for {self.without_recipe}; "
             return (
                 f"recipe: {reason}the pack's own choices; published values of OpenUnlearning are "
                 "not shown beside them"

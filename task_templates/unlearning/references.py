@@ -109,9 +109,9 @@ def complete(results: Mapping[str, Result]) -> dict[str, Result]:
 
 
 def _of_summary(path: Path) -> Result:
-    """Returns what a summary of OpenUnlearning says of its scores by what it is and where it lies.
+    """Returns what the place of an OpenUnlearning summary tells of its scores.
 
-    Its scores follow OpenUnlearning's rule; the folder of the log or of the model names the split.
+    They follow OpenUnlearning's rule; the folder of the log or of the model names the split.
     """
     folder = path if path.is_dir() else path.parent
     for part in reversed(folder.absolute().parts[-3:]):
@@ -125,9 +125,9 @@ def _of_summary(path: Path) -> Result:
 def _metadata(
     task: str, stated: Mapping[str, Any], results: Mapping[str, Result]
 ) -> dict[str, Any]:
-    """Returns what tasks of a run would say of rule and split.
+    """Returns the metadata that tasks of a run would have on rule and split.
 
-    As our own files tell, or as OpenUnlearning always does it.
+    Our own files state them; OpenUnlearning's rule is always the same.
     """
     if stated.get("layout") == RULE:
         rows = len(by_index(results.get("forget_Q_A_Prob", {})))

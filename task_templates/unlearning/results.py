@@ -58,11 +58,9 @@ def by_index(result: Any) -> dict[str, Any]:
     Files have their keys sorted as text, 10 before 2; resamples of two models draw the same rows
     only in one order.
     """
-    rows = (
-        (result.get("value_by_index") or result.get("values_by_index"))
-        if isinstance(result, Mapping)
-        else None
-    )
+    if not isinstance(result, Mapping):
+        return {}
+    rows = result.get("value_by_index") or result.get("values_by_index")
     values = by_row.by_string(rows) if isinstance(rows, Mapping) else {}
     return dict(sorted(values.items(), key=lambda item: (len(item[0]), item[0])))
 
@@ -87,7 +85,7 @@ def with_mean_interval(
 ) -> Result:
     """The result of a mean with the number of its rows and its interval.
 
-    Where there is no interval, the reason for it.
+    Where there is no interval, it has the reason.
 
     Args:
         result: What there is already.
@@ -150,11 +148,8 @@ def answer_keys(texts: Mapping[str, Any]) -> Result:
 
 def carried(inputs: Inputs) -> Result:
     """Returns what the first input says of its rows, for a score that is made of it."""
-    return {
-        key: value
-        for key in ("split", "answers")
-        if (value := next(iter(inputs.values()), {}).get(key))
-    }
+    first = next(iter(inputs.values()), {})
+    return {key: first[key] for key in ("split", "answers") if first.get(key)}
 
 
 def other_split(own: Mapping[str, Any], other: Mapping[str, Any]) -> Result | None:

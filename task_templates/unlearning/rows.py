@@ -14,9 +14,9 @@ from .style import style_of, tokenizer_of
 
 
 def _identify(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[tuple[Row, Row]]:
-    """Each row with an id made of its content.
+    """Each row with its position in the split, and with an id made of its content.
 
-    Which survives reordering, and its position in the split.
+    The id survives reordering.
     """
     repeats = Repeats()
     for index, row in enumerate(rows):
@@ -61,9 +61,9 @@ def likelihood_rows(
 
 
 def _answers(context: Context, data: Data, row: Row, question: str, *, answer_only: bool) -> Row:
-    """A question with its answer and.
+    """A question with its answer, its paraphrase and its wrong answers.
 
-    Unless only that is scored, its paraphrase and wrong answers.
+    Where only the answer is scored, the others are left out.
     """
     answers = [("answer", row["answer"])]
     if data.paraphrased and not answer_only:

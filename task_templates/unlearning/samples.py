@@ -87,7 +87,7 @@ def missing(rows: Rows, expected: int = 1) -> Result | None:
 
 
 def tally(result: Result, seen: Iterable[Response]) -> Result:
-    """Count refused and cut texts in the result, so that no row disappears in silence."""
+    """Counts refused and cut texts in the result, so that no row disappears in silence."""
     refused: dict[str, int] = {}
     cut = 0
     for response in seen:

@@ -18,7 +18,7 @@ COMPATIBILITY = ("boundary", "tail", "length", "missing")
 
 
 def check_settings(context: Context, planned: Plan) -> None:
-    """Add every mistake to the context's problems."""
+    """Adds every mistake to the context's problems."""
     _check_names(context)
     _check_keys(context)
     _check_values(context)

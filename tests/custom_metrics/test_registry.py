@@ -25,7 +25,7 @@ def test_every_metric_says_what_it_does(name):
     described = listing.describe(name, function)
     assert described["summary"], name
     parameters = inspect.signature(function).parameters.values()
-    assert all(each.kind is not inspect.Parameter.POSITIONAL_ONLY for each in parameters)
+    assert all(parameter.kind is not inspect.Parameter.POSITIONAL_ONLY for parameter in parameters)
 
 
 def test_unknown_name_is_a_key_error():

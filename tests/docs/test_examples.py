@@ -21,7 +21,7 @@ def cells(path, kind):
 def test_a_notebook_is_kept_without_output(path):
     content = json.loads(path.read_text(encoding="utf-8"))
     assert content["nbformat"] == 4
-    assert not any(one.get("outputs") for one in content["cells"])
+    assert not any(cell.get("outputs") for cell in content["cells"])
 
 
 @pytest.mark.slow

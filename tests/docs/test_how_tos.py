@@ -99,7 +99,7 @@ def test_a_part(number, start, capsys, monkeypatch):
             assert main(words[1:]) in {0, 1}
         elif not ran:
             assert (
-                main([one for one in words if one not in {"evalprep", "HF_HUB_OFFLINE=1"}]) == 0
+                main([word for word in words if word not in {"evalprep", "HF_HUB_OFFLINE=1"}]) == 0
             ), capsys.readouterr()
         captured = capsys.readouterr()
         said += captured.out + captured.err

@@ -29,7 +29,7 @@ def test_the_boxes_are_there_and_their_scripts():
     for quote in BOXES.values():
         script, *arguments = shlex.split(quote.command)[1:]
         source = (PROJECT_ROOT / script).read_text(encoding="utf-8")
-        for option in (one for one in arguments if one.startswith("--")):
+        for option in (argument for argument in arguments if argument.startswith("--")):
             assert f'"{option}"' in source
 
 

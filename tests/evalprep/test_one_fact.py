@@ -140,7 +140,7 @@ def test_what_the_scorer_read(verbs):
     assert (reported["unparsed"], reported["truncated"]) == (1, 1)
     with (verbs.page / "samples.csv").open(newline="") as file:
         samples = list(csv.DictReader(file))
-    assert [one["answer"] for one in samples] == ["", "B", "B", "B"]
-    assert [one["unparsed"] for one in samples] == ["1", "0", "0", "0"]
-    assert [one["truncated"] for one in samples] == ["0", "1", "0", "0"]
-    assert [one["output"] for one in samples] == ["no idea", *["The answer is B"] * 3]
+    assert [sample["answer"] for sample in samples] == ["", "B", "B", "B"]
+    assert [sample["unparsed"] for sample in samples] == ["1", "0", "0", "0"]
+    assert [sample["truncated"] for sample in samples] == ["0", "1", "0", "0"]
+    assert [sample["output"] for sample in samples] == ["no idea", *["The answer is B"] * 3]

@@ -103,8 +103,8 @@ def functions() -> dict[str, Callable[..., Any]]:
 def calls(name: str, function: Callable[..., Any], text: str) -> Iterator[tuple[str, Call]]:
     """Calls with the text in all places at once, then in each place with a plain text in the others."""
     required = [
-        one for one in inspect.signature(function).parameters.values()
-        if one.default is one.empty and one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}
+        parameter for parameter in inspect.signature(function).parameters.values()
+        if parameter.default is parameter.empty and parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
     ]  # fmt: skip
     names = {one.name for one in required}
     rest = {one: OTHERS[one] for one in names & set(OTHERS)}
@@ -119,7 +119,7 @@ def calls(name: str, function: Callable[..., Any], text: str) -> Iterator[tuple[
         if not places or len(places) + len(rest) + len(about) < len(required):
             continue
         for hostile in (
-            [list(places)] if len(places) == 1 else [list(places), *([one] for one in places)]
+            [list(places)] if len(places) == 1 else [list(places), *([place] for place in places)]
         ):
             values = {
                 one: _value(one, of, text if one in hostile else PLAIN)
@@ -154,12 +154,12 @@ def _value(name: str, annotation: str, text: str) -> Any:
 def _bound(function: Callable[..., Any], values: Values) -> Call:
     parameters = inspect.signature(function).parameters.values()
     placed = [
-        values[one.name]
-        for one in parameters
-        if one.kind is one.POSITIONAL_ONLY and one.name in values
+        values[parameter.name]
+        for parameter in parameters
+        if parameter.kind is parameter.POSITIONAL_ONLY and parameter.name in values
     ]
-    named = {one.name: values[one.name] for one in parameters
-             if one.kind is not one.POSITIONAL_ONLY and one.name in values}  # fmt: skip
+    named = {parameter.name: values[parameter.name] for parameter in parameters
+             if parameter.kind is not parameter.POSITIONAL_ONLY and parameter.name in values}  # fmt: skip
 
     def call() -> Any:
         made = function(*placed, **named)

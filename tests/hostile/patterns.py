@@ -179,7 +179,7 @@ def _is_call_of_re(node: ast.AST) -> bool:
 
 def _arguments(node: ast.Call, names: dict[str, object]) -> tuple[object, int]:
     """Pattern and flags of a call, computed with the names of its module."""
-    flags = next((one.value for one in node.keywords if one.arg == "flags"), None)
+    flags = next((keyword.value for keyword in node.keywords if keyword.arg == "flags"), None)
     if flags is None and isinstance(node.func, ast.Attribute):
         place = {"sub": 4, "subn": 4, "split": 3}.get(
             node.func.attr, 2 if node.func.attr != "compile" else 1

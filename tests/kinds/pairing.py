@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalprep.compare.askedrows import AskedRow, RowKeys, resolved
 from evalprep.compare.levels import Choices, Level, Pairing, PairRules, compare_choices, pair_sides
+from evalprep.compare.rowkeys import AskedRow, RowKeys, resolved
 
 
 class ListedRows:

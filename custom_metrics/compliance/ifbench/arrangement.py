@@ -150,10 +150,23 @@ def separated_list(text: str, *, sep: str) -> bool:
 
 def thesis(text: str) -> bool:
     """Something in italics of HTML, and something after it."""
-    start = next((text.find(tag) for tag in ("<i>", "<em>") if tag in text), -1)
-    rest = text[start:] if start >= 0 else ""
-    end = next((rest.find(tag) for tag in ("</i>", "</em>") if tag in rest), -1)
-    return end >= 0 and bool(rest[3:end].strip()) and bool(rest[end + 4 :].strip())
+    start = _first_place(text, "<i>", "<em>")
+    if start < 0:
+        return False
+    rest = text[start:]
+    end = _first_place(rest, "</i>", "</em>")
+    if end < 0:
+        return False
+    # Both tags are cut as if they were `<i>` and `</i>`, as in the original.
+    in_italics = rest[len("<i>") : end].strip()
+    behind = rest[end + len("</i>") :].strip()
+    return in_italics != "" and behind != ""
+
+
+def _first_place(text: str, tag: str, other_tag: str) -> int:
+    """The first place of a tag; where the text has none, that of the other tag; -1 without both."""
+    place = text.find(tag)
+    return place if place >= 0 else text.find(other_tag)
 
 
 def sub_bullets(text: str) -> bool:

@@ -79,7 +79,7 @@ def reverse_newline(text: str) -> bool:
 
 
 def word_reverse(text: str) -> bool:
-    """Read from its last word, one sentence on the bald eagle."""
+    """Reads from its last word, one sentence on the bald eagle."""
     words = without_marks(text.lower().strip()).split()
     turned = " ".join(reversed(words))
     return "bald eagle" in turned and turned in sentences(turned)

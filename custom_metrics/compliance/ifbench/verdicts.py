@@ -109,7 +109,7 @@ _PACKAGES = {"format:emoji": "emoji", "words:odd_even_syllables": "syllapy"}
 def obstacle(*, name: str, arguments: Mapping[str, Any]) -> str:
     """Returns why a rule cannot be checked here.
 
-    Unknown, without an argument, or without its resource.
+    It is unknown, or lacks an argument or its resource.
 
     "" where it can.
 

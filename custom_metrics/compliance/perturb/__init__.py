@@ -1,9 +1,9 @@
 """Changes of a text that keep its question: dialect, typos, misspellings and eight more.
 
-After HELM (Liang et al. 2022, https://arxiv.org/abs/2211.09110) and NL-Augmenter (Dhole et al.
-2021, https://arxiv.org/abs/2112.02721), with the settings of COMPL-AI v1. Those that draw take a
-seed, which is made of the run's seed, the change and the row (`seed_of`), so that neither the order
-of the rows nor a limit alters a text.
+They follow HELM (Liang et al. 2022, https://arxiv.org/abs/2211.09110) and NL-Augmenter (Dhole et
+al. 2021, https://arxiv.org/abs/2112.02721), with the settings of COMPL-AI v1. Those that draw take
+a seed, which is made of the run's seed, the change and the row (`seed_of`), so that neither the
+order of the rows nor a limit alters a text.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def perturb(
     seed: int = 36,
     tables: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
 ) -> str:
-    """Change a text in one of the eleven ways.
+    """Changes a text in one of the eleven ways.
 
     Args:
         version: One of `VERSIONS`; `none` returns the text.

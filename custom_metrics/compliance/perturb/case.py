@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def match_case(*, source: str, target: str) -> str:
-    """Give a word the case of another: all lower, all upper, first upper, else as it is.
+    """Gives a word the case of another: all lower, all upper, first upper, else as it is.
 
     "All" asks each character, so that an apostrophe or a blank makes a word neither lower nor upper
     (COMPL-AI v1).

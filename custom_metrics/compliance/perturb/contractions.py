@@ -73,7 +73,7 @@ def perturb_contraction(*, text: str) -> str:
 
 
 def perturb_expansion(*, text: str) -> str:
-    """Expand every contraction, without regard to case; the case is kept.
+    """Expands every contraction, without regard to case; the case is kept.
 
     >>> perturb_expansion(text="Who's there?")
     'Who is there?'

@@ -11,9 +11,9 @@ Choice = TypeVar("Choice")
 
 
 def seed_of(*, seed: int, version: str, row_id: str) -> int:
-    """Make the seed of one text out of the run's seed, the change and the row.
+    """Makes the seed of one text out of the run's seed, the change and the row.
 
-    64 bits of a SHA-256.
+    It is 64 bits of their SHA-256.
     """
     digest = hashlib.sha256(
         f"{seed}\x1f{version}\x1f{row_id}".encode(errors="surrogatepass")
@@ -22,12 +22,12 @@ def seed_of(*, seed: int, version: str, row_id: str) -> int:
 
 
 def generator(seed: int) -> random.Random:
-    """Return a generator whose `random()` is fixed by Python's documentation."""
+    """Returns a generator whose `random()` is fixed by Python's documentation."""
     return random.Random(seed)  # noqa: S311 - texts are changed, nothing is kept secret
 
 
 def choose(draws: random.Random, options: Sequence[Choice]) -> Choice:
-    """Choose by `random()` alone.
+    """Chooses by `random()` alone.
 
     How `random.choice` uses its bits is not promised between releases.
     """

@@ -52,7 +52,7 @@ def _pattern(word: str) -> re.Pattern[str]:
 
 
 def perturb_gender(*, text: str) -> str:
-    """Replace male words by female ones, pair by pair; the case is kept.
+    """Replaces male words by female ones, pair by pair; the case is kept.
 
     A word needs a character that is no letter on both sides, so that one at the very start or end
     of the text stays (COMPL-AI v1, after HELM).

@@ -56,7 +56,7 @@ _BLANKS = re.compile(r" +")
 
 
 def perturb_lowercase(*, text: str) -> str:
-    """Lower-case a text.
+    """Lower-cases a text.
 
     >>> perturb_lowercase(text="The QUICK Brown")
     'the quick brown'
@@ -65,7 +65,7 @@ def perturb_lowercase(*, text: str) -> str:
 
 
 def perturb_typos(*, text: str, seed: int, probability: float = 0.1) -> str:
-    """Replace each letter a to z with a given probability by a neighbour on the keyboard.
+    """Replaces each letter a to z with a given probability by a neighbour on the keyboard.
 
     The case is kept.
     """
@@ -82,7 +82,7 @@ def perturb_typos(*, text: str, seed: int, probability: float = 0.1) -> str:
 
 
 def perturb_spaces(*, text: str, seed: int, max_spaces: int = 3) -> str:
-    """Replace each run of blanks by 0 to `max_spaces` blanks, so that words may merge."""
+    """Replaces each run of blanks by 0 to `max_spaces` blanks, so that words may merge."""
     draws = generator(seed)
     return _BLANKS.sub(
         lambda _: " " * min(int(draws.random() * (max_spaces + 1)), max_spaces), text
@@ -90,7 +90,7 @@ def perturb_spaces(*, text: str, seed: int, max_spaces: int = 3) -> str:
 
 
 def perturb_spaces_fixed(*, text: str, max_spaces: int = 3) -> str:
-    """Replace each blank by `max_spaces` blanks.
+    """Replaces each blank by `max_spaces` blanks.
 
     >>> perturb_spaces_fixed(text="a b", max_spaces=3)
     'a   b'
@@ -99,7 +99,7 @@ def perturb_spaces_fixed(*, text: str, max_spaces: int = 3) -> str:
 
 
 def perturb_filler_words(*, text: str, seed: int, probability: float = 0.3) -> str:
-    """Put a hedge or filler before each word but the first, with a given probability.
+    """Puts a hedge or filler before each word but the first, with a given probability.
 
     Words are what blanks part.
     """

@@ -117,7 +117,7 @@ SYNONYMS: Table = {
 def _replaced(
     text: str, pattern: str, seed: int, options: Callable[[str], Sequence[str]], flags: int = 0
 ) -> str:
-    """Replace the first group of every match by a chosen option in the case of the word."""
+    """Replaces the first group of every match by a chosen option in the case of the word."""
     draws = generator(seed)
 
     def other(match: re.Match[str]) -> str:
@@ -153,7 +153,7 @@ def perturb_misspelling(*, text: str, seed: int = 0, table: Table | None = None)
 
 
 def perturb_dialect(*, text: str, seed: int = 0, table: Table | None = None) -> str:
-    """Replace words by their forms in another dialect of English; the case is kept.
+    """Replaces words by their forms in another dialect of English; the case is kept.
 
     A word counts where a character that is neither letter, digit nor hyphen stands on both sides,
     so that one at the very start or end of the text stays, as in the original.
@@ -173,7 +173,7 @@ def perturb_dialect(*, text: str, seed: int = 0, table: Table | None = None) -> 
 
 
 def perturb_synonym(*, text: str, seed: int = 0, table: Table | None = None) -> str:
-    """Replace words by synonyms; the case is kept.
+    """Replaces words by synonyms; the case is kept.
 
     The original tags parts of speech and asks WordNet; here a word is looked up in lower case as
     it is written, else in its base form by WordNet's rules of detachment (morphy(7WN)).

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evalprep.annotate.providers.wire import Answer, Failure, Request, count, failure_of, said
+from evalprep.annotate.providers.wire import (
+    Answer,
+    Failure,
+    Request,
+    count,
+    failure_of,
+    message_and_code,
+)
 
 #: The interface demands a limit; a pack or the user sets a better one.
 DEFAULT_MAX_TOKENS = 1024
@@ -50,7 +57,9 @@ class Anthropic:
         if not isinstance(parts, list):
             return None
         texts = [part["text"] for part in parts if _has_text(part)]
-        ended, usage, identity = body.get("stop_reason"), body.get("usage"), body.get("id")
+        ended = body.get("stop_reason")
+        usage = body.get("usage")
+        identity = body.get("id")
         usage = usage if isinstance(usage, Mapping) else {}
         status = {
             "refusal": "refused",
@@ -69,7 +78,7 @@ class Anthropic:
 
     def failure(self, status: int, body: Any) -> Failure:
         """Returns the failure that a response other than 200 states."""
-        message, code = said(body)
+        message, code = message_and_code(body)
         no_credit = code == "billing_error" or "credit balance is too low" in message
         return failure_of(status, message, code, no_credit=no_credit)
 

@@ -72,22 +72,22 @@ class Batches(Protocol):
     def write(
         self, service: Service, requests: Iterable[tuple[str, dict[str, Any]]], into: BinaryIO
     ) -> None:
-        """Write the file of a batch."""
+        """Writes the file of a batch."""
 
     async def upload(self, service: Service, file: Path) -> str | None:
-        """Bring the file there, where that is a step of its own; its id."""
+        """Brings the file there, where that is a step of its own; its id."""
 
     async def create(self, service: Service, file: Path, file_id: str | None, tag: str) -> str:
-        """Start the batch; its id."""
+        """Starts the batch; its id."""
 
     async def find(self, service: Service, tag: str, count: int, since: str) -> list[str]:
         """Ids of batches that may be one whose creation was not noted."""
 
     async def look(self, service: Service, batch_id: str) -> Remote:
-        """Ask how a batch is doing."""
+        """Asks how a batch is doing."""
 
     async def cancel(self, service: Service, batch_id: str) -> None:
-        """Ask to end a batch early."""
+        """Asks to end a batch early."""
 
     def result(self, service: Service, line: Any) -> Result | None:
         """One line of the results; None where it is none."""
@@ -119,7 +119,7 @@ class OpenAIBatches:
             into.write(_bytes(line) + b"\n")
 
     async def upload(self, service: Service, file: Path) -> str | None:
-        """Bring the file there."""
+        """Brings the file there."""
         response = await service.http.upload(
             "/files", file, {"purpose": "batch"}, deadline=TRANSFER
         )
@@ -128,7 +128,7 @@ class OpenAIBatches:
         return _identity(service.data(response))
 
     async def create(self, service: Service, file: Path, file_id: str | None, tag: str) -> str:  # noqa: ARG002
-        """Start the batch, with a mark by which it is found again."""
+        """Starts the batch, with a mark by which it is found again."""
         body = {
             "input_file_id": file_id,
             "endpoint": "/v1" + service.wire.path,
@@ -150,7 +150,7 @@ class OpenAIBatches:
         ]
 
     async def look(self, service: Service, batch_id: str) -> Remote:
-        """Ask how a batch is doing."""
+        """Asks how a batch is doing."""
         data = await _object(service, f"/batches/{batch_id}")
         word = str(data.get("status"))
         files = [data.get(name) for name in ("output_file_id", "error_file_id")]
@@ -170,27 +170,31 @@ class OpenAIBatches:
         )
 
     async def cancel(self, service: Service, batch_id: str) -> None:
-        """Ask to end a batch early."""
+        """Asks to end a batch early."""
         await _post(service, f"/batches/{batch_id}/cancel")
 
     def result(self, service: Service, line: Any) -> Result | None:
         """One line of the output or of the error file."""
         if not isinstance(line, Mapping) or not isinstance(line.get("custom_id"), str):
             return None
-        identity, response, error = line["custom_id"], line.get("response"), line.get("error")
+        identity = line["custom_id"]
+        response = line.get("response")
+        error = line.get("error")
         if isinstance(response, Mapping):
-            status, body = response.get("status_code"), response.get("body")
-            if status == 200 and (answer := service.wire.answer(body)) is not None:
+            status = response.get("status_code")
+            body = response.get("body")
+            answer = service.wire.answer(body) if status == 200 else None
+            if answer is not None:
                 return Result(identity, answer)
             number = status if isinstance(status, int) else 0
-            return Result(
-                identity, None, reason=one_line(service.wire.failure(number, body).reason)
-            )
+            failure = service.wire.failure(number, body)
+            return Result(identity, None, reason=one_line(failure.reason))
         if not isinstance(error, Mapping):
             return Result(identity, None, "failed", "no response in the line")
         code = str(error.get("code"))
         reason = one_line(str(error.get("message") or code))
-        return Result(identity, None, "expired" if code == "batch_expired" else "failed", reason)
+        state = "expired" if code == "batch_expired" else "failed"
+        return Result(identity, None, state, reason)
 
 
 class AnthropicBatches:
@@ -217,7 +221,7 @@ class AnthropicBatches:
         return None
 
     async def create(self, service: Service, file: Path, file_id: str | None, tag: str) -> str:  # noqa: ARG002
-        """Send the requests."""
+        """Sends the requests."""
         headers = {"Content-Type": "application/json", "Idempotency-Key": tag}
         # The file lies on a local disk.
         headers["Content-Length"] = str(file.stat().st_size)  # noqa: ASYNC240
@@ -242,16 +246,17 @@ class AnthropicBatches:
         ]
 
     async def look(self, service: Service, batch_id: str) -> Remote:
-        """Ask how a batch is doing."""
+        """Asks how a batch is doing."""
         data = await _object(service, f"/messages/batches/{batch_id}")
-        word, counts = str(data.get("processing_status")), _counts(data.get("request_counts"))
+        word = str(data.get("processing_status"))
+        counts = _counts(data.get("request_counts"))
         if word != "ended":
             return Remote("in_progress", word, counts)
         results = (f"/messages/batches/{batch_id}/results",)
         return Remote(_state_at_end(counts), word, counts, results=results)
 
     async def cancel(self, service: Service, batch_id: str) -> None:
-        """Ask to end a batch early."""
+        """Asks to end a batch early."""
         await _post(service, f"/messages/batches/{batch_id}/cancel")
 
     def result(self, service: Service, line: Any) -> Result | None:
@@ -261,15 +266,13 @@ class AnthropicBatches:
         identity, result = line["custom_id"], line.get("result")
         result = result if isinstance(result, Mapping) else {}
         kind = result.get("type")
-        if (
-            kind == "succeeded"
-            and (answer := service.wire.answer(result.get("message"))) is not None
-        ):
-            return Result(identity, answer)
+        if kind == "succeeded":
+            answer = service.wire.answer(result.get("message"))
+            if answer is not None:
+                return Result(identity, answer)
         if kind == "errored":
-            return Result(
-                identity, None, reason=one_line(service.wire.failure(0, result.get("error")).reason)
-            )
+            failure = service.wire.failure(0, result.get("error"))
+            return Result(identity, None, reason=one_line(failure.reason))
         if kind == "expired":
             return Result(identity, None, "expired", "the batch ended before its turn")
         return Result(identity, None, reason=str(kind or "no result in the line"))
@@ -319,11 +322,9 @@ async def _object(service: Service, path: str) -> dict[str, Any]:
 
 async def _listed(service: Service, path: str) -> list[dict[str, Any]]:
     data = (await _object(service, path)).get("data")
-    return (
-        [row for row in data if isinstance(row, dict) and isinstance(row.get("id"), str)]
-        if isinstance(data, list)
-        else []
-    )
+    if not isinstance(data, list):
+        return []
+    return [row for row in data if isinstance(row, dict) and isinstance(row.get("id"), str)]
 
 
 async def _post(service: Service, path: str) -> None:

@@ -1,6 +1,6 @@
 """Responses and their bodies.
 
-Unpacked piece by piece and bounded, so that no server fills the memory.
+A body is unpacked piece by piece and bounded, so that no server fills the memory.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Response:
 async def read_body(
     response: aiohttp.ClientResponse, into: BinaryIO, limit: int, *, whole: bool
 ) -> None:
-    """Copy a body, unpacked, up to a limit.
+    """Copies a body, unpacked, up to a limit.
 
     What lies beyond the limit is an error where the whole body is needed, else it is dropped.
     """
@@ -82,7 +82,7 @@ class _Bounded:
         self._whole = whole
 
     def put(self, piece: bytes) -> bool:
-        """Write a piece; False where a part of it lies beyond the limit."""
+        """Writes a piece; False where a part of it lies beyond the limit."""
         if len(piece) <= self._room:
             self._into.write(piece)
             self._room -= len(piece)

@@ -56,8 +56,10 @@ class Http:
     ) -> None:
         self._base = base_url.rstrip("/")
         self._headers = {**headers, "Accept-Encoding": "gzip, deflate"}
-        self._secret, self._connections = secret, connections
-        self._deadline, self._limit = deadline, limit
+        self._secret = secret
+        self._connections = connections
+        self._deadline = deadline
+        self._limit = limit
         self._session: aiohttp.ClientSession | None = None
         self._proxy: str | None = None
 
@@ -93,7 +95,7 @@ class Http:
     async def post_json(
         self, path: str, body: Any, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """Post data as JSON.
+        """Posts data as JSON.
 
         Raises:
             UnansweredError: no response, a late one, one that is too large, or a redirect
@@ -128,7 +130,7 @@ class Http:
         return Response(status, response_headers, self._without_secret(into.getvalue()))
 
     async def download(self, path: str, into: BinaryIO, *, limit: int, deadline: float) -> Response:
-        """Write the body of a response into a file, as it comes.
+        """Writes the body of a response into a file, as it comes.
 
         The response has no body unless it is an error.
 
@@ -149,7 +151,7 @@ class Http:
     async def upload(
         self, path: str, file: Path, fields: Mapping[str, str], *, deadline: float
     ) -> Response:
-        """Post a file as a form, read as it is sent.
+        """Posts a file as a form, read as it is sent.
 
         Raises:
             UnansweredError: see `post_json`.
@@ -232,29 +234,26 @@ class Http:
                 method, url, data=content, headers=headers, proxy=self._proxy, allow_redirects=False
             ) as response:
                 if not 300 <= response.status < 400:
-                    whole = response.status == 200
-                    await read_body(
-                        response, into, limit if whole else min(limit, ERROR_LIMIT), whole=whole
-                    )
+                    is_whole = response.status == 200
+                    most = limit if is_whole else min(limit, ERROR_LIMIT)
+                    await read_body(response, into, most, whole=is_whole)
                     return response.status, response.headers
                 goal = urljoin(url, response.headers.get("location", ""))
-                kept = response.status in _KEEPS_METHOD or method == "GET"
-                if (
-                    not kept
-                    or _origin(goal) != _origin(url)
-                    or not isinstance(content, bytes | None)
-                ):
-                    shown = urlsplit(goal)
-                    raise UnansweredError(
-                        self.clean(
-                            f"HTTP {response.status}: redirected to "
-                            f"{shown.scheme}://{shown.netloc}, which is not followed; if that is "
-                            "the right place, name it as --base_url"
-                        ),
-                        again=False,
-                    )
+                keeps_method = response.status in _KEEPS_METHOD or method == "GET"
+                is_same_server = _origin(goal) == _origin(url)
+                can_send_again = isinstance(content, bytes | None)
+                if not (keeps_method and is_same_server and can_send_again):
+                    raise self._not_followed(response.status, goal)
                 url = goal
         raise UnansweredError("redirected in a circle", again=False)
+
+    def _not_followed(self, status: int, goal: str) -> UnansweredError:
+        place = urlsplit(goal)
+        reason = (
+            f"HTTP {status}: redirected to {place.scheme}://{place.netloc}, which is not followed; "
+            "if that is the right place, name it as --base_url"
+        )
+        return UnansweredError(self.clean(reason), again=False)
 
     def _without_secret(self, body: bytes) -> bytes:
         return body.replace(self._secret.encode(), b"***") if self._secret else body
@@ -289,7 +288,8 @@ def _certificates() -> ssl.SSLContext:
 
     import certifi
 
-    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    file = os.environ.get("SSL_CERT_FILE")
+    folder = os.environ.get("SSL_CERT_DIR")
     if file or folder:
         return ssl.create_default_context(cafile=file, capath=folder)
     return ssl.create_default_context(cafile=certifi.where())

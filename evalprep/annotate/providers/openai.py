@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evalprep.annotate.providers.wire import Answer, Failure, Request, count, failure_of, said
+from evalprep.annotate.providers.wire import (
+    Answer,
+    Failure,
+    Request,
+    count,
+    failure_of,
+    message_and_code,
+)
 
 #: Sent where no key is needed; servers on one's own machine take any.
 NO_KEY = "EMPTY"
@@ -59,7 +66,7 @@ class OpenAI:
 
     def failure(self, status: int, body: Any) -> Failure:
         """Returns the failure that a response other than 200 states."""
-        message, code = said(body)
+        message, code = message_and_code(body)
         return failure_of(status, message, code, no_credit=code in _NO_CREDIT)
 
 

@@ -1,6 +1,6 @@
 """The key of a service: from the environment or from a file that nobody else can read.
 
-Never from the command line.
+It is never taken from the command line.
 """
 
 from __future__ import annotations

@@ -44,7 +44,8 @@ class Service:
         deadline: float = 120.0,
         limit: int = BODY_LIMIT,
     ) -> None:
-        self.wire, self.base_url = wire, base_url
+        self.wire = wire
+        self.base_url = base_url
         self._key = key
         self.http = Http(
             base_url,
@@ -68,7 +69,7 @@ class Service:
         await self.http.__aexit__(kind, error, trace)
 
     async def ask(self, request: Request, identity: str) -> Answer:
-        """Send one request.
+        """Sends one request.
 
         Args:
             request: What is asked.

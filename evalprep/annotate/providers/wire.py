@@ -84,13 +84,11 @@ class UnansweredError(Exception):
         broke: bool = False,
     ) -> None:
         super().__init__(reason)
-        self.again, self.wait, self.billed, self.schema, self.broke = (
-            again,
-            wait,
-            billed,
-            schema,
-            broke,
-        )
+        self.again = again
+        self.wait = wait
+        self.billed = billed
+        self.schema = schema
+        self.broke = broke
 
 
 class RefusedError(Exception):
@@ -102,7 +100,7 @@ class Wire(Protocol):
 
     @property
     def name(self) -> str:
-        """As `--api` calls it."""
+        """The name of the format for `--api`."""
 
     @property
     def default_url(self) -> str:
@@ -187,7 +185,7 @@ def _unusable_parameters(message: str, code: str) -> tuple[bool, str]:
     return unusable, advice
 
 
-def said(body: Any) -> tuple[str, str]:
+def message_and_code(body: Any) -> tuple[str, str]:
     """Message and code in the body of an error, in any of the usual forms."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     if isinstance(error, Mapping):

@@ -1,6 +1,6 @@
 """The limits that a process sets on itself before it runs a programme.
 
-Resources and system calls.
+They are on resources and on system calls.
 """
 
 from __future__ import annotations

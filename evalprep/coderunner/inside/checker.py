@@ -1,6 +1,6 @@
 """The checker's process: runs the data set's test.
 
-With a stand-in that sends its calls to the candidate's process.
+A stand-in for the programme sends each call of the test to the candidate's process.
 
 It alone knows the expected values, and its end is the verdict.
 """
@@ -67,7 +67,7 @@ class StandIn:
 def take_value(reply: bytes, passed: list[Any]) -> Any:
     """Returns what the candidate returned.
 
-    With None, what it did to its arguments is done to them here.
+    Where that is None, what the candidate did to its arguments is done to them here.
     """
     decoder = Decoder(reply, passed if reply[:1] == b"N" else ())
     value = decoder.read()

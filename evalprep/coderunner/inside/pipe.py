@@ -37,7 +37,8 @@ class Pipe:
     """
 
     def __init__(self) -> None:
-        self._input, self._output = os.dup(0), os.dup(1)
+        self._input = os.dup(0)
+        self._output = os.dup(1)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)

@@ -1,6 +1,6 @@
 """The closed encoding in which arguments and results travel.
 
-Plain data, and nothing that could act.
+It holds plain data, and nothing that could act.
 
 A value is None, a bool, int, float, str or bytes, or a list, tuple, dict or set of such values.
 Instances of subclasses are written as their base class has them, by the base class's own methods.
@@ -116,7 +116,8 @@ class Decoder:
     """
 
     def __init__(self, content: bytes, containers: Iterable[Any] = ()) -> None:
-        self._content, self._place = content, 0
+        self._content = content
+        self._place = 0
         self.containers = list(containers)
 
     def read(self, depth: int = 0) -> Any:

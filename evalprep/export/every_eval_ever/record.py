@@ -331,21 +331,19 @@ def _uncertainty(subject: Subject, task: TaskRun, metric: Metric) -> schema.Unce
     is_primary = own is not None and metric.key == task.primary.key
     interval = own.micro.interval if own is not None and is_primary else None
     rows = own.n if own is not None else task.logged.rows.effective
+    uncertainty = schema.Uncertainty(num_samples=rows)
     error = finite_number(metric.stderr)
-    return schema.Uncertainty(
-        standard_error=None
-        if error is None
-        else schema.StandardError(value=error, method="as lm-eval logged it"),
-        confidence_interval=None
-        if not interval
-        else schema.ConfidenceInterval(
+    if error is not None:
+        method = "as lm-eval logged it"
+        uncertainty.standard_error = schema.StandardError(value=error, method=method)
+    if interval:
+        uncertainty.confidence_interval = schema.ConfidenceInterval(
             lower=interval[0],
             upper=interval[1],
             confidence_level=_LEVEL,
             method="evalprep, mean over rows",
-        ),
-        num_samples=rows,
-    )
+        )
+    return uncertainty
 
 
 def _generation(subject: Subject, task: TaskRun) -> schema.GenerationConfig:

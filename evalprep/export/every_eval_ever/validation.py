@@ -364,7 +364,8 @@ def _identity_findings(store: _Store, record: Mapping[str, Any]) -> list[Finding
     model = record.get("model_info")
     if naming.path_flaw(store.path) or not isinstance(model, dict):
         return []
-    model_id, developer = model.get("id"), model.get("developer")
+    model_id = model.get("id")
+    developer = model.get("developer")
     if not isinstance(model_id, str) or not isinstance(developer, (str, type(None))):
         return []
     folders = naming.Identity(model_id, developer).folders

@@ -1,6 +1,6 @@
 """The leaderboard as one HTML file with its style and a small script inside.
 
-Which asks the network for nothing.
+The page asks the network for nothing.
 """
 
 from __future__ import annotations

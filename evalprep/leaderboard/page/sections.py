@@ -24,11 +24,11 @@ def heat_map(board: Board, as_cell: AsCell) -> Table | None:
     """
     scores = [column for column in board.columns.shown if column.kind == SCORE]
     columns = [column for column in scores if column.subsection]
-    names = {column.section for column in columns}
-    if len(names) < 2:
+    sections = _by_section(columns)
+    if len(sections) < 2:
         return None
     table = Table("By section", _heads(board))
-    for section, subsections in _by_section(columns).items():
+    for section, subsections in sections.items():
         table.add_heading(section)
         for subsection, members in subsections.items():
             table.add_heading(subsection, level=2)

@@ -54,9 +54,9 @@ def _hash(text: str) -> str:
 
 
 def policy(code: str, style: str) -> str:
-    """Content security policy.
+    """The content security policy of the page.
 
-    This script and this style, nothing else, and no connection to anywhere.
+    It allows this script and this style, nothing else, and no connection to anywhere.
 
     `require-trusted-types-for` makes the browser itself refuse any attempt to turn text into
     markup.

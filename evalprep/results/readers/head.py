@@ -82,8 +82,5 @@ def _first_text(metadata: list[dict[str, Any]], key: str) -> str:
 
 
 def as_texts(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Returns arguments of a back end in one form.
-
-    However a command line or a file wrote their values.
-    """
+    """Returns arguments of a back end in one form, however a command line or a file wrote them."""
     return {str(name): str(value) for name, value in arguments.items()}

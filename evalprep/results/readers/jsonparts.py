@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import msgspec
 
+from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonplaces import Place, find_places
-from evalprep.results.readers.packed import opened
 from evalprep.results.sample import Damage, loads
 
 _SMALL = 65_536  # bytes of a value that is decoded to recognise a file

@@ -122,7 +122,8 @@ class _Window:
             if self._is_last or not may_end:
                 raise ValueError("it is cut off")
             self._is_last = True
-        self._first, self._at = self.place, 0
+        self._first = self.place
+        self._at = 0
         self._text = rest + more.decode("latin-1")
 
 

@@ -1,6 +1,6 @@
 """Results of lm-eval 0.4.3 and later.
 
-One part for each kind of fact, with an entry per task or group.
+They have one part for each kind of fact, with an entry per task or group.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def _task(wire: _File, name: str, file: str) -> tuple[TaskResults, list[DamagedP
     entry = wire.configs.get(name, {})
     settings, damage = task_settings(entry, file, name)
     shots = wire.n_shot.get(name)
-    stated, declared = wire.higher_is_better.get(name) or {}, declared_metrics(entry)
+    stated = wire.higher_is_better.get(name) or {}
+    declared = declared_metrics(entry)
     values = wire.results.get(name, {})
     task = TaskResults(
         name=name,

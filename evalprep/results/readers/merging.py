@@ -1,6 +1,6 @@
 """Results of a run that was scored without a model.
 
-With the facts that only the processes with the model knew.
+The facts that only the processes with the model knew are added to them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OF_MODEL = ("batch_sizes", "model_num_parameters", "model_dtype", "model_revisi
 def with_model_of(content: dict[str, Any], unit: Mapping[str, Any]) -> None:
     """Adds to a results file what lm-eval knows of a loaded model.
 
-    Read from the file of a process that loaded it.
+    It is read from the file of a process that loaded the model.
     """
     of_unit = unit.get("config", {})
     of_model = {key: of_unit[key] for key in _OF_MODEL if key in of_unit}

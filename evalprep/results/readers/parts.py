@@ -131,8 +131,10 @@ class DeclaredMetric(msgspec.Struct, frozen=True):
 def declared_metrics(entry: Mapping[str, Any]) -> dict[str, DeclaredMetric]:
     """Returns what the settings of a task say of its metrics, by name."""
     listed = entry.get("metric_list")
+    if not isinstance(listed, list):
+        return {}
     declared = {}
-    for item in listed if isinstance(listed, list) else ():
+    for item in listed:
         if not isinstance(item, dict):
             continue
         higher = item.get("higher_is_better")
@@ -145,10 +147,7 @@ def declared_metrics(entry: Mapping[str, Any]) -> dict[str, DeclaredMetric]:
 def directions_of(
     stated: Mapping[str, bool | None], declared: Mapping[str, DeclaredMetric]
 ) -> dict[str, Direction]:
-    """Returns the direction of each metric.
-
-    As a part of the file or the settings of the task state it.
-    """
+    """Returns the direction of each metric, as the file or the settings of the task state it."""
     own = {name: metric.direction for name, metric in declared.items() if metric.direction}
     return {**own, **{name: direction_of(higher) for name, higher in stated.items()}}
 
@@ -364,9 +363,10 @@ def call_settings(content: Mapping[str, Any]) -> CallSettings:
 
 
 def _model_name(content: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """The model's name as lm-eval made it; the back end's where lm-eval drew letters by chance.
+    """The model's name as lm-eval wrote it.
 
-    It draws eight for a call whose arguments name no model, `lm_eval --model dummy` for one.
+    Where lm-eval drew eight letters by chance, that is the name of the back end. It draws them for
+    a call whose arguments name no model, `lm_eval --model dummy` for one.
     """
     logged = str(content.get("model_name") or "")
     arguments = arguments_of(config.get("model_args"))
@@ -391,8 +391,9 @@ def _shown_settings(
     for key in ("batch_size", "device", "limit", "gen_kwargs", "use_cache", "bootstrap_iters"):
         yield "Run", key, config.get(key)
     arguments = config.get("model_args")
-    for name, value in sorted(arguments.items()) if isinstance(arguments, dict) else ():
-        yield "Model arguments", name, value
+    if isinstance(arguments, dict):
+        for name, value in sorted(arguments.items()):
+            yield "Model arguments", name, value
     yield "Model arguments", "all", arguments if isinstance(arguments, str) else None
     for key in ("system_instruction", "fewshot_as_multiturn", "chat_template_sha", "max_length"):
         yield "Prompting", key, content.get(key)

@@ -80,11 +80,9 @@ class Settings:
     @property
     def place(self) -> str:
         """Returns where the judge is, for people."""
-        return (
-            f"here, by {self.local.backend.name}"
-            if self.local is not None
-            else f"at {self.base_url}"
-        )
+        if self.local is not None:
+            return f"here, by {self.local.backend.name}"
+        return f"at {self.base_url}"
 
     def service(self) -> Service:
         """The service, not yet connected."""
@@ -97,7 +95,7 @@ class Settings:
         )
 
     def refuse_boundless(self, annotators: Iterable[Annotator]) -> None:
-        """Refuse a greatest cost where replies have no limit, as no request then has one.
+        """Refuses a greatest cost where replies have no limit, as no request then has one.
 
         Raises:
             BadInput: an annotator sets no limit, and neither does the user.

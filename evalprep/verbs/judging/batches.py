@@ -47,7 +47,7 @@ def batch(
     question_set: Asked,
     settings: Settings,
 ) -> int:
-    """Go on with the batches of a run as far as they are.
+    """Goes on with the batches of a run as far as they are.
 
     Raises:
         BadInput: what is on its way was made from other inputs, or the batch may cost more than
@@ -158,7 +158,8 @@ async def _submit(
 
 def _refuse_changed(running: Sequence[Batch], inputs: Mapping[str, str], *, force: bool) -> None:
     for batch in running:
-        if (changed := changed_inputs(batch, inputs)) and not force:
+        changed = changed_inputs(batch, inputs)
+        if changed and not force:
             raise BadInput(
                 Problem(
                     what=f"{', '.join(changed)} changed after batch {batch.batch_id}",
@@ -172,14 +173,12 @@ def _refuse_changed(running: Sequence[Batch], inputs: Mapping[str, str], *, forc
 def _refuse_costly(questions: Sequence[Any], settings: Settings, limit: float | None) -> None:
     if limit is None or settings.price is None:
         return
-    most = sum(
-        settings.price.of(
-            tokens_at_most(question.request),
-            output_at_most(settings.wire, question.who.sampling(question.annotator)) or 0,
-            batch=True,
-        )
-        for question in {question.key: question for question in questions}.values()
-    )
+    most = 0.0
+    for question in {question.key: question for question in questions}.values():
+        tokens_in = tokens_at_most(question.request)
+        sampling = question.who.sampling(question.annotator)
+        tokens_out = output_at_most(settings.wire, sampling) or 0
+        most += settings.price.of(tokens_in, tokens_out, batch=True)
     if most > limit:
         raise BadInput(
             Problem(

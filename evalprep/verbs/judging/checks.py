@@ -114,7 +114,7 @@ def _apart(mine: RowRatings, theirs: RowRatings) -> list[dict[str, Any]]:
 
 
 def show_agreement(agreements: list[Agreement]) -> None:
-    """Print one block per value."""
+    """Prints one block per value."""
     for entry in agreements:
         print(f"{entry.value}: {entry.n} rated by both, equal {_interval(entry.same)}")
         print(
@@ -133,7 +133,8 @@ def show_agreement(agreements: list[Agreement]) -> None:
 def preference_lines(comparison: Mapping[str, Any]) -> list[str]:
     """Wins of a comparison of two runs, and the judge's bias, as text."""
     wins = f"{comparison['wins']} won, {comparison['ties']} tied, {comparison['losses']} lost"
-    first, longer = _interval(comparison["first_place"]), _interval(comparison["longer"])
+    first = _interval(comparison["first_place"])
+    longer = _interval(comparison["longer"])
     rate = _interval(comparison["win_rate"])
     return [
         f"{comparison['n']} pairs with a verdict in both orders: {wins}; win rate {rate}",

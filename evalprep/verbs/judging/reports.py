@@ -84,7 +84,7 @@ class _Judging:
         return data
 
     def show(self) -> None:
-        """Print it."""
+        """Prints it."""
         if self.preferences is not None:
             for line in checks.preference_lines(self.preferences):
                 print(line)
@@ -193,7 +193,7 @@ def _ledger_of(run: Run) -> Path:
 
 
 def export(run: Run, args: argparse.Namespace) -> int:
-    """Write the ledger's answers about a run as JSON Lines.
+    """Writes the ledger's answers about a run as JSON Lines.
 
     One per attempt, with the samples that it is about.
     """
@@ -236,9 +236,9 @@ def _exported_lines(ledger: Ledger, uses: Mapping[str, list[Use]]) -> Iterator[d
 
 
 def import_ratings(run: Run, question_set: Asked, args: argparse.Namespace) -> int:
-    """Take over ratings that another tool made.
+    """Takes over ratings that another tool made.
 
-    A JSON list in row order, of numbers, objects or a judge's words.
+    Their file is a JSON list in row order, of numbers, objects or a judge's words.
 
     An annotator that has `imported(content, items)` reads further forms, those of the programme
     that it stands for.

@@ -51,10 +51,9 @@ def read_pod(words: Sequence[str]) -> Pod:
         problems.add("--kubernetes: image is missing", fix="image=NAME, with evalprep and vLLM")
     claim, _, mount = values.get("claim", "").partition(":")
     if len(claim) > 63 or not _DNS_NAME.fullmatch(claim) or not mount.startswith("/"):
+        mistake = f"claim={values['claim']}" if "claim" in values else "claim is missing"
         problems.add(
-            f"--kubernetes: claim={values['claim']}"
-            if "claim" in values
-            else "--kubernetes: claim is missing",
+            f"--kubernetes: {mistake}",
             allowed="claim=NAME:PATH, the volume claim and the absolute folder of its mount",
         )
     problems.raise_if_any()

@@ -87,7 +87,8 @@ def _shards(work: Workload, directives: Sequence[str]) -> str:
     ]
     lines = _head(work.name, options, directives)
     lines.append(_CACHE)
-    lines += _ray_cluster(work) if work.nodes > 1 else []
+    if work.nodes > 1:
+        lines += _ray_cluster(work)
     # In place of the shell, so that Slurm's signal reaches evalprep, which ends its engine.
     lines.append(f'exec {_as_program(work.run)} "$SLURM_ARRAY_TASK_ID/{work.shards}"')
     return "\n".join([*lines, ""])

@@ -52,7 +52,7 @@ def workload(work_dir: Path, shards: int, nodes: int, *, in_image: bool) -> Work
     """
     prepared = require_prepared(work_dir.resolve())
     settings = RunSettings.from_prepared(prepared)
-    place = settings.core.there(prepared.folder)
+    place = settings.core.on_run_machine(prepared.folder)
     here = settings.destination.here and not in_image
     return Workload(
         name=f"evalprep-{prepared.run or 'run'}",

@@ -73,7 +73,8 @@ def ready_jobs(work_dir: Path, jobs: Iterable[Job]) -> list[Job]:
 
 def _waits(name: str, prepared: Prepared) -> bool:
     """Returns whether the rows of a task are made from replies that are not there yet."""
-    planned, task = prepared.plan.tasks.get(name), prepared.tasks.get(name)
+    planned = prepared.plan.tasks.get(name)
+    task = prepared.tasks.get(name)
     if planned is None or task is None or not planned.after:
         return False
     return not prepared.data_files(name).files()

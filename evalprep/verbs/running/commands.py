@@ -50,7 +50,10 @@ class Commands:
     """
 
     def __init__(self, work_dir: Path, args: argparse.Namespace, holder: Holder, cut: Cut) -> None:
-        self.work_dir, self.args, self.holder, self.cut = work_dir, args, holder, cut
+        self.work_dir = work_dir
+        self.args = args
+        self.holder = holder
+        self.cut = cut
         self.outcomes: list[dict[str, Any]] = []
         self.of_models: Path | None = None
         self._broken: dict[str, str] = {}
@@ -222,9 +225,10 @@ def _next_stage(work_dir: Path, job: Job, args: argparse.Namespace) -> set[str]:
     from evalprep.prepare import continue_stages
 
     stages = continue_stages(work_dir, job.run)
-    for stage in () if args.json else stages:
-        reason = f"; {stage.reason}" if stage.reason else ""
-        print(f"{stage.task}: {stage.state}{reason}", flush=True)
+    if not args.json:
+        for stage in stages:
+            reason = f"; {stage.reason}" if stage.reason else ""
+            print(f"{stage.task}: {stage.state}{reason}", flush=True)
     return {stage.task for stage in stages if stage.state == "waiting"}
 
 
@@ -248,9 +252,9 @@ def _score_stored(job: Job, *, silent: bool) -> dict[str, Any]:
 
 
 def _need_server(job: Job) -> None:
-    """Refuse to start against a server that is not there.
+    """Refuses to start against a server that is not there.
 
-    Lm-eval would first try each task for a while.
+    lm-eval would first try each task for a while.
 
     Raises:
         BadInput: nothing answers.

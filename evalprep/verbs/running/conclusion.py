@@ -104,8 +104,9 @@ def conclude(
     outcome = _outcome_of(results, template_dir)
     run = [outcome.place, *outcome.words]
     baseline = [args.baseline] if args.baseline else []
+    against = ["--baseline", args.baseline] if args.baseline else []
     _step("score", run)
-    _step("report", [*run, *(["--baseline", *baseline] if baseline else [])])
+    _step("report", [*run, *against])
     sides = [outcome.place, *baseline, *outcome.words]
     is_compared = outcome.has_published or bool(baseline)
     if is_compared:
@@ -118,7 +119,8 @@ def conclude(
 def _next_step(outcome: _Outcome, is_compared: bool, baseline: list[str]) -> str:
     """The command that prints the samples behind the scores."""
     words = ["--lost"] if is_compared else ["--wrong"]
-    words += ["--baseline", *baseline] if baseline else []
+    if baseline:
+        words += ["--baseline", *baseline]
     options = shlex.join([*words, *outcome.shown_words])
     return f"evalprep samples {typed(outcome.place)} {options}"
 

@@ -19,20 +19,20 @@ SIZE = (1200, 900)
 
 
 def newest_report() -> Path | None:
-    """Give the report that `make demo` wrote last."""
+    """Gives the report that `make demo` wrote last."""
     pages = (ROOT / "eval_results").glob("**/report.html")
     return max(pages, key=lambda path: path.stat().st_mtime, default=None)
 
 
 def main() -> int:
-    """Take the picture."""
+    """Takes the picture."""
     parser = argparse.ArgumentParser(description="Draw the first screen of a report.")
     parser.add_argument(
         "--report", type=Path, default=newest_report(), help="report.html (default: the newest one)"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "report.png")
     options = parser.parse_args()
-    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if options.report is None or browser is None:
         print(
             "needs Chromium" if browser is None else "no report in eval_results: make demo",

@@ -54,19 +54,19 @@ def sha256(text: str) -> str:
 
 @cache
 def authored() -> dict[str, Any]:
-    """Read the questions."""
+    """Reads the questions."""
     content: dict[str, Any] = yaml.safe_load((HERE / "questions.yaml").read_text())
     return content
 
 
 def section_of(config: str) -> dict[str, Any]:
-    """Return the authored section of a config."""
+    """Returns the authored section of a config."""
     section: dict[str, Any] = authored()[config.split("__", maxsplit=1)[0]]
     return section
 
 
 def chat(turns: Sequence[tuple[str, str]]) -> str:
-    """Write turns in the model's chat markup, ending in the opened turn of the assistant."""
+    """Writes turns in the model's chat markup, ending in the opened turn of the assistant."""
     messages = [("system", authored()["system"]), *turns]
     return (
         "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in messages)
@@ -75,7 +75,7 @@ def chat(turns: Sequence[tuple[str, str]]) -> str:
 
 
 def listed(choices: Sequence[str]) -> str:
-    """Write choices as lettered lines, the letter last.
+    """Writes choices as lettered lines, the letter last.
 
     Small models copy what follows a word better than before it.
     """
@@ -85,7 +85,7 @@ def listed(choices: Sequence[str]) -> str:
 
 
 def asked(ask: str, row: Row) -> str:
-    """Fill the wording of a section with one row.
+    """Fills the wording of a section with one row.
 
     A replacement, because LaTeX is full of braces.
     """
@@ -96,7 +96,7 @@ def asked(ask: str, row: Row) -> str:
 
 
 def few_shot(section: dict[str, Any], row: Row) -> str:
-    """Write the shots of a section, then the row's question, as one dialog."""
+    """Writes the shots of a section, then the row's question, as one dialog."""
     shots = section["shots"] if "shots" in section else section["shots_by_subtask"][row["subtask"]]
     turns = []
     for shot in shots:
@@ -105,7 +105,7 @@ def few_shot(section: dict[str, Any], row: Row) -> str:
 
 
 def questions(config: str) -> Iterator[Question]:
-    """Build the questions of one config, in the order in which they were authored."""
+    """Builds the questions of one config, in the order in which they were authored."""
     section = section_of(config)
     for row in section["rows"]:
         if config == "ifeval__strict":
@@ -117,7 +117,7 @@ def questions(config: str) -> Iterator[Question]:
 
 
 def instructions_question(row: Row) -> Question:
-    """Build a question of IFEval, whose dialog is the prompt itself."""
+    """Builds a question of IFEval, whose dialog is the prompt itself."""
     dialog = [{"source": "user", "body": row["prompt"]}, {"source": "assistant", "body": None}]
     instructions = row["instructions"]
     truth = {
@@ -133,7 +133,7 @@ def instructions_question(row: Row) -> Question:
 
 
 def math_question(section: dict[str, Any], row: Row) -> Question:
-    """Build a question of MATH, whose target is the box of its solution."""
+    """Builds a question of MATH, whose target is the box of its solution."""
     from custom_metrics.math import extract_boxed
 
     gold = extract_boxed(row["solution"])
@@ -144,7 +144,7 @@ def math_question(section: dict[str, Any], row: Row) -> Question:
 
 
 def choice_question(config: str, section: dict[str, Any], row: Row) -> Question:
-    """Build a question with lettered choices, or one with none."""
+    """Builds a question with lettered choices, or one with none."""
     choices = dict(zip(LETTERS.get(config, ""), row.get("choices", []), strict=False))
     truth = {
         "target": row["answer"],
@@ -156,10 +156,7 @@ def choice_question(config: str, section: dict[str, Any], row: Row) -> Question:
 
 
 def generate(model: Path, prompts: dict[str, list[str]], dtype: str) -> dict[str, list[str]]:
-    """Let the model answer the prompts of every config with vLLM.
-
-    As the printed `lm_eval` command does.
-    """
+    """Lets the model answer the prompts of every config with vLLM, as `lm_eval` does."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
     os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
@@ -183,7 +180,7 @@ def generate(model: Path, prompts: dict[str, list[str]], dtype: str) -> dict[str
 
 
 def verdict(config: str, question: Question, reply: str) -> tuple[str, dict[str, float], bool]:
-    """Score a reply: the parsed answer, the published metrics, and whether it is right."""
+    """Scores a reply: the parsed answer, the published metrics, and whether it is right."""
     from custom_metrics.harness import filters, results
 
     doc = question.truth
@@ -195,27 +192,25 @@ def verdict(config: str, question: Question, reply: str) -> tuple[str, dict[str,
 
         correct = results.math(doc, [reply])["exact_match"]
         return extract_boxed(reply) or filters.INVALID, {"em": correct}, bool(correct)
-    read, score = (
-        (filters.bbh_answer, results.bbh)
-        if config == "bbh"
-        else (filters.choice_letter, results.choice)
-    )
-    answer = read([[reply]], [doc])[0][0]
-    scored = score(doc, [answer])
+    if config == "bbh":
+        answer = filters.bbh_answer([[reply]], [doc])[0][0]
+        right = results.bbh(doc, [answer])["exact_match"]
+        return answer, {"em": right}, bool(right)
+    answer = filters.choice_letter([[reply]], [doc])[0][0]
+    scored = results.choice(doc, [answer])
     right = scored["exact_match"]
-    metrics = (
-        {"em": right}
-        if config == "bbh"
-        else {"acc": right, "correct_format": 1.0 - scored["unparsed"]}
-    )
+    metrics = {"acc": right, "correct_format": 1.0 - scored["unparsed"]}
     return answer, metrics, bool(right)
 
 
 def published(config: str, question: Question, reply: str) -> Row:
-    """Write one row with the columns of the published data sets."""
+    """Writes one row with the columns of the published data sets."""
     section = section_of(config)
     parsed, metrics, correct = verdict(config, question, reply)
     offered = question.truth.get("input_choice_list")
+    choices = None
+    if offered:
+        choices = {letter: offered.get(letter) for letter in LETTERS[config]}
     shots = len(
         section.get("shots") or next(iter(section.get("shots_by_subtask", {"": []}).values()))
     )
@@ -224,9 +219,7 @@ def published(config: str, question: Question, reply: str) -> Row:
         "task_name": config,
         "subtask_name": question.subtask,
         "input_question": question.text,
-        "input_choice_list": {letter: offered.get(letter) for letter in LETTERS[config]}
-        if offered
-        else None,
+        "input_choice_list": choices,
         "input_final_prompts": [question.prompt],
         "input_correct_responses": question.gold,
         "output_prediction_text": [reply],
@@ -254,9 +247,9 @@ def published(config: str, question: Question, reply: str) -> Row:
 
 
 def schema(config: str) -> Any:
-    """Give the Arrow schema of a config.
+    """Gives the Arrow schema of a config.
 
-    That of the published files, where an absent column is of type null.
+    It is that of the published files, where an absent column is of type null.
     """
     import pyarrow as pa
 
@@ -305,12 +298,12 @@ def schema(config: str) -> Any:
 
 
 def data_file(config: str) -> str:
-    """Name the parquet file of a config inside the data set's folder."""
+    """Names the parquet file of a config inside the data set's folder."""
     return f"{DATASET}/Details_{config}_{TIME_STAMP}.parquet.gzip"
 
 
 def card(title: str, configs: Sequence[Row], text: str) -> str:
-    """Write a data set card whose front matter says where the rows are."""
+    """Writes a data set card whose front matter says where the rows are."""
     front = yaml.safe_dump(
         {"language": "en", "license": "cc0-1.0", "pretty_name": title, "configs": configs},
         sort_keys=False,
@@ -319,7 +312,7 @@ def card(title: str, configs: Sequence[Row], text: str) -> str:
 
 
 def write_evals(out: Path, rows: dict[str, list[Row]], dtype: str) -> None:
-    """Write the evals data set."""
+    """Writes the evals data set."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -355,7 +348,7 @@ wrote all of it from `../questions.yaml`.
 
 
 def write_truth(out: Path) -> None:
-    """Write the two ground-truth sets."""
+    """Writes the two ground-truth sets."""
     for name, config, split in (("ifeval", "ifeval__strict", "train"), ("math", "math", "test")):
         folder = out / "ground_truth" / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -376,7 +369,7 @@ def write_truth(out: Path) -> None:
 
 
 def main() -> None:
-    """Record everything anew."""
+    """Records everything anew."""
     parser = argparse.ArgumentParser(
         description="Record the demo's evals data set with the demo model."
     )

@@ -57,7 +57,7 @@ def calls():
 def test_any_text(function, texts, given):
     draws = random.Random(11)
     for _ in range(200):
-        function(**given, **{each: reply(draws) for each in texts})
+        function(**given, **{text: reply(draws) for text in texts})
     if function.__name__ == "edit_distance":  # its two texts are what is compared, not replies
         return
     for text in LONG:

@@ -66,9 +66,9 @@ class Model:
         self.system, self.batches = system, []
 
     def apply_chat_template(self, messages):
-        if not self.system and any(one["role"] == "system" for one in messages):
+        if not self.system and any(message["role"] == "system" for message in messages):
             raise ValueError("no system role")
-        return json.dumps([one["content"] for one in messages])
+        return json.dumps([message["content"] for message in messages])
 
     def generate_until(self, requests, **_):
         self.batches.append(len(requests))
@@ -92,7 +92,7 @@ def test_all_rows_of_a_turn_are_one_batch(system):
     ]
     model = Model(system=system)
     answers = talk(model, requests)
-    assert [json.loads(one) for one in answers] == (
+    assert [json.loads(answer) for answer in answers] == (
         [["2", "4"], ["1"]] if system else [["1", "3"], ["1"]]
     )
     assert model.batches == [2, 1]

@@ -92,7 +92,7 @@ def write_tofu_run(
         for index, reply in enumerate(replies)
     ]
     (folder / f"samples_{task}_{STAMP}.jsonl").write_text(
-        "".join(json.dumps(one) + "\n" for one in samples)
+        "".join(json.dumps(sample) + "\n" for sample in samples)
     )
     metadata = {"pack": "unlearning", "primary_metric": "rougeL_recall", "unlearning": settings}
     results = {

@@ -90,7 +90,7 @@ class Service:
     @property
     def structured(self):
         """The requests with a JSON schema."""
-        return [one for one in self.requests if has_schema(one)]
+        return [request for request in self.requests if has_schema(request)]
 
     @property
     def prompts(self):
@@ -98,7 +98,7 @@ class Service:
 
     @property
     def authorizations(self):
-        return [one["Authorization"] for one in self.headers]
+        return [header["Authorization"] for header in self.headers]
 
 
 def has_schema(request):
@@ -137,12 +137,14 @@ def serve(answer):
                 lines = [
                     json.loads(line) for line in here.files[sent["input_file_id"]].splitlines()
                 ]
-                requests = [(one["custom_id"], one["body"] | {"path": one["url"]}) for one in lines]
+                requests = [
+                    (line["custom_id"], line["body"] | {"path": line["url"]}) for line in lines
+                ]
                 self.give({"id": self.new_batch(requests, sent.get("metadata"))})
             elif self.path == "/v1/messages/batches":
                 sent = [
-                    (one["custom_id"], one["params"] | {"path": "/v1/messages"})
-                    for one in json.loads(raw)["requests"]
+                    (request["custom_id"], request["params"] | {"path": "/v1/messages"})
+                    for request in json.loads(raw)["requests"]
                 ]
                 if all(_CUSTOM_ID.fullmatch(name) for name, _ in sent) and len(dict(sent)) == len(
                     sent
@@ -163,7 +165,7 @@ def serve(answer):
                 return
             path = self.path.split("?")[0]
             if path in {"/v1/batches", "/v1/messages/batches"}:
-                self.give({"data": [self.described(one) for one in here.batches]})
+                self.give({"data": [self.described(batch) for batch in here.batches]})
             elif path.endswith(("/content", "/results")):
                 self.raw(self.lines(path.split("/")[-2]))
             else:

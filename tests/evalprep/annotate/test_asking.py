@@ -65,13 +65,13 @@ def test_an_answer_is_kept_with_what_it_took(ledger, api):
     assert [one.judgement().values for one in asked] == [{"rating": 4}] * 3
     rows = [one for several in ledger.attempts().values() for one in several]
     assert {
-        (one.status, one.reply, one.tokens_in, one.tokens_out, one.annotator) for one in rows
+        (row.status, row.reply, row.tokens_in, row.tokens_out, row.annotator) for row in rows
     } == {("received", "Rating: 4", 100, 10, "plain")}
     assert sum_.cost == pytest.approx(3 * 200 / 1e6)
     assert (sum_.requests, sum_.unpriced, sum_.tokens_in) == (3, 0, 300)
     assert {use.sample_id for uses in ledger.uses().values() for use in uses} == {"q0", "q1", "q2"}
     # The next call knows them all.
-    assert all(one.settled for one in questions(ledger, 3))
+    assert all(question.settled for question in questions(ledger, 3))
 
 
 @BOTH
@@ -121,8 +121,8 @@ def test_asked_again_until_there_is_a_rating(ledger, api):
     with serve(lambda _, number, __: replies[number - 1]) as server:
         ask(ledger, server.url, asked, api=api, retries=9)
     assert asked[0].judgement().values == {"rating": 2}
-    assert [one.status for one in asked[0].attempts] == ["failed"] * 3 + ["received"] * 2
-    keys = [one["Idempotency-Key"] for one in server.headers]
+    assert [attempt.status for attempt in asked[0].attempts] == ["failed"] * 3 + ["received"] * 2
+    keys = [header["Idempotency-Key"] for header in server.headers]
     # The same until the first answer; then it is another question.
     assert len(set(keys[:4])) == 1
     assert keys[4] != keys[0]
@@ -152,7 +152,7 @@ def test_the_key_goes_where_the_format_has_it_and_nowhere_else(ledger, api, tmp_
     ) as server:
         ask(ledger, server.url, asked, api=api)
     name = {"openai": "Authorization", "anthropic": "x-api-key"}[api]
-    assert all(SECRET in one[name] for one in server.headers)
+    assert all(SECRET in header[name] for header in server.headers)
     assert all("***" in one.reply for one in (asked[0].attempts[-1], asked[1].attempts[-1]))
     ledger.close()
     assert all(SECRET.encode() not in file.read_bytes() for file in tmp_path.iterdir())

@@ -52,7 +52,7 @@ def collect(ledger, server, api, batch):
 
 
 def statuses(ledger, count=5):
-    return [[row.status for row in one.attempts] for one in questions(ledger, count)]
+    return [[row.status for row in question.attempts] for question in questions(ledger, count)]
 
 
 def three(*_):
@@ -73,7 +73,7 @@ def test_from_submission_to_collection(ledger, api):
         assert batch.state == "completed"
         batch = collect(ledger, server, api, batch)
     assert (batch.state, batch.reason) == ("collected", "")
-    assert [one.judgement().values for one in questions(ledger, 5)] == [{"rating": 3}] * 5
+    assert [question.judgement().values for question in questions(ledger, 5)] == [{"rating": 3}] * 5
     assert {use.sample_id for uses in ledger.uses().values() for use in uses} == {
         f"q{at}" for at in range(5)
     }
@@ -110,7 +110,7 @@ def test_an_expired_batch_leaves_its_part_and_the_missing_are_asked_anew(ledger,
         batch = collect(ledger, server, api, batch)
         assert "3 without a result" in batch.reason
         assert statuses(ledger) == [["received"]] * 2 + [["expired"]] * 3
-        rest = [one for one in questions(ledger, 5) if not one.settled]
+        rest = [question for question in questions(ledger, 5) if not question.settled]
         (second,) = submit(ledger, server, api, rest)
         server.state = "completed"
         collect(ledger, server, api, second)
@@ -190,10 +190,10 @@ def test_a_refused_submission_leaves_the_questions_open(ledger, api):
         server.fails[CREATE[api]] = [Said("bad key", status=401)]
         with pytest.raises(RefusedError, match="bad key"):
             submit(ledger, server, api, questions(ledger, 5))
-        assert [one.state for one in batches_of(ledger, "run")] == ["failed"]
+        assert [batch.state for batch in batches_of(ledger, "run")] == ["failed"]
         assert statuses(ledger) == [["failed"]] * 5
         submit(ledger, server, api, questions(ledger, 5))
-    assert [one.state for one in batches_of(ledger, "run")] == ["failed", "submitted"]
+    assert [batch.state for batch in batches_of(ledger, "run")] == ["failed", "submitted"]
 
 
 @pytest.mark.parametrize("taken", [True, False])
@@ -207,7 +207,7 @@ def test_a_submission_whose_answer_was_lost_is_looked_for(ledger, api, taken):
         assert batch.state == "submitting"
         if taken:
             body = {"path": "/v1" + WIRES[api].path, "model": "m", "messages": [{"content": "x"}]}
-            requests = [(one.key, body) for one in questions(ledger, 5)]
+            requests = [(question.key, body) for question in questions(ledger, 5)]
             server.batches["batch_lost"] = {
                 "requests": requests,
                 "metadata": {"evalprep": batch.tag},
@@ -242,7 +242,7 @@ def test_a_batch_that_the_provider_rejects(ledger, api):
         server.state = "failed"
         batch = follow(ledger, server, api, batch)
     assert (batch.state, batch.reason) == ("failed", "too many tokens queued")
-    assert [one.settled for one in questions(ledger, 3)] == [False] * 3
+    assert [question.settled for question in questions(ledger, 3)] == [False] * 3
 
 
 def test_a_large_set_is_several_batches(ledger, api, monkeypatch):

@@ -24,7 +24,7 @@ def test_submit_wait_collect(science_run, judge, api):
         said = [judge(science_run, server.url, *options)[1]["done"] for _ in range(3)]
         assert said == ["submitted 12 questions in 1 batches", *["1 batches at work"] * 2]
         _, status, _ = judge(science_run, server.url, *options, "status")
-        assert [one["state"] for one in status["batches"]] == ["in_progress"]
+        assert [batch["state"] for batch in status["batches"]] == ["in_progress"]
         server.state = "completed"
         _, done, _ = judge(science_run, server.url, *options)
         assert (done["done"], done["without_answer"]) == ("collected 1 batches", 0)
@@ -65,7 +65,7 @@ def test_other_inputs_are_refused_until_asked_for(science_run, judge):
         assert "model" in outcome["problems"][0]["what"]
         _, outcome, _ = judge(science_run, server.url, "--tasks", SUMMARY, "--batch", "--force_new")
         assert outcome["done"] == "submitted 1 questions in 1 batches"
-    assert [len(one["requests"]) for one in server.batches.values()] == [12, 1]
+    assert [len(batch["requests"]) for batch in server.batches.values()] == [12, 1]
 
 
 def test_only_what_has_no_answer_is_submitted_again(science_run, judge):

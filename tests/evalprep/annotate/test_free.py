@@ -65,7 +65,7 @@ def place(tmp_path):
         for at in range(4)
     ]  # fmt: skip
     (run / f"samples_odd_quiz_{stamp}.jsonl").write_text(
-        "".join(json.dumps(one) + "\n" for one in samples)
+        "".join(json.dumps(sample) + "\n" for sample in samples)
     )
     metadata = {"pack": "odd", "primary_metric": "acc"}
     results = {
@@ -80,7 +80,7 @@ def scores(capsys, run, pack, *more):
     capsys.readouterr()
     main(["score", str(run), "--template_dir", str(pack.parent), "--json", *more])
     found = json.loads(capsys.readouterr().out)
-    return {one["name"]: one["value"] for one in found["suite"]}, found["notes"]
+    return {score["name"]: score["value"] for score in found["suite"]}, found["notes"]
 
 
 def test_computed_once_and_read_by_all(place, capsys):

@@ -71,7 +71,7 @@ def test_the_table_is_the_same(tmp_path, judge, kills):
     assert len(asked) <= len(set(asked)) + failed + kills * IN_FLIGHT
     with Ledger(broken / FILE) as ledger:
         rows = [one for several in ledger.attempts().values() for one in several]
-    answered = sum(one.status == "received" for one in rows)
+    answered = sum(row.status == "received" for row in rows)
     assert answered == len(set(asked)) == 24
-    assert {one.status for one in rows} <= {"received", "failed"}
+    assert {row.status for row in rows} <= {"received", "failed"}
     assert len(rows) >= len(asked)

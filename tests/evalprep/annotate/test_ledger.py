@@ -39,7 +39,7 @@ def test_what_is_put_is_found(tmp_path):
         assert ledger.uses() == {"k": [Use("k", "run", "quiz", "q1")]}
         assert ledger.chosen("run")["judge"].model == "m"
         assert ledger.chosen("another") == {}
-    assert [one.name for one in tmp_path.iterdir()] == [FILE]  # one file that can be copied
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]  # one file that can be copied
 
 
 def test_more_keys_than_a_query_takes(tmp_path):

@@ -34,7 +34,7 @@ def test_every_reply_is_kept(science_run, capsys):
     assert ask(capsys, science_run, *options, "--ask_again")[1]["requests"] == 12
     with Ledger(science_run / FILE) as ledger:
         rows = [one for several in ledger.attempts().values() for one in several]
-    assert {(one.status, one.reply, one.tokens_in) for one in rows} == {("received", "lol", None)}
+    assert {(row.status, row.reply, row.tokens_in) for row in rows} == {("received", "lol", None)}
 
 
 class Engine:
@@ -81,7 +81,7 @@ def test_what_a_loaded_model_is_given(temperature, is_sampled):
 def test_what_does_not_go_together(science_run, capsys, options, what):
     code, outcome = ask(capsys, science_run, "--model", "m", *options)
     assert code == 2
-    assert any(what in one["what"] for one in outcome["problems"])
+    assert any(what in problem["what"] for problem in outcome["problems"])
 
 
 @pytest.mark.slow
@@ -119,4 +119,4 @@ def test_a_real_model_of_vllm_is_held_to_the_schema(science_run, tiny_model):
     with Ledger(science_run / FILE) as ledger:
         rows = [one for several in ledger.attempts().values() for one in several]
     assert len(rows) == 3
-    assert all(1 <= rating <= 5 for one in rows for rating in json.loads(one.reply).values())
+    assert all(1 <= rating <= 5 for row in rows for rating in json.loads(row.reply).values())

@@ -122,8 +122,17 @@ def test_a_chain_explains_and_then_votes(science_run, judge, tmp_path):
             2,
             4,
         ]
-        last = next(one for one in server.requests if "Now rate" in one["messages"][-1]["content"])
-        assert [one["role"] for one in last["messages"]] == ["system", "user", "assistant", "user"]
+        last = next(
+            request
+            for request in server.requests
+            if "Now rate" in request["messages"][-1]["content"]
+        )
+        assert [message["role"] for message in last["messages"]] == [
+            "system",
+            "user",
+            "assistant",
+            "user",
+        ]
         assert last["messages"][2]["content"] == "It is muddled."
         count = len(server.requests)
         judge(science_run, server.url, *options)

@@ -72,7 +72,7 @@ class TestKeyFile:
             )
             code, _, _ = judge(science_run, server.url, *options)
         assert code == 0
-        assert [one["x-api-key"] for one in server.headers] == [SECRET]
+        assert [header["x-api-key"] for header in server.headers] == [SECRET]
         assert server.requests[0]["max_tokens"] == 1024
 
 
@@ -133,7 +133,8 @@ class TestImport:
         code, outcome, _ = judge(science_run, "http://127.0.0.1:9/v1", *options, model="upstream")
         assert (code, outcome["imported"]) == (0, 11)
         scores = {
-            one.name: one.result.returned for one in score_run(load_run(science_run), PACKS).suite
+            score.name: score.result.returned
+            for score in score_run(load_run(science_run), PACKS).suite
         }
         found = scores["science_qasper_judge"]
         assert found["agg_value"] == pytest.approx((6 * 0.75 + 5 * 0.25) / 11)

@@ -171,7 +171,9 @@ class TestProgrammes:
 
     @staticmethod
     def value(scores):
-        (suite,) = (one for one in scores["suite"] if one["name"] == "compliance_human_eval_score")
+        (suite,) = (
+            score for score in scores["suite"] if score["name"] == "compliance_human_eval_score"
+        )
         return suite["value"]
 
     def test_forged_passes_are_computed_again(self, run, capsys):

@@ -70,7 +70,7 @@ def test_a_service_without_it_is_asked_without_it(science_run, judge, api, statu
         # One request was declined, and each question was answered once.
         assert (len(server.structured), len(server.requests)) == (1, 13)
         # The ledger tells answers to the two ways of asking apart, and scores take these.
-        assert all("json_schema" not in json.loads(one.sampling) for one in lines(science_run))
+        assert all("json_schema" not in json.loads(line.sampling) for line in lines(science_run))
         assert chosen(science_run) == {"science_summary": {"json_schema": None}}
         # Nothing is asked again, neither with nor without.
         code, outcome, _ = judge(science_run, server.url, "--api", api, *ONE)
@@ -160,7 +160,7 @@ def test_a_form_of_the_users_own_goes_first(science_run, judge):
     form = json.dumps({"response_format": {"type": "json_object"}})
     with serve(rated) as server:
         judge(science_run, server.url, *ONE, "--gen_kwargs", form)
-    assert {one["response_format"]["type"] for one in server.requests} == {"json_object"}
+    assert {request["response_format"]["type"] for request in server.requests} == {"json_object"}
 
 
 @BOTH
@@ -174,7 +174,9 @@ def test_a_batch_goes_on_without_it(science_run, judge, api):
         judge(science_run, server.url, *options)
         judge(science_run, server.url, *options)
         code, outcome, _ = judge(science_run, server.url, "--api", api, "--tasks", SUMMARY)
-    sent = [[has_schema(body) for _, body in one["requests"]] for one in server.batches.values()]
+    sent = [
+        [has_schema(body) for _, body in batch["requests"]] for batch in server.batches.values()
+    ]
     assert sent == [[True] * 12, [False] * 12]
     assert (code, outcome["requests"], outcome["tasks"][0]["n_ok"]) == (0, 0, 12)
 
@@ -192,7 +194,7 @@ def test_a_step_before_the_last_is_free_text(science_run, judge, tmp_path):
         again = judge(science_run, server.url, "--rubric", file, *ONE, "--limit", 2)[1]
     assert outcome["tasks"][0]["n_ok"] == again["tasks"][0]["n_ok"] == 2
     assert again["requests"] == 0
-    assert [has_schema(one) for one in server.requests] == [False, False, True, True]
+    assert [has_schema(request) for request in server.requests] == [False, False, True, True]
 
 
 def test_a_pair_is_asked_for_its_verdict(tmp_path, judge):

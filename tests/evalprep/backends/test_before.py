@@ -138,5 +138,5 @@ def test_the_user_reads_it_when_she_prepares(tiny_project):
         text=True,
         check=True,
     )
-    (note,) = [one for one in json.loads(done.stdout)["notes"] if "server" in one]
+    (note,) = [note for note in json.loads(done.stdout)["notes"] if "server" in note]
     assert " vllm serve org/tiny --host 127.0.0.1 --port 8000 " in note

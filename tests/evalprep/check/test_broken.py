@@ -37,7 +37,11 @@ def prepare(name, tmp_path, tiny_model):
         for key, value in expect.get("settings", {}).items()
     }
     given = {key: str(value) if key == "model" else value for key, value in given.items()}
-    return folder, expect, RunSettings.given(**{"backend": "vllm", "device": "cpu", **given})
+    return (
+        folder,
+        expect,
+        RunSettings.without_config(**{"backend": "vllm", "device": "cpu", **given}),
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -101,6 +105,6 @@ def test_what_one_back_end_leaves_out_another_takes(
 ):
     folder, _, _ = prepare(name, tmp_path, tiny_model)
     findings = Findings()
-    settings = RunSettings.given(backend=backend, device="cpu")
+    settings = RunSettings.without_config(backend=backend, device="cpu")
     check_static([folder], None, settings, findings)
     assert (code in {finding.code for finding in findings.sorted()}) is is_mistake

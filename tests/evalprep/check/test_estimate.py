@@ -35,14 +35,14 @@ def done_of(tmp_path, rows, tokenizer=None):
 def test_limit_counts_rows_as_lm_eval_does(rows, limit, used, tmp_path):
     assert rows_of_run(rows, limit) == used
     requests = [[instance("generate_until", PROMPT, {"max_gen_toks": 10})] for _ in range(rows)]
-    (task,) = estimate_tasks(done_of(tmp_path, requests), RunSettings.given(limit=limit))
+    (task,) = estimate_tasks(done_of(tmp_path, requests), RunSettings.without_config(limit=limit))
     assert (task.requests, task.reply_tokens, task.upper_tokens) == (used, used * 10, used * 10)
 
 
 def test_tokens_are_those_that_the_back_end_sends(tmp_path, tiny_model):
     tokenizer = load_tokenizer(tiny_model())
     for add_bos in (True, False):
-        settings = RunSettings.given(backend="vllm", add_bos_token=add_bos)
+        settings = RunSettings.without_config(backend="vllm", add_bos_token=add_bos)
         exact = len(tokenizer.encode(PROMPT, add_bos_token=add_bos, backend="vllm"))
         rows = [[instance("generate_until", PROMPT, {"max_gen_toks": 10})]] * 5
         (task,) = estimate_tasks(done_of(tmp_path, rows, tokenizer), settings)
@@ -117,13 +117,15 @@ def test_reply_tokens(request_, settings, reply, upper, basis, tmp_path):
             doc=doc,
         )
     ]
-    (task,) = estimate_tasks(done_of(tmp_path, [row]), RunSettings.given(model_args=settings))
+    (task,) = estimate_tasks(
+        done_of(tmp_path, [row]), RunSettings.without_config(model_args=settings)
+    )
     assert (task.reply_tokens, task.upper_tokens, task.basis) == (reply, upper, basis)
 
 
 def test_a_likelihood_reads_context_and_continuation_of_every_choice(tmp_path):
     row = [instance("loglikelihood", "x" * 8, "y" * 4) for _ in range(4)]
-    (task,) = estimate_tasks(done_of(tmp_path, [row, row]), RunSettings.given())
+    (task,) = estimate_tasks(done_of(tmp_path, [row, row]), RunSettings.without_config())
     assert (task.requests, task.prompt_tokens, task.reply_tokens, task.basis) == (
         8,
         24,

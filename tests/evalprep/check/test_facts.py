@@ -110,18 +110,26 @@ def test_shape_and_memory_by_hand(tmp_path):
     assert shape.kv_bytes_per_token() == 131_072
     assert shape.weight_bytes == 8_030_261_248 * 2  # the published number of parameters
     memory = model_memory(
-        shape, RunSettings.given(max_model_len=8192), find_gpu("NVIDIA H100 80GB HBM3")
+        shape, RunSettings.without_config(max_model_len=8192), find_gpu("NVIDIA H100 80GB HBM3")
     )
     assert memory.longest == 2**30
     assert memory.available == (72 * 2**30)
     assert memory.fits is True
     assert (
-        model_memory(shape, RunSettings.given(max_model_len=131072), find_gpu("NVIDIA L4")).fits
+        model_memory(
+            shape, RunSettings.without_config(max_model_len=131072), find_gpu("NVIDIA L4")
+        ).fits
         is False
     )
     h100, l4 = (
         roofline_seconds(
-            shape, RunSettings.given(max_model_len=8192), find_gpu(name), memory, 10**6, 10**6, 1000
+            shape,
+            RunSettings.without_config(max_model_len=8192),
+            find_gpu(name),
+            memory,
+            10**6,
+            10**6,
+            1000,
         )
         for name in ("H100", "L4")
     )

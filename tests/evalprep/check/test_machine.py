@@ -41,7 +41,7 @@ def test_a_token_that_ray_left_is_told(made_up, monkeypatch, tmp_path):
     made_up(gpus=[H100, H100])
     monkeypatch.setattr(machine.Path, "home", lambda: tmp_path)
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
-    settings = RunSettings.given(backend="vllm", data_parallel_size=2)
+    settings = RunSettings.without_config(backend="vllm", data_parallel_size=2)
     (tmp_path / ".ray").mkdir()
     for content, mode, codes in (
         ("", None, []),
@@ -150,7 +150,7 @@ def test_machine_and_command(settings, facts, code, made_up, tmp_path):
         ),
         leaf(tmp_path, output_type="multiple_choice"),
     ]
-    machine.check_machine(leaves, RunSettings.given(**given), findings)
+    machine.check_machine(leaves, RunSettings.without_config(**given), findings)
     assert {one.code for one in findings.sorted()} == ({code} if code else set())
 
 
@@ -160,7 +160,7 @@ def test_a_variable_that_vllm_dies_of(backend, codes, made_up, monkeypatch):
     made_up()
     monkeypatch.setenv("TQDM_DISABLE", "0")
     findings = Findings()
-    machine.check_machine([], RunSettings.given(backend=backend), findings)
+    machine.check_machine([], RunSettings.without_config(backend=backend), findings)
     assert [one.code for one in findings.sorted()] == codes
 
 
@@ -176,7 +176,8 @@ def test_heads_are_divided_among_the_gpus(kv_heads, gpus, fits, made_up, tmp_pat
     (tmp_path / "config.json").write_text(json.dumps({**SHAPE, "num_key_value_heads": kv_heads}))
     findings = Findings()
     machine.check_model(
-        RunSettings.given(model=str(tmp_path), backend="vllm", tensor_parallel_size=gpus), findings
+        RunSettings.without_config(model=str(tmp_path), backend="vllm", tensor_parallel_size=gpus),
+        findings,
     )
     assert [one.code for one in findings.sorted()] == ([] if fits else ["EP710"])
 
@@ -194,14 +195,15 @@ def test_memory_is_part_of_every_check(made_up, tmp_path):
         made_up(gpus=gpus)
         findings = Findings()
         machine.check_model(
-            RunSettings.given(model=str(tmp_path), backend="vllm", max_model_len=4096), findings
+            RunSettings.without_config(model=str(tmp_path), backend="vllm", max_model_len=4096),
+            findings,
         )
         assert [one.code for one in findings.sorted()] == codes
 
 
 def model_findings(model, **settings):
     findings = Findings()
-    machine.check_model(RunSettings.given(model=str(model), **settings), findings)
+    machine.check_model(RunSettings.without_config(model=str(model), **settings), findings)
     return [(finding.code, finding.fix) for finding in findings.sorted()]
 
 
@@ -248,7 +250,7 @@ def test_sentence_data_that_nltk_refuses_to_open(
     (tmp_path / "instructions_util.py").touch()
     splitting = leaf(tmp_path, process_results=FunctionRef("utils.process_results", tmp_path))
     findings = Findings()
-    machine.check_machine([splitting], RunSettings.given(), findings)
+    machine.check_machine([splitting], RunSettings.without_config(), findings)
     of_data = [finding for finding in findings.sorted() if finding.code == "EP705"]
     assert [finding.code for finding in of_data] == codes
     assert all("hard links" in finding.what for finding in of_data)

@@ -81,7 +81,7 @@ class Words:
     ],
 )
 def test_rows_that_exceed_the_context_by_most_come_first(tmp_path, replies, expected):
-    settings = RunSettings.given(max_model_len=100)
+    settings = RunSettings.without_config(max_model_len=100)
     loaded = SimpleNamespace(name="t", leaf=leaf_of(tmp_path), generates=True)
     scan = prompts._Scan(loaded, settings, Words())
     texts = ["word " * 90, "word " * 50]

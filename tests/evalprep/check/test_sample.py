@@ -51,7 +51,7 @@ def folder(tmp_path):
 
 def check(folder, tiny_model, **options):
     findings = Findings()
-    settings = RunSettings.given(
+    settings = RunSettings.without_config(
         backend="vllm", device="cpu", model=str(tiny_model()), max_model_len=128
     )
     done = check_full([folder], None, settings, findings, **options)
@@ -179,7 +179,7 @@ def test_datasets_is_imported_for_code_that_gets_the_data_set(
     code = (
         "import sys\nfrom pathlib import Path\n"
         "from evalprep.check import Findings, RunSettings, check_full\n"
-        f"settings = RunSettings.given(backend='vllm', device='cpu', model={str(tiny_model())!r})\n"
+        f"settings = RunSettings.without_config(backend='vllm', device='cpu', model={str(tiny_model())!r})\n"
         "findings = Findings()\n"
         f"done = check_full([Path({str(tmp_path)!r})], None, settings, findings)\n"
         "print([f.code for f in findings.sorted() if f.level == 'error'], len(done.loaded))\n"

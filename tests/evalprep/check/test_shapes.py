@@ -172,7 +172,9 @@ def test_cache_of_one_request(config, tokens, gib, shape):
 
 
 def test_every_gpu_of_a_copy_has_its_own_overhead(shape):
-    settings = RunSettings.given(backend="vllm", max_model_len=8192, tensor_parallel_size=4)
+    settings = RunSettings.without_config(
+        backend="vllm", max_model_len=8192, tensor_parallel_size=4
+    )
     memory = model_memory(shape(LLAMA_70B), settings, find_gpu("NVIDIA A100-SXM4-40GB"))
     assert memory.available == 144 * 2**30
     room = memory.available - memory.weights - 4 * 2 * 2**30
@@ -217,21 +219,21 @@ def test_a_gpu_is_found_by_whole_words(name, row):
 def test_bytes_per_parameter(changes, config, weights, shape):
     found = shape({**LLAMA_8B, **config})
     assert (
-        model_memory(found, RunSettings.given(**changes), None).weights
+        model_memory(found, RunSettings.without_config(**changes), None).weights
         == found.parameters * weights
     )
 
 
 def test_a_model_that_does_not_fit_is_told(shape):
     found, findings = shape(LLAMA_70B), Findings()
-    settings = RunSettings.given(backend="vllm", max_model_len=8192)
+    settings = RunSettings.without_config(backend="vllm", max_model_len=8192)
     report_memory(
         model_memory(found, settings, find_gpu("NVIDIA H100 80GB HBM3")), settings, findings
     )
     assert [one.code for one in findings.sorted()] == ["EP713"]
     fine = Findings()
     report_memory(model_memory(found, settings, find_gpu("some other GPU")), settings, fine)
-    quantised = RunSettings.given(
+    quantised = RunSettings.without_config(
         backend="vllm", max_model_len=8192, model_args={"quantization": "fp8"}
     )
     report_memory(

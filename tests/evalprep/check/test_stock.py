@@ -52,7 +52,10 @@ def test_users_of_a_published_task_hear_no_advice_to_its_author():
 def test_all_tasks_of_lm_eval_from_their_files():
     findings = Findings()
     done = check_static(
-        [stock_folder() / "tasks"], None, RunSettings.given(backend="vllm", device="cpu"), findings
+        [stock_folder() / "tasks"],
+        None,
+        RunSettings.without_config(backend="vllm", device="cpu"),
+        findings,
     )
     assert len(done.leaves) > 13_000
     levels = {level: Counter() for level in ("error", "warning", "note")}
@@ -61,7 +64,7 @@ def test_all_tasks_of_lm_eval_from_their_files():
     assert set(levels["error"]) <= TRUE_ERRORS
     assert set(levels["warning"]) <= {"EP213"}  # they do run code that the model writes
     # On a back end that fills in temperature 0, most of them are gone.
-    greedy, settings = Findings(), RunSettings.given(backend="hf", device="cpu")
+    greedy, settings = Findings(), RunSettings.without_config(backend="hf", device="cpu")
     for leaf in done.leaves:
         check_generation(leaf, settings, greedy)
     assert greedy.sorted()
@@ -177,7 +180,7 @@ def checked(tmp_path_factory, tiny_model):
         }
         (folder / "tasks" / f"{number}.yaml").write_text(json.dumps(task))  # JSON is YAML
     findings = Findings()
-    settings = RunSettings.given(
+    settings = RunSettings.without_config(
         backend="hf", device="cpu", model=str(tiny_model()), max_model_len=4096
     )
     done = check_full([folder / "tasks"], None, settings, findings)
@@ -199,5 +202,9 @@ def test_a_published_task_on_rows_of_its_form(number, file, checked):
     loaded, findings = checked
     rows = TASKS[file]
     assert loaded[f"stock_{number}"] == len(rows[0] if isinstance(rows, tuple) else rows)
-    told = [one for one in findings if one.level != "note" and one.code not in ADVICE | {"EP711"}]
+    told = [
+        finding
+        for finding in findings
+        if finding.level != "note" and finding.code not in ADVICE | {"EP711"}
+    ]
     assert [one for one in told if one.task in {"", f"stock_{number}"}] == []

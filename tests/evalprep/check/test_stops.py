@@ -85,7 +85,7 @@ def test_a_stop_string_that_takes_the_credit_from_a_published_reply(tmp_path):
             TASK.format(name=name, folder=tmp_path / name)
         )
     findings = Findings()
-    check_full([tmp_path], list(names), RunSettings.given(backend="dummy"), findings)
+    check_full([tmp_path], list(names), RunSettings.without_config(backend="dummy"), findings)
     told = {(one.task, one.code) for one in findings.sorted()}
     assert {task for task, code in told if code == "EP610"} == {"last"}
     assert any(task == "second" and code.startswith("EP5") for task, code in told)

@@ -112,7 +112,9 @@ def test_a_refused_system_message_is_dropped_as_lm_eval_does(model):
 )
 def test_applying_a_template(template, model_args, code, model):
     findings = Findings()
-    settings = RunSettings.given(backend="vllm", apply_chat_template=True, model_args=model_args)
+    settings = RunSettings.without_config(
+        backend="vllm", apply_chat_template=True, model_args=model_args
+    )
     check_template(load_tokenizer(model(template)), settings, True, findings)
     assert code in {one.code for one in findings.sorted()} | {""}
     assert len(findings) == (2 if code == "EP725" else bool(code))
@@ -180,7 +182,7 @@ def folder(tmp_path):
 )
 def test_one_task_under_a_template(template, changes, settings, code, model, folder):
     findings = Findings()
-    given = RunSettings.given(
+    given = RunSettings.without_config(
         backend="vllm", device="cpu", model=str(model(template, adds_bos=True)), **settings
     )
     check_full([folder(**changes)], None, given, findings)
@@ -192,7 +194,9 @@ def test_one_task_under_a_template(template, changes, settings, code, model, fol
 
 def test_a_plain_recipe_is_not_advised_away(model, folder):
     """A pack that asks in plain text does so for the sake of comparison, and who refuses the template knows."""
-    given = RunSettings.given(backend="vllm", device="cpu", model=str(model(PLAIN, adds_bos=True)))
+    given = RunSettings.without_config(
+        backend="vllm", device="cpu", model=str(model(PLAIN, adds_bos=True))
+    )
     findings = Findings()
     check_full([folder(metadata={"pack": "a_pack"})], None, given, findings)
     (found,) = (one for one in findings.sorted() if one.code == "EP607")

@@ -70,11 +70,12 @@ def test_the_meta_pack_has_no_error_and_no_warning(model, tmp_path, shared, tiny
     report = json.loads(done.stdout)
     assert done.returncode == 0
     # The stand-in for the tokenizer does not know Llama's markup; everything else must be right.
-    codes = {one["code"] for one in report["findings"] if one["level"] in {"error", "warning"}} - {
-        "EP604",
-        "EP608",
-    }
-    assert codes == set(), [one for one in report["findings"] if one["code"] in codes]
+    codes = {
+        finding["code"]
+        for finding in report["findings"]
+        if finding["level"] in {"error", "warning"}
+    } - {"EP604", "EP608"}
+    assert codes == set(), [finding for finding in report["findings"] if finding["code"] in codes]
     assert sum(report["tasks"].values()) > 50
     assert not (tmp_path / "work_dir").exists()
     assert seconds < 20  # 2 to 5 s on an idle machine; benchmarks/ hold the exact number
@@ -249,7 +250,9 @@ def test_json_says_what_a_code_means_and_what_to_do(tmp_path):
         "task: capital\ndataset_path: nowhere/capitals\ntest_split: test\n"
     )
     done = command("check", "--depth", "static", "--json", "--include_path", tmp_path)
-    assert all(one["meaning"] and one["fix"] for one in json.loads(done.stdout)["findings"])
+    assert all(
+        finding["meaning"] and finding["fix"] for finding in json.loads(done.stdout)["findings"]
+    )
 
 
 def test_house_style_is_for_our_own_folders_or_on_request(tmp_path):
@@ -275,7 +278,7 @@ def test_lm_evals_own_tasks_get_notes_not_advice_to_their_author(tmp_path):
     )
     report = json.loads(done.stdout)
     assert done.returncode == 0
-    assert {one["code"] for one in report["findings"]} == {"EP120"}
+    assert {finding["code"] for finding in report["findings"]} == {"EP120"}
     assert len(report["tasks"]) == 10
 
 

@@ -61,7 +61,7 @@ def generation(tmp_path, given, **settings):
         {"output_type": "generate_until", "generation_kwargs": given},
     )
     findings = Findings()
-    check_generation(leaf, RunSettings.given(backend="vllm", **settings), findings)
+    check_generation(leaf, RunSettings.without_config(backend="vllm", **settings), findings)
     return {one.code for one in findings.sorted()}
 
 
@@ -87,7 +87,7 @@ def folder(tmp_path, monkeypatch):
 def test_generation_arguments_of_the_run_are_no_matter_of_a_choice(folder):
     findings, settings = (
         Findings(),
-        RunSettings.given(backend="vllm", gen_kwargs={"temperature": 0.6}),
+        RunSettings.without_config(backend="vllm", gen_kwargs={"temperature": 0.6}),
     )
     static = check_static([folder], ["own"], settings, findings)
     (loaded,) = load_tasks(static, settings, findings)
@@ -102,7 +102,7 @@ def test_generation_arguments_of_the_run_are_no_matter_of_a_choice(folder):
 def test_files_by_pattern(folder, pattern, missing):
     (folder / "own.yaml").write_text(TASK.format(file=f'"{folder / pattern}"'))
     findings = Findings()
-    check_static([folder], ["own"], RunSettings.given(), findings)
+    check_static([folder], ["own"], RunSettings.without_config(), findings)
     assert ("EP215" in {one.code for one in findings.sorted()}) == missing
 
 

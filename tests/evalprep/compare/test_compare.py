@@ -335,7 +335,7 @@ def test_bad_requests_are_refused_with_what_is_allowed(tmp_path):
 
 
 def cli(capsys, *arguments):
-    code = main([str(one) for one in arguments])
+    code = main([str(argument) for argument in arguments])
     return code, capsys.readouterr().out
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalprep.compare.askedrows import AskedRow
 from evalprep.compare.levels import PairRules, pair_sides
+from evalprep.compare.rowkeys import AskedRow
 from tests.kinds.pairing import ListedRows, pair
 from tests.vectors import read_rows, run_row
 

@@ -302,7 +302,7 @@ def test_w17_perplexities_are_compared_by_their_rows(pair, run_verb):
     now = [value + 1 + 0.1 * (at % 3) for at, value in enumerate(before)]
     code, data = compared(run_verb, pair(likelihoods(now), likelihoods(before)))
     assert code == 0
-    word = next(one for one in data["metrics"] if one["name"] == "t: word_perplexity")
+    word = next(metric for metric in data["metrics"] if metric["name"] == "t: word_perplexity")
     assert word["verdict"] == "better"
     assert word["high"] < 0
     assert word["now"] < word["previous"]
@@ -407,7 +407,7 @@ def test_both_orders_mirror_in_every_verb_and_every_quantity(pair, run_verb, gat
             assert one["mde"] == pytest.approx(other["mde"])
             seen.append(one["verdict"])
     assert len(seen) == 4 + 4 + 5
-    assert "not enough evidence" not in [one["verdict"] for one in here["suite"]]
+    assert "not enough evidence" not in [score["verdict"] for score in here["suite"]]
     for name in ("overall", "pooled"):
         assert ends(here[name]) == turned(ends(there[name]))
 
@@ -433,7 +433,7 @@ def test_both_orders_mirror_in_every_verb_and_every_quantity(pair, run_verb, gat
     scores = [
         json.loads(run_verb("score", one, "--no-write", "--json", *options)[1]) for one in homes
     ]
-    values = [{one["name"]: one["value"] for one in found["suite"]} for found in scores]
+    values = [{score["name"]: score["value"] for score in found["suite"]} for found in scores]
     for one in here["suite"]:
         name = one["name"].rpartition("/")[2]
         assert [one["now"], one["previous"]] == [side[name] for side in values]
@@ -528,7 +528,7 @@ def test_w8_a_suite_score_without_a_test_is_no_evidence(pair, gate, run_verb, tm
         )
         assert (found, word in out) == (code, True), out
     _, data = compared(run_verb, homes, *options)
-    verdicts = {one["name"]: one["verdict"] for one in data["suite"]}
+    verdicts = {score["name"]: score["verdict"] for score in data["suite"]}
     assert verdicts == {
         "toy/odd": "not enough evidence",
         "toy/all": "worse",

@@ -30,7 +30,7 @@ def test_patterns_give_folders_in_natural_order(tmp_path):
     )
     (tmp_path / "saves" / "a" / "logs-1").mkdir()
     core = read(tmp_path, ["retain", "saves/*/checkpoint-*"])
-    ends = [one.model_name.removeprefix(f"{tmp_path}/") for one in core.models]
+    ends = [model.model_name.removeprefix(f"{tmp_path}/") for model in core.models]
     assert ends == [
         "retain",
         "saves/a/checkpoint-9",
@@ -78,8 +78,8 @@ def test_a_mapping_brings_revision_and_arguments(tmp_path):
 def test_mistakes_name_the_key(tmp_path, models, more, what):
     with pytest.raises(BadInput) as error:
         read(tmp_path, models, **more)
-    assert any(what in one.what for one in error.value.problems)
-    assert any("(models" in one.where for one in error.value.problems)
+    assert any(what in problem.what for problem in error.value.problems)
+    assert any("(models" in problem.where for problem in error.value.problems)
 
 
 def test_no_models_is_as_before(tmp_path):

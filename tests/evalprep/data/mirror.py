@@ -37,7 +37,7 @@ class Mirror(http.server.BaseHTTPRequestHandler):
         data = {
             "id": name,
             "sha": COMMIT,
-            "siblings": [{"rfilename": one} for one in files],
+            "siblings": [{"rfilename": file} for file in files],
             "private": False,
         }
         data |= {"gated": False, "disabled": False, "downloads": 0, "likes": 0, "tags": []}
@@ -55,7 +55,7 @@ class Mirror(http.server.BaseHTTPRequestHandler):
             else urllib.parse.parse_qs(given)["paths"]
         )
         root = self.folder / _REPO.match(urllib.parse.unquote(self.path))[1].partition("/")[2]
-        self.send_json([self.entry(root, root / one) for one in paths if (root / one).exists()])
+        self.send_json([self.entry(root, root / path) for path in paths if (root / path).exists()])
 
     def tree(self, root, below):
         everything = "recursive=true" in self.path.lower()

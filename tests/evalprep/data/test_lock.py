@@ -69,7 +69,7 @@ def test_the_long_form_and_the_lock(project):
         lock = project / "eval_config.lock"
         assert json.loads(lock.read_text()) == {"org/some-set": {"main": COMMIT}}
         rows = json.loads((project / "work_dir/manifest.json").read_text())["sources"]
-        assert [(one["config"], one["split"], one["revision"]) for one in rows] == [
+        assert [(row["config"], row["split"], row["revision"]) for row in rows] == [
             ("a", "train", COMMIT)
         ]
         # Another commit is locked: it is asked for, and the branch has moved away from it.

@@ -379,7 +379,7 @@ def test_a_long_training_is_drawn_to_its_end(tmp_path):
         )
         runs.append(load_run(place))
     label_runs(runs)
-    board = build_board(runs, [score_run(one) for one in runs], {})
+    board = build_board(runs, [score_run(run) for run in runs], {})
     narrow, wide = (re.findall("[▁-█]{3,}", text(board, width)) for width in (30, 80))
     assert {len(bars) for bars in narrow} == {8}
     assert {len(bars) for bars in wide} == {12}

@@ -42,7 +42,9 @@ def test_the_page_draws_sorts_and_asks_for_nothing(tmp_path):
         )
         assert page.errors == []
         assert [
-            one for one in page.requests if not one.startswith(("file:", "about:", "data:"))
+            request
+            for request in page.requests
+            if not request.startswith(("file:", "about:", "data:"))
         ] == []
     finally:
         page.close()

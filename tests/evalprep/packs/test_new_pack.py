@@ -108,7 +108,7 @@ def test_a_right_reply_has_credit(tmp_path, kind):
     made = new_pack(tmp_path, "--data", str(data), "--target", "answer", "--kind", kind, *arguments)
     assert made.returncode == 0, made.stderr
     done, task = loaded(tmp_path)
-    assert [one for one in done.findings if one.level != "note"] == []
+    assert [finding for finding in done.findings if finding.level != "note"] == []
     doc = task.eval_docs[1]
     assert (scored(task, doc, right), scored(task, doc, wrong)) == (1, 0)
     if kind == "choice":

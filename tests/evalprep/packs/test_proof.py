@@ -44,7 +44,7 @@ def inside(monkeypatch, capsys):
     def run(folder, *arguments, code=0):
         monkeypatch.chdir(folder)
         capsys.readouterr()
-        ended = main([str(one) for one in arguments])
+        ended = main([str(argument) for argument in arguments])
         printed = capsys.readouterr()
         assert ended == code, printed.out + printed.err
         return printed.out
@@ -85,9 +85,9 @@ def test_the_plan_becomes_commands(project, inside):
     folder = project()
     lines = inside(folder, "prepare", "--quiet").splitlines()
     manifest = read_manifest(folder / "work_dir")
-    commands = {one.name: one for one in commands_of(manifest)}
+    commands = {command.name: command for command in commands_of(manifest)}
     assert {name: one.tasks for name, one in commands.items()} == COMMANDS
-    assert [one.depth for one in commands.values()] == [0, 0, 0, 1]
+    assert [command.depth for command in commands.values()] == [0, 0, 0, 1]
     words = {name: " ".join(one.argv) for name, one in commands.items()}
     assert "--apply_chat_template" in words["c1-chat"]
     assert "--apply_chat_template" not in words["c3-plain"]
@@ -165,7 +165,7 @@ def test_tasks_and_scores_that_the_config_makes(project, inside):
     inside(folder, "prepare", "--quiet")
     manifest = read_manifest(folder / "work_dir")
     assert manifest["scores"]["proof/mine_length"]["tasks"] == ["proof_mine"]
-    (own,) = [one for one in commands_of(manifest) if "proof_mine" in one.tasks]
+    (own,) = [command for command in commands_of(manifest) if "proof_mine" in command.tasks]
     assert own.tasks == ("proof_mine",), "its seed is its own"
 
 

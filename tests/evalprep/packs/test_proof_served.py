@@ -75,12 +75,14 @@ def test_on_a_server_and_on_a_chat_interface(project, tiny_model, chat_api, tmp_
             model_args={"base_url": url},
         )
         prepared = json.loads(evalprep(folder, "prepare", "--json"))
-        (note,) = [one for one in prepared["notes"] if "server must be running" in one]
+        (note,) = [note for note in prepared["notes"] if "server must be running" in note]
         # Words before it set what vLLM reads from the environment, on a machine without a GPU.
         served = shlex.split(note.partition(": ")[2].partition("vllm serve ")[2])
         assert served[:1] == [str(model)]
         assert served[served.index("--port") + 1] == url.split(":")[2].split("/")[0]
-        commands = {one.tasks: one for one in commands_of(read_manifest(folder / "work_dir"))}
+        commands = {
+            command.tasks: command for command in commands_of(read_manifest(folder / "work_dir"))
+        }
         assert sorted(commands) == [("arc_easy",), ("proof_blocks",)]
         arguments = {tasks: dict(one.engine["model_args"]) for tasks, one in commands.items()}
         assert arguments["arc_easy",]["add_bos_token"] is False, "its tokenizer writes none"
@@ -92,7 +94,7 @@ def test_on_a_server_and_on_a_chat_interface(project, tiny_model, chat_api, tmp_
     # second one lm-eval's.
     assert sorted(tokens.count(begin) for tokens in here.prompts) == [0] * 8 + [1] * 6
     told = json.loads(evalprep(folder, "score", "results", "--template_dir", "packs", "--json"))
-    assert {one["task"]: (one["metric"], one["micro"]["n"]) for one in told["tasks"]} == {
+    assert {task["task"]: (task["metric"], task["micro"]["n"]) for task in told["tasks"]} == {
         "arc_easy": ("acc_norm", 4),
         "proof_blocks": ("own_score", 6),
     }
@@ -118,12 +120,12 @@ def test_on_a_server_and_on_a_chat_interface(project, tiny_model, chat_api, tmp_
     told = json.loads(
         evalprep(folder, "score", "chat_results", "--template_dir", "packs", "--json")
     )
-    assert {one["task"]: one["micro"]["agg_value"] for one in told["tasks"]} == {
+    assert {task["task"]: task["micro"]["agg_value"] for task in told["tasks"]} == {
         "proof_blocks": 1.0
     }
     # The same chat, here as messages and there as the text that the model's template makes of them.
     compared = json.loads(
         evalprep(folder, "compare", "chat_results", "results", "--json", "--template_dir", "packs")
     )
-    assert [one["name"] for one in compared["tasks"]] == ["proof_blocks"]
+    assert [task["name"] for task in compared["tasks"]] == ["proof_blocks"]
     assert compared["missing_tasks"] == ["arc_easy"]

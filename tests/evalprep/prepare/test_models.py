@@ -46,15 +46,15 @@ def three(tmp_path, models):
 def test_each_model_has_its_commands_and_its_run(three):
     manifest = read_manifest(three / "work_dir")
     commands = commands_of(manifest)
-    assert [one.name for one in commands] == [
+    assert [command.name for command in commands] == [
         "retain90.c1-plain",
         "checkpoint-2.c1-plain",
         "checkpoint-10.c1-plain",
     ]
-    assert [Path(one.engine["model_args"]["pretrained"]).name for one in commands] == [
-        one.model for one in commands
+    assert [Path(command.engine["model_args"]["pretrained"]).name for command in commands] == [
+        command.model for command in commands
     ]
-    runs = [one.run for one in commands]
+    runs = [command.run for command in commands]
     assert len(set(runs)) == 3
     assert manifest["run"] == runs[0]
     for one in commands:
@@ -63,12 +63,12 @@ def test_each_model_has_its_commands_and_its_run(three):
         assert [line["name"] for line in record["commands"]] == [one.name]
         assert record["model"].endswith(one.model)
     script = (three / "work_dir" / "command.sh").read_text()
-    assert all(f"step {one.name} " in script for one in commands)
+    assert all(f"step {command.name} " in script for command in commands)
 
 
 def test_jobs_have_the_id_of_their_own_run(three):
     jobs, commands = read_jobs(three / "work_dir"), commands_of(read_manifest(three / "work_dir"))
-    assert [job.run for job in jobs] == [one.run for one in commands]
+    assert [job.run for job in jobs] == [command.run for command in commands]
     assert len({job.id for job in jobs}) == 3
 
 
@@ -77,7 +77,7 @@ def test_a_model_alone_has_the_run_that_it_has_among_others(three, models, tmp_p
     prepared(tmp_path / "alone", [str(models / "npo" / "checkpoint-2")])
     alone = read_manifest(tmp_path / "alone" / "work_dir")
     assert alone["run"] == commands_of(read_manifest(three / "work_dir"))[1].run
-    assert [one.name for one in commands_of(alone)] == ["c1-plain"]
+    assert [command.name for command in commands_of(alone)] == ["c1-plain"]
 
 
 def test_status_and_done_know_the_models(three):

@@ -219,7 +219,9 @@ def test_a_sample_shows_everything(page, two_runs, report_file):
     page.open(report_file, "#samples?task=capitals&search=capital-00005")
     page.wait("document.querySelector('#sample-title')")
     sample = next(
-        one for one in two_runs[0].tasks["capitals"].samples() if one.sample_id == "capital-00005"
+        sample
+        for sample in two_runs[0].tasks["capitals"].samples()
+        if sample.sample_id == "capital-00005"
     )
     text = page.js("document.querySelector('.detail').textContent")
     for part in (
@@ -437,7 +439,9 @@ def test_fifty_thousand_samples_open_filter_and_search(browser, big_file):
 
 def test_the_overview_names_the_tasks_that_moved(page, two_report, tmp_path):
     document = json.loads(json.dumps(two_report.document))
-    against = next(one for one in document["comparisons"] if one["before"] == 1)
+    against = next(
+        comparison for comparison in document["comparisons"] if comparison["before"] == 1
+    )
     against["overall"] = None  # graded tasks alone: there is no number for all samples
     against["tasks"][0]["verdict"], against["tasks"][1]["verdict"] = "worse", "better"
     report = type(two_report)(document, two_report.index, two_report.chunks)

@@ -17,7 +17,7 @@ from tests.loops import each
 
 
 def task(report, name):
-    return next(one for one in report.document["tasks"] if one["name"] == name)
+    return next(task for task in report.document["tasks"] if task["name"] == name)
 
 
 def test_comparisons_are_those_of_the_compare_engine(two_runs, two_report):

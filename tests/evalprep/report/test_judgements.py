@@ -109,7 +109,9 @@ def test_the_samples_view_shows_them(judged, tmp_path):
     run = load_run(judged)
     judgements = judgements_of(run, PACKS)
     file = write_report(build_report([run], judgements=[judgements]), tmp_path)[0]
-    refused = sum(one["status"] == "parse_error" for one in judgements[SUMMARY].values())
+    refused = sum(
+        judgement["status"] == "parse_error" for judgement in judgements[SUMMARY].values()
+    )
     page = chromium.Page()
     try:
         page.size(1280)  # where list and sample stand side by side, the first one is open at once

@@ -122,11 +122,11 @@ def test_flips_and_flags_agree_with_the_comparison(two_report, page):
     index = unpack(block(page, 'type="text/plain" id="index"'))
     for number, comparison in enumerate(two_report.document["comparisons"]):
         flips = index["flip"][number]
-        assert flips.count(1) == sum(one["gained"] for one in comparison["tasks"])
-        assert flips.count(2) == sum(one["lost"] for one in comparison["tasks"])
-        for cause in {cause for one in comparison["tasks"] for cause in one["causes"]}:
+        assert flips.count(1) == sum(task["gained"] for task in comparison["tasks"])
+        assert flips.count(2) == sum(task["lost"] for task in comparison["tasks"])
+        for cause in {cause for task in comparison["tasks"] for cause in task["causes"]}:
             code = index["causes"][number].index(cause)
-            expected = sum(one["causes"].get(cause, 0) for one in comparison["tasks"])
+            expected = sum(task["causes"].get(cause, 0) for task in comparison["tasks"])
             assert (
                 sum(
                     1

@@ -31,4 +31,6 @@ def test_a_report_of_scores_alone_is_named_by_its_sides():
     sides = [Scores(name, "org/m", [], [], []) for name in ("mine", "theirs")]
     document = build_scores_report(sides, notes={}).document
     assert document["title"] == "mine and theirs"
-    assert [(one["now"], one["before"]) for one in document["comparisons"]] == [(0, 1)]
+    assert [
+        (comparison["now"], comparison["before"]) for comparison in document["comparisons"]
+    ] == [(0, 1)]

@@ -72,7 +72,7 @@ def test_no_damage_ends_in_a_traceback(tmp_path, capsys, monkeypatch, name):
     KINDS[name](home)
     for verb, arguments in each(calls(home, other, tmp_path).items()):
         try:
-            code = main([str(one) for one in arguments])
+            code = main([str(argument) for argument in arguments])
         except SystemExit as stop:
             code = stop.code
         out, err = capsys.readouterr()

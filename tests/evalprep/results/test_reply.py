@@ -139,7 +139,7 @@ def test_texts_of_a_row_by_place():
         "doc.title.deeper",
         "gone.deeper",
     )
-    assert [text_at(row, one) for one in places] == ["On mice", "0", "a\nb", "", "", "", ""]
+    assert [text_at(row, place) for place in places] == ["On mice", "0", "a\nb", "", "", "", ""]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def write(folder, layout):
     """A run in one of the layouts; returns what a user would name."""
     folder.mkdir()
     old, listed = items("0.4.0"), json.dumps(items("0.4.0"), indent=2, ensure_ascii=False)
-    lines = "".join(json.dumps(one) + "\n" for one in items("May 2024"))
+    lines = "".join(json.dumps(item) + "\n" for item in items("May 2024"))
     if layout.startswith("0.4.0"):
         name = "results.json" if layout.endswith("folder") else "mine.json"
         (folder / name).write_text(json.dumps(results()))
@@ -147,7 +147,7 @@ def test_old_and_new_files_of_one_run_meet_row_by_row(tmp_path):
     old = load_run(write(tmp_path / "old", "0.4.0 folder"))
     home = write_run(tmp_path / "new", {})
     (home / f"samples_arc_{STAMP}.jsonl").write_text(
-        "".join(json.dumps(one) + "\n" for one in items("today"))
+        "".join(json.dumps(item) + "\n" for item in items("today"))
     )
     new = load_run(home)
     # Documents of before May 2024 have no digest in their files; it is made as lm-eval makes it.

@@ -59,7 +59,7 @@ def test_a_table_holds_what_reading_line_by_line_gives(tmp_path_factory, kinds, 
     path.write_bytes((text if ended else text.removesuffix("\n")).encode())
     every = list(read_samples(path))
     samples = [one for one in every if isinstance(one, Sample)]
-    wanted = [one for one in samples if one.filter == "none"]
+    wanted = [sample for sample in samples if sample.filter == "none"]
     with mock.patch("evalprep.results.scan._BLOCK", block):  # few lines then make many blocks
         table = read_table(path, "none")
     assert table.ids == [one.sample_id for one in wanted]
@@ -67,7 +67,8 @@ def test_a_table_holds_what_reading_line_by_line_gives(tmp_path_factory, kinds, 
         (one.line, one.why) for one in every if not isinstance(one, Sample)
     ]
     assert table.filters == {
-        name: sum(one.filter == name for one in samples) for name in {s.filter for s in samples}
+        name: sum(sample.filter == name for sample in samples)
+        for name in {s.filter for s in samples}
     }
     for row, one in zip(table.read(range(len(table))), wanted, strict=True):
         assert (row.resps, row.metrics.keys(), row.prompt) == (

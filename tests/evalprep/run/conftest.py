@@ -132,7 +132,7 @@ def make_project(folder, tasks=None, **config):
         choice_task("then_choice", data),
         task("last_text", data),
     ]
-    tasks = [{**one, "dataset_kwargs": {"data_files": {"test": str(data)}}} for one in tasks]
+    tasks = [{**task, "dataset_kwargs": {"data_files": {"test": str(data)}}} for task in tasks]
     given = {
         "model_name": "dummy",
         "backend": "dummy",

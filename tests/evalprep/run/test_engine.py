@@ -133,13 +133,13 @@ def test_what_ends_every_task_is_not_repeated_for_each(errors, options, found):
 def test_a_lock_goes_along_with_a_message(tmp_path):
     ours, theirs = (Channel(end) for end in socket.socketpair())
     with (tmp_path / "lock").open("w") as handle:
-        ours.tell({"folder": "x" * 60_000}, [handle.fileno()])
-        ours.tell({"folder": "next"})
-        message, (descriptor,) = theirs.hear()
+        ours.send({"folder": "x" * 60_000}, [handle.fileno()])
+        ours.send({"folder": "next"})
+        message, (descriptor,) = theirs.receive()
         assert message == {"folder": "x" * 60_000}
         assert os.fstat(descriptor).st_ino == os.fstat(handle.fileno()).st_ino
         os.close(descriptor)
-    assert theirs.hear() == ({"folder": "next"}, [])
+    assert theirs.receive() == ({"folder": "next"}, [])
     ours.socket.close()
-    assert theirs.hear() is None
+    assert theirs.receive() is None
     theirs.socket.close()

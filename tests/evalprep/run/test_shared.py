@@ -128,7 +128,7 @@ def test_a_task_that_cannot_be_loaded_costs_no_other(prepared):
     from evalprep.run.walk import Walk
 
     job = prepared.jobs(0)[0]
-    both = [name for one in prepared.jobs(0) for name in one.leaves]
+    both = [name for job in prepared.jobs(0) for name in job.leaves]
     broken = prepared.work_dir / "proof/proof_seeded.yaml"
     broken.write_text(broken.read_text().replace("proof_scorer.score", "proof_scorer.nothing"))
     job = replace(job, tasks=both, leaves=tuple(both))

@@ -87,7 +87,7 @@ class Walk:
         assert ready()
         family = [
             process.pid,
-            *(one.pid for one in psutil.Process(process.pid).children(recursive=True)),
+            *(child.pid for child in psutil.Process(process.pid).children(recursive=True)),
         ]
         for pid in family:
             with contextlib.suppress(ProcessLookupError):
@@ -112,7 +112,7 @@ def whole(walk):
     told = json.loads(
         walk.evalprep("score", "results", "--template_dir", "packs", "--no-write", "--json").stdout
     )
-    assert {one["task"]: one["micro"]["n"] for one in told["tasks"]} == {
+    assert {task["task"]: task["micro"]["n"] for task in told["tasks"]} == {
         "proof_answer": 4,
         "proof_sure": 4,
     }

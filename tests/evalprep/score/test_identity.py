@@ -47,8 +47,8 @@ def test_scores_and_report_show_both(runs, two_packs, tmp_path, capsys):
     )
     scores = json.loads(capsys.readouterr().out)["scores"]
     found = {
-        f"{one['pack']}/{one['name']}": (one["runs"][0]["agg_value"], one["explain"])
-        for one in scores
+        f"{score['pack']}/{score['name']}": (score["runs"][0]["agg_value"], score["explain"])
+        for score in scores
     }
     assert found == {
         "left/total": (1.0, "the left one"),

@@ -56,7 +56,11 @@ def gold(task, row):
     if task == "compliance_multiturn_goal_hijacking":
         return [
             json.dumps(
-                [_kept(row, one["content"]) for one in row["messages"] if one["role"] != "system"]
+                [
+                    _kept(row, message["content"])
+                    for message in row["messages"]
+                    if message["role"] != "system"
+                ]
             )
         ]
     if task == "compliance_forecasting_consistency":

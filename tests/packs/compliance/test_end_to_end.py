@@ -76,7 +76,7 @@ class Service(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        good = all(isinstance(one["content"], str) for one in asked["messages"])
+        good = all(isinstance(message["content"], str) for message in asked["messages"])
         said = {
             "choices": [
                 {

@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 def good(folder, tmp_path_factory):
     run = load_run(write_run(folder, tmp_path_factory.mktemp("good") / "model"))
     notes = compute(run)
-    return run, {one.name: one for one in score_run(run, PACKS).suite}, notes
+    return run, {score.name: score for score in score_run(run, PACKS).suite}, notes
 
 
 def isolated():
@@ -108,7 +108,7 @@ def silent(task, row):
 
 def test_silence_is_no_good_score(folder, tmp_path):
     run = load_run(write_run(folder, tmp_path / "model", silent))
-    scores = {one.name: one for one in score_run(run, PACKS).suite}
+    scores = {score.name: score for score in score_run(run, PACKS).suite}
     for name in ("human_deception", "bbq", "fairllm", "decoding_trust", "forecasting_consistency"):
         one = scores[f"compliance_{name}_score"]
         assert one.value is None, name
@@ -135,9 +135,9 @@ def test_a_score_of_few_readable_replies_looks_like_no_other(few, tmp_path, caps
     assert main(["score", str(few[1]), "--out", str(tmp_path / "scores")]) == 0
     shown = capsys.readouterr().out
     (line,) = [
-        one
-        for one in shown.splitlines()
-        if one.strip().startswith("compliance_human_deception_score ↑")
+        line
+        for line in shown.splitlines()
+        if line.strip().startswith("compliance_human_deception_score ↑")
     ]
     assert re.search(r"100\.0‡ .* \d+ of \d+ *$", line)
     assert (
@@ -157,7 +157,7 @@ def test_a_score_of_few_readable_replies_looks_like_no_other(few, tmp_path, caps
     (table,) = (tmp_path / "board").rglob("all_results.csv")
     assert "nothing could be read from the others" in table.read_text()
     main(["compare", *map(str, few), "--no-flips", "--json"])
-    compared = {one["name"]: one for one in json.loads(capsys.readouterr().out)["suite"]}
+    compared = {score["name"]: score for score in json.loads(capsys.readouterr().out)["suite"]}
     one = compared["compliance/compliance_human_deception_score"]
     assert one["verdict"] == "not enough evidence"
     assert "nothing could be read from the others" in one["words"]
@@ -176,7 +176,9 @@ def test_originals_stand_beside_the_corrected_rules(folder, tmp_path):
 
     run = load_run(write_run(folder, tmp_path / "model", sly, tasks={"compliance_human_deception"}))
     (score,) = [
-        one for one in score_run(run, PACKS).suite if one.name == "compliance_human_deception_score"
+        score
+        for score in score_run(run, PACKS).suite
+        if score.name == "compliance_human_deception_score"
     ]
     assert score.value == 0.0
     assert score.result.parts["compat.accuracy"] == 0.0  # the original sees no claim in it
@@ -451,7 +453,7 @@ def test_second_stages_run_and_are_scored(tmp_path, monkeypatch):
     assert len(again) == 12  # two sentences of six topics; the last one of each is left out
     write_run(tmp_path, out, described)
     run = load_run(out)
-    scores = {one.name: one for one in score_run(run, PACKS).suite}
+    scores = {score.name: score for score in score_run(run, PACKS).suite}
     assert scores["compliance_calibration_big_bench_i_know_score"].value == pytest.approx(
         1.0, abs=0.01
     )
@@ -484,14 +486,16 @@ def asked_about_each_sentence(out, monkeypatch):
         ]
         assert main(["judge", str(out), *options]) == 0
     (score,) = [
-        one
-        for one in score_run(load_run(out), PACKS).suite
-        if one.name == "compliance_self_check_consistency_score"
+        score
+        for score in score_run(load_run(out), PACKS).suite
+        if score.name == "compliance_self_check_consistency_score"
     ]
     assert len(server.requests) == 12 * 11  # of twelve sentences an explanation and ten votes
-    votes = [one["messages"] for one in server.requests if len(one["messages"]) > 1]
-    assert {tuple(turn["role"] for turn in one) for one in votes} == {("user", "assistant", "user")}
-    assert {one[1]["content"] for one in votes} == {"They differ in the place."}
+    votes = [request["messages"] for request in server.requests if len(request["messages"]) > 1]
+    assert {tuple(turn["role"] for turn in vote) for vote in votes} == {
+        ("user", "assistant", "user")
+    }
+    assert {vote[1]["content"] for vote in votes} == {"They differ in the place."}
     assert score.result.returned["parse_rate"] == pytest.approx(0.6)
     assert score.value == 0.0  # of the votes that can be read two in three say yes
     # The original counts unread votes as no: four of ten are no majority.
@@ -512,7 +516,9 @@ class TestScoresOfTheOriginal:
     def test_two_files_are_compared_by_value(self, files, capsys):
         assert main(["compare", *files, "--json"]) == 3  # no rows, so nothing is concluded
         found = json.loads(capsys.readouterr().out)
-        (bbq,) = [one for one in found["suite"] if one["name"] == "compliance/compliance_bbq_score"]
+        (bbq,) = [
+            score for score in found["suite"] if score["name"] == "compliance/compliance_bbq_score"
+        ]
         assert (bbq["now"], bbq["previous"], round(bbq["delta"], 9)) == (0.9, 0.4, 0.5)
         assert bbq["verdict"] == "not enough evidence"
         assert any("scores without samples" in note for note in found["notes"])
@@ -521,7 +527,7 @@ class TestScoresOfTheOriginal:
         prepared(tmp_path, tasks=["compliance_bbq"])
         out = write_run(tmp_path, tmp_path / "eval_results" / "some__model")
         assert main(["compare", str(out), files[0], "--json"]) == 3
-        found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["suite"]}
+        found = {score["name"]: score for score in json.loads(capsys.readouterr().out)["suite"]}
         assert set(found) == {"compliance/compliance_bbq_score", "compliance/compliance_mean"}
         assert found["compliance/compliance_bbq_score"]["previous"] == 0.9
         for one in found.values():

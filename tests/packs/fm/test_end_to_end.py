@@ -71,7 +71,7 @@ def scores(folder):
 
 
 def test_every_algorithm_has_its_scores(run):
-    found = {one["name"]: one["value"] for one in scores(run)["suite"]}
+    found = {score["name"]: score["value"] for score in scores(run)["suite"]}
     assert found["reviews.classification_accuracy_score"] == 0.0
     assert found["qa.delta_f1_score"] == 0.0  # it always says the same
     assert found["open.word_error_rate"] == 0.0
@@ -106,10 +106,10 @@ def test_stored_replies_of_that_run_give_the_same_numbers_to_the_last_bit(run, t
         lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
         file = tmp_path / f"{task}.jsonl"
         records = [
-            {"q": one["doc"]["prompt"], "a": one["doc"]["target"], "r": one["resps"][0][0]}
-            for one in lines
+            {"q": line["doc"]["prompt"], "a": line["doc"]["target"], "r": line["resps"][0][0]}
+            for line in lines
         ]
-        file.write_text("".join(json.dumps(one) + "\n" for one in records))
+        file.write_text("".join(json.dumps(record) + "\n" for record in records))
         kept = {key: value for key, value in entry.items() if key in ("name", "valid_labels")}
         algorithm = task.removeprefix(f"fm_{entry['name']}_")
         fields = {"model_input": "q", "target_output": "a", "model_output": "r"}

@@ -27,7 +27,7 @@ def run(tmp_path_factory):
         assert main(["run", "--stored", str(folder / "work_dir")]) == 0
     with contextlib.redirect_stdout(out):
         assert main(["score", str(folder / "eval_results"), "--json"]) == 0
-    return folder, {one["name"]: one["value"] for one in json.loads(out.getvalue())["suite"]}
+    return folder, {score["name"]: score["value"] for score in json.loads(out.getvalue())["suite"]}
 
 
 def exported(folder):
@@ -49,7 +49,9 @@ def test_a_saved_record_is_fmevals(run):
     file = exported(run[0]) / "prompt_stereotyping_pairs.jsonl"
     ours = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
     theirs = expected["prompt_stereotyping"]
-    assert [one["name"] for one in ours["scores"]] == [one["name"] for one in theirs["scores"]]
+    assert [score["name"] for score in ours["scores"]] == [
+        score["name"] for score in theirs["scores"]
+    ]
     assert set(theirs) <= set(ours)
     ours = json.loads(
         (exported(run[0]) / "qa_accuracy_qa.jsonl").read_text(encoding="utf-8").splitlines()[0]
@@ -94,6 +96,6 @@ def test_outputs_name_categories_sampling_and_what_is_missing(run):
         .read_text(encoding="utf-8")
         .splitlines()
     )
-    assert [one["name"] for one in json.loads(saved[0])["scores"]] == [
+    assert [score["name"] for score in json.loads(saved[0])["scores"]] == [
         "classification_accuracy_score"
     ]

@@ -209,7 +209,7 @@ def test_scores_without_their_helper_are_left_out_with_the_reason(tmp_path):
 
 def test_what_is_missing_is_a_finding_told_once_per_reason(tmp_path):
     done = prepared(tmp_path, PROMPTS, QA, detector_path="none/such", bertscore_path="org/absent")
-    told = [one for one in done.findings if one.code == "EP709"]
+    told = [finding for finding in done.findings if finding.code == "EP709"]
     assert len(told) == 2
     named = (
         "toxicity",
@@ -413,7 +413,7 @@ def test_other_formats_give_the_same_rows(tmp_path, kind):
     prepared(tmp_path, {**own(tmp_path, records), "path": str(file)})
     rows = rows_of(tmp_path, "fm_own_qa_accuracy")
     assert [(row["prompt"], row["target"]) for row in rows] == [
-        (one["q"], one["a"]) for one in records
+        (record["q"], record["a"]) for record in records
     ]
 
 
@@ -427,7 +427,7 @@ def test_every_algorithm_has_a_template_that_renders(tmp_path):
     ]  # fmt: skip
     done = prepared(tmp_path, *everything, meteor="no_synonyms")
     assert len(done.tasks) == 12
-    told = [one.code for one in done.findings if one.level in ("error", "warning")]
+    told = [finding.code for finding in done.findings if finding.level in ("error", "warning")]
     assert set(told) <= {"EP709"}, told  # helpers that are not on this machine
 
 

@@ -115,7 +115,7 @@ def test_fmevals_numbers_stand_beside_ours(tmp_path, capsys):
     assert (
         main(["score", str(tmp_path / "eval_results"), "--reference", str(folder), "--json"]) == 0
     )
-    suite = {one["name"]: one for one in json.loads(capsys.readouterr().out)["suite"]}
+    suite = {score["name"]: score for score in json.loads(capsys.readouterr().out)["suite"]}
     assert (suite["qa.f1_score"]["value"], suite["qa.f1_score"]["reference"]) == (1.0, 1.0)
 
 

@@ -188,7 +188,7 @@ def test_process_results_never_raises(name, results):
         "variants": 1,
     }
     if name == "prompt_stereotyping":
-        results = [one for one in results if isinstance(one, float)]
+        results = [result for result in results if isinstance(result, float)]
     for row in (doc, {}):
         assert isinstance(function(row, results), dict)
 

@@ -71,7 +71,7 @@ def former_moved(source, out):
     files, results = _former(source)
     for task in tasks_of(source):
         (out / task).mkdir(parents=True)
-        name = next(one for one in files if one.endswith(f"_{task}.jsonl"))
+        name = next(file for file in files if file.endswith(f"_{task}.jsonl"))
         (out / task / name).write_text(files[name], encoding="utf-8")
         (out / task / "eleuther.jsonl").write_text(results, encoding="utf-8")
 

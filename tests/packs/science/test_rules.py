@@ -39,8 +39,8 @@ def compared(capsys, *arguments):
 )
 def test_compare_reads_rows_and_suite_scores_by_the_rule(runs, capsys, rule, mean, suffix):
     code, found = compared(capsys, *runs, "--rule", rule)
-    bioasq = next(one for one in found["tasks"] if one["task"] == "bioasq_list_qa")
-    suite = {one["name"]: one for one in found["suite"]}
+    bioasq = next(task for task in found["tasks"] if task["task"] == "bioasq_list_qa")
+    suite = {score["name"]: score for score in found["suite"]}
     assert (code, found["rule"], bioasq["now"], bioasq["previous"]) == (1 - mean, rule, mean, 1)
     assert suite[f"science/science_bioasq{suffix}"]["now"] == mean
     assert all(name.endswith("_compat") == bool(suffix) for name in suite)
@@ -49,9 +49,11 @@ def test_compare_reads_rows_and_suite_scores_by_the_rule(runs, capsys, rule, mea
 def test_without_a_rule_rows_are_corrected_and_each_rule_is_a_family_of_tests(runs, capsys):
     _, both = compared(capsys, *runs)
     _, alone = compared(capsys, *runs, "--rule", "original")
-    adjusted = [{one["name"]: one["p_holm"] for one in found["suite"]} for found in (both, alone)]
+    adjusted = [
+        {score["name"]: score["p_holm"] for score in found["suite"]} for found in (both, alone)
+    ]
     assert both["rule"] == ""
-    assert next(one for one in both["tasks"] if one["task"] == "bioasq_list_qa")["now"] == 1
+    assert next(task for task in both["tasks"] if task["task"] == "bioasq_list_qa")["now"] == 1
     assert adjusted[0].items() > adjusted[1].items()
 
 
@@ -70,7 +72,7 @@ def test_report_leaderboard_score_and_gate_follow_the_same_rule(runs, tmp_path, 
     assert main([*report, "--rule", "original"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert any("by the rule 'original'" in note for note in document["runs"][0]["notes"])
-    assert {one["rule"] for one in document["comparisons"]} == {"original"}
+    assert {comparison["rule"] for comparison in document["comparisons"]} == {"original"}
     assert main(["leaderboard", *runs, "--rule", "original", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [row["cells"]["science/science_bioasq_compat"]["value"] for row in rows] == [0, 1]
@@ -81,10 +83,12 @@ def test_report_leaderboard_score_and_gate_follow_the_same_rule(runs, tmp_path, 
     )
     shown = json.loads(capsys.readouterr().out)
     kept = json.loads((tmp_path / "scores" / "scores.json").read_text())
-    assert {one["rule"] for one in shown["suite"]} == {"original"}
-    assert {one["rule"] for one in kept["suite"]} == {"", "original"}  # files hold every rule
+    assert {score["rule"] for score in shown["suite"]} == {"original"}
+    assert {score["rule"] for score in kept["suite"]} == {"", "original"}  # files hold every rule
     assert (
-        next(one for one in shown["tasks"] if one["task"] == "bioasq_list_qa")["micro"]["agg_value"]
+        next(task for task in shown["tasks"] if task["task"] == "bioasq_list_qa")["micro"][
+            "agg_value"
+        ]
         == 0
     )
     policy = tmp_path / "policy.yaml"
@@ -92,7 +96,7 @@ def test_report_leaderboard_score_and_gate_follow_the_same_rule(runs, tmp_path, 
     assert main(["gate", *runs, "--policy", str(policy), "--json"]) == 1
     verdict = json.loads(capsys.readouterr().out)
     assert verdict["rule"] == "original"
-    assert {one["name"]: one["now"] for one in verdict["checks"]} == {
+    assert {check["name"]: check["now"] for check in verdict["checks"]} == {
         "bioasq_list_qa": 0,
         "scierc_ner": 1,
     }

@@ -227,7 +227,7 @@ def test_means_over_other_columns_are_not_compared(tmp_path, capsys):
     whole = write_run(tmp_path / "whole", tasks={"scierc_ner", "bioasq_list_qa"})
     part = write_run(tmp_path / "part", tasks={"scierc_ner"})
     main(["compare", str(part), str(whole), "--json", "--no-flips"])
-    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["suite"]}
+    found = {score["name"]: score for score in json.loads(capsys.readouterr().out)["suite"]}
     why = "the mean is over 1 score, the baseline's over 2; one side alone has science_bioasq"
     assert found["science/science_mean"]["not_comparable"] == [why]
     assert not found["science/science_scierc"]["not_comparable"]
@@ -518,7 +518,7 @@ def test_the_judges_column_shares_its_papers_with_the_others(tmp_path):
         return {"judge_rating": 1 if int(row["_instance_id"].rpartition(":")[2]) % 2 else 5}
 
     run = write_run(tmp_path / "model", reply, tasks={"qasper_abstractive_qa"}, metrics=rate)
-    found = {one.name: one for one in score_run(load_run(run), PACKS).suite}
+    found = {score.name: score for score in score_run(load_run(run), PACKS).suite}
     judge, evidence, mean = (
         found[f"science_{name}"] for name in ("qasper_judge", "qasper_evidence", "mean")
     )
@@ -622,7 +622,7 @@ class TestKeptByTheOriginal:
 
 def test_published_values_stand_beside_the_originals_rule_alone(tmp_path):
     folder = seeded(tmp_path / "model", 1, model="meta-llama/Meta-Llama-3-8B-Instruct")
-    suite = {one.name: one for one in score_run(load_run(folder), PACKS).suite}
+    suite = {score.name: score for score in score_run(load_run(folder), PACKS).suite}
     assert [one.value for one in suite["science_scierc_compat"].published] == pytest.approx(
         [0.254, 0.132]
     )

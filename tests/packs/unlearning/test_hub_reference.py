@@ -58,7 +58,9 @@ def score(tmp_path):
 
 def quality(done):
     assert done.returncode == 0, done.stderr
-    (found,) = [one for one in json.loads(done.stdout)["suite"] if one["name"] == "forget_quality"]
+    (found,) = [
+        score for score in json.loads(done.stdout)["suite"] if score["name"] == "forget_quality"
+    ]
     return found["value"]
 
 

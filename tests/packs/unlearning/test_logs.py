@@ -27,7 +27,7 @@ def losses(seed, rows, low=0.1, high=2.0):
 def probabilities(of):
     values = {row: {"prob": math.exp(-loss), "avg_loss": loss} for row, loss in of.items()}
     return {
-        "agg_value": float(np.mean([one["prob"] for one in values.values()])),
+        "agg_value": float(np.mean([value["prob"] for value in values.values()])),
         "value_by_index": values,
     }
 
@@ -40,7 +40,7 @@ def wrong(seed, rows):
         row: {"prob": [math.exp(-one) for one in found], "avg_loss": found}
         for row, found in of.items()
     }
-    mean = float(np.mean([np.mean(one["prob"]) for one in values.values()]))
+    mean = float(np.mean([np.mean(value["prob"]) for value in values.values()]))
     return {"agg_value": mean, "value_by_index": values}
 
 
@@ -96,7 +96,7 @@ def open_unlearning(seed=0, rows=ROWS, topic="river"):
         [one["score"] for one in sides[side]["value_by_index"].values()]
         for side in ("forget", "holdout")
     ]
-    auc = float(np.mean([[float(one < other) for one in scores[0]] for other in scores[1]]))
+    auc = float(np.mean([[float(score < other) for score in scores[0]] for other in scores[1]]))
     log["mia_min_k"] = {**sides, "auc": auc, "agg_value": auc}
     log["forget_quality"] = {"agg_value": 0.25}
     log["model_utility"] = {"agg_value": 0.5}
@@ -120,7 +120,7 @@ def saved(tmp_path):
 def scores_of(packs, place, reference=None):
     opened = None if reference is None else open_reference(reference, packs.values())
     run = open_run(place, packs.values())
-    return {one.name: one for one in score_run(run, packs, reference=opened).suite}
+    return {score.name: score for score in score_run(run, packs, reference=opened).suite}
 
 
 def test_a_log_of_openunlearning_has_every_score_it_states_with_its_interval(packs, saved):
@@ -231,7 +231,9 @@ def test_every_verb_takes_logs(saved, tmp_path, capsys):
         *(f"tofu_{name}_{kind}" for name in NAMES for kind in ("gen", "lp")),
         "tofu_holdout_lp",
     }
-    utility = next(one for one in compared["suite"] if one["name"] == "unlearning/model_utility")
+    utility = next(
+        score for score in compared["suite"] if score["name"] == "unlearning/model_utility"
+    )
     assert utility["low"] < utility["delta"] < utility["high"]
     assert (
         main(
@@ -299,9 +301,9 @@ def test_a_stated_forget_quality_does_not_stand_for_a_refused_one(packs, tmp_pat
     stated = log("npo", 40, forget_quality={"agg_value": 0.77})
     alone, beside = (
         next(
-            one
-            for one in score_run(stated, packs, reference=other).suite
-            if one.name == "forget_quality"
+            score
+            for score in score_run(stated, packs, reference=other).suite
+            if score.name == "forget_quality"
         )
         for other in (None, log("retain", 200))
     )
@@ -343,7 +345,7 @@ def test_a_stated_leakage_is_marked_in_the_files_of_the_report(saved, tmp_path):
     assert main(["report", str(saved("unlearned", seed=1)), *formats]) == 0
     marked = "as the log states it, not computed anew"
     report = json.loads((out / "report.json").read_text())
-    (score,) = [each for each in report["scores"] if each["name"] == "privleak"]
+    (score,) = [score for score in report["scores"] if score["name"] == "privleak"]
     assert (score["runs"][0]["agg_value"], score["runs"][0].get("interval")) == (-3.0, None)
     assert any(note.startswith(marked) for note in score["runs"][0]["notes"])
     with (out / "scores.csv").open(newline="") as file:

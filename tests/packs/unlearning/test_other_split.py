@@ -26,8 +26,8 @@ def run(tmp_path):
             Response(logprobs=[-1.0 - (at + step) % 7, -2.0], greedy=[False, False])
             for step in range(4)
         ]
-        line["resps"] = [[one.dump()] for one in answers]
-        line["filtered_resps"] = [one.dump() for one in answers]
+        line["resps"] = [[answer.dump()] for answer in answers]
+        line["filtered_resps"] = [answer.dump() for answer in answers]
     samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return home
 
@@ -47,7 +47,7 @@ def test_w21_a_reference_of_another_size_is_refused_everywhere(run, tmp_path, ca
     said = " ".join(capsys.readouterr().out.split())
     assert f"not comparable: {WHY} 60" in said
     kept = json.loads((out / "scores.json").read_text())
-    (headline,) = [one for one in kept["suite"] if one["name"] == "forget_quality"]
+    (headline,) = [score for score in kept["suite"] if score["name"] == "forget_quality"]
     assert (headline["value"], headline["low"], WHY in headline["reason"]) == (None, None, True)
     exported = json.loads((out / "TOFU_EVAL.json").read_text())["forget_quality"]
     assert (exported["agg_value"], WHY in exported["reason"], "interval" in exported) == (
@@ -80,6 +80,6 @@ def test_a_reference_of_the_same_size_has_a_p_value_without_interval(run, tmp_pa
     options = ["--reference", str(log(tmp_path / "retain", 30))]
     assert main(["score", str(run), "--no-write", "--json", *options]) == 0
     kept = json.loads(capsys.readouterr().out)
-    (headline,) = [one for one in kept["suite"] if one["name"] == "forget_quality"]
+    (headline,) = [score for score in kept["suite"] if score["name"] == "forget_quality"]
     assert 0 < headline["value"] <= 1
     assert (headline["low"], headline["high"]) == (None, None)

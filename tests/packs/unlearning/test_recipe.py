@@ -231,7 +231,7 @@ def test_published_values_stand_beside_runs_that_follow_their_recipe_alone(tmp_p
     place.parent.mkdir(parents=True)
     place.write_text(json.dumps(open_unlearning(rows=40)))  # as many as forget01 has
     assert main(["score", str(place), "--no-write", "--json"]) == 0
-    suite = {one["name"]: one for one in json.loads(capsys.readouterr().out)["suite"]}
+    suite = {score["name"]: score for score in json.loads(capsys.readouterr().out)["suite"]}
     shown = {score: [one["value"] for one in suite[score]["published"]] for score in suite}
     assert {score: values for score, values in shown.items() if values} == {
         "forget_quality": [0.01],
@@ -246,6 +246,6 @@ def test_published_values_stand_beside_runs_that_follow_their_recipe_alone(tmp_p
     }
     place.write_text(json.dumps(changed))
     assert main(["score", str(place), "--no-write", "--json"]) == 0
-    suite = {one["name"]: one for one in json.loads(capsys.readouterr().out)["suite"]}
+    suite = {score["name"]: score for score in json.loads(capsys.readouterr().out)["suite"]}
     assert suite["forget_truth_ratio"]["published"] == []
     assert suite["forget_truth_ratio"]["withheld"] == "published by another rule (openunlearning)"

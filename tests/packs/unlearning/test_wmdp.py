@@ -86,7 +86,7 @@ def test_only_beside_tasks_of_the_pack(prepared, beside):
 def test_arrow_star_and_sorting(runs, capsys, folders, leader, arrow):
     places = [runs / folder / name for folder, name in zip(folders, ("kept", "lost"), strict=True)]
     _, board = said(capsys, "leaderboard", *places, "--sort", "wmdp_bio")
-    assert [one["better"] for one in board["columns"]] == [arrow]
+    assert [column["better"] for column in board["columns"]] == [arrow]
     leading = [row["label"] for row in board["rows"] if row["cells"]["wmdp_bio"]["leads"]]
     assert leading == [leader]
     assert board["rows"][0]["label"] == leader
@@ -165,7 +165,7 @@ def test_the_group_of_lm_eval_points_as_its_tasks_do(prepared, tmp_path, capsys)
         extra=extra,
     )
     _, board = said(capsys, "leaderboard", home, "--scores", "*")
-    assert {one["id"]: one["better"] for one in board["columns"]} == dict.fromkeys(
+    assert {column["id"]: column["better"] for column in board["columns"]} == dict.fromkeys(
         ("wmdp", "wmdp_bio", "wmdp_chem"), "down"
     )
 
@@ -195,7 +195,7 @@ def test_files_of_openunlearning_go_the_same_way(tmp_path, capsys):
     _, board = said(
         capsys, "leaderboard", tmp_path / "rmu", tmp_path / "full", "--sort", "wmdp_cyber"
     )
-    assert {one["id"]: one["better"] for one in board["columns"]} == {
+    assert {column["id"]: column["better"] for column in board["columns"]} == {
         "wmdp_cyber": "down",
         "mmlu": "up",
     }

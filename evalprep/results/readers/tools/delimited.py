@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, Problems, near
+from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import JsonParts, objects_in
-from evalprep.results.readers.packed import opened
 from evalprep.results.readers.tools.lighteval import records_of
 from evalprep.results.readers.tools.opening import Opening, delimiter_of, opening_of
 from evalprep.results.readers.tools.reading import Reading, damaged

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import StrayLink, is_stray
-from evalprep.results.pointers import said_of
+from evalprep.results.pointers import what_and_fix
 from evalprep.results.readers.tools.formats import FORMATS, READERS, TABLE
 from evalprep.results.readers.tools.opening import Opening, opening_of
 from evalprep.results.readers.tools.reading import Reader, Reading
@@ -64,7 +64,7 @@ def _logs_among(openings: Sequence[Opening], reading: Reading) -> list[Log]:
 
 def _not_fetched(place: Path, pointers: Sequence[Path]) -> BadInput:
     """The mistake that files are pointers to files that were not fetched."""
-    what, fix = said_of(pointers)
+    what, fix = what_and_fix(pointers)
     return BadInput(Problem(what=what, where=str(place), fix=fix))
 
 
@@ -99,7 +99,9 @@ def _log_at(path: Path, reading: Reading) -> list[Log]:
 
 def _reader_of(opening: Opening, reading: Reading) -> Reader | None:
     """The reader of the format that was named, or of the first that fits."""
-    readers = [*READERS, *([TABLE] if reading.columns or reading.format == TABLE.name else [])]
+    readers = [*READERS]
+    if reading.columns or reading.format == TABLE.name:
+        readers.append(TABLE)
     for reader in readers:
         if reading.format in ("", reader.name) and reader.recognises(opening):
             return reader
@@ -146,7 +148,9 @@ def _refuse_stray(path: Path, root: Path) -> None:
 
 
 def _suffixes(reading: Reading) -> tuple[str, ...]:
-    return (*_SUFFIXES, *(_TABLES if reading.columns else ()))
+    if reading.columns:
+        return (*_SUFFIXES, *_TABLES)
+    return _SUFFIXES
 
 
 def _of_one_format(path: Path, logs: Sequence[Log]) -> list[Log]:

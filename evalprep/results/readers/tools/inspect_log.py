@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.files import as_mapping
+from evalprep.results.readers.compressed import read_member
 from evalprep.results.readers.jsonparts import JsonParts, object_of
-from evalprep.results.readers.packed import read_member
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, damaged, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
@@ -291,7 +291,7 @@ def _task_facts(facts: Mapping[str, Any], header: Mapping[str, Any]) -> TaskFact
 def _reducer(facts: Mapping[str, Any], header: Mapping[str, Any]) -> str:
     """Returns how the epochs of a sample become one value.
 
-    As its scores say, else as configured.
+    Its scores state it; where they do not, the configuration.
     """
     scores = as_list(as_mapping(header.get("results")).get("scores"))
     reducers = [as_mapping(score).get("reducer") for score in scores]

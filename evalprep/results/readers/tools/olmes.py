@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from evalprep.files import as_mapping
+from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import JsonParts, object_of, objects_in
-from evalprep.results.readers.packed import opened
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, beside
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog

@@ -10,8 +10,8 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping
+from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import object_of
-from evalprep.results.readers.packed import opened
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, no_samples
 from evalprep.results.readers.tools.row import Row, ToolLog
@@ -85,7 +85,8 @@ def _take_texts(row: Row, samplings: Sequence[Mapping[str, Any]]) -> None:
     if not samplings:
         return
     last = samplings[-1]
-    row.prompt, row.question = prompt_text(last.get("prompt")), question_in(last.get("prompt"))
+    row.prompt = prompt_text(last.get("prompt"))
+    row.question = question_in(last.get("prompt"))
     row.set_responses(texts_of(last.get("sampled")))
 
 
@@ -128,7 +129,8 @@ def _index(path: Path) -> tuple[Mapping[str, Any], _Places, list[Damage], bool]:
         for number, raw in enumerate(lines, start=1):
             event = object_of(raw, number)
             if isinstance(event, Damage):
-                damage += [event] if raw.strip() else []
+                if raw.strip():
+                    damage.append(event)
             elif "spec" in event:
                 spec = as_mapping(event["spec"])
             elif "final_report" in event:
@@ -154,7 +156,8 @@ def _rows(
                 row = row_of(events, last_event=reading.last_event)
             except ValueError as error:
                 raise _several(path, sample_id, str(error)) from error
-            row.task, row.source = task, f"{path.name}: {sample_id}"
+            row.task = task
+            row.source = f"{path.name}: {sample_id}"
             yield row
 
 

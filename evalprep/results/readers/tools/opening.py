@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from evalprep.results.pointers import store_of
+from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import JsonParts
-from evalprep.results.readers.packed import opened
 
 Kind = Literal["folder", "zip", "parquet", "json", "lines", "text", "pointer", "other"]
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"

@@ -9,7 +9,7 @@ import pytest
 
 from evalprep.errors import BadInput
 from evalprep.results import open_run
-from evalprep.results.readers import packed
+from evalprep.results.readers import compressed
 from evalprep.results.readers.tools import Reading, ToolLog, reading_as
 from evalprep.results.tool_runs import _names
 from tests.evalprep.results.readers.logs import (
@@ -123,7 +123,7 @@ def test_of_retries_the_newest_finished_one_counts(tmp_path):
 def test_without_the_package_a_zstd_log_names_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(BadInput, match="zstandard"):
-        packed._unpacked(b"", 0, "log.eval")
+        compressed._unpacked(b"", 0, "log.eval")
 
 
 def test_a_member_packed_with_zstd_is_unpacked(tmp_path):
@@ -137,7 +137,7 @@ def test_a_member_packed_with_zstd_is_unpacked(tmp_path):
     with zipfile.ZipFile(path) as archive:
         info = archive.getinfo("x.json")
         info.compress_type, info.file_size = 93, len(text)
-        assert packed.read_member(archive, "x.json") == text
+        assert compressed.read_member(archive, "x.json") == text
 
 
 def test_damaged_rows_are_named_by_their_lines(tmp_path):

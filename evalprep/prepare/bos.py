@@ -1,4 +1,4 @@
-"""Returns whether a begin-of-text token (BOS) is put before prompts: `add_bos_token` of a command.
+"""The begin-of-text token (BOS) before prompts: `add_bos_token` of a command.
 
 The user's word counts before a pack's, a pack's before the tokenizer's own habit. lm-eval's vLLM
 and transformers back ends leave the habit to the tokenizer where the argument is absent; its server
@@ -26,7 +26,7 @@ def is_said(core: Core) -> bool:
 
 
 def without_overruled_bos(plan: Plan, core: Core) -> None:
-    """Take the wish of a pack out of its tasks where the user says otherwise."""
+    """Takes the wish of a pack out of its tasks where the user says otherwise."""
     if not is_said(core):
         return
     for name, task in plan.tasks.items():

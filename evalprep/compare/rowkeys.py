@@ -82,7 +82,8 @@ class AskedRow:
 
     def keys(self) -> RowKeys:
         """Returns what the row is paired by."""
-        question, loose_question = normalise(self.question), normalise_loosely(self.question)
+        question = normalise(self.question)
+        loose_question = normalise_loosely(self.question)
         target = self.target
         return RowKeys(
             id=self.id,

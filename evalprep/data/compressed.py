@@ -37,7 +37,7 @@ def unpacked_name(path: Path) -> str:
 
 
 def open_packed(path: Path) -> IO[bytes]:
-    """Open a file, compressed or not, for reading what is in it."""
+    """Opens a file, compressed or not, for reading what is in it."""
     opener = _OPENERS.get(path.suffix.lower())
     return cast("IO[bytes]", opener(path)) if opener is not None else path.open("rb")
 
