@@ -47,8 +47,8 @@ def load_run(
 
     Args:
         path: Output folder, model folder, results file or one samples file.
-        timestamp: `newest`, `each` (the newest samples of each task) or the beginning of a time
-            stamp.
+        timestamp: `newest`, `each` (the newest samples of each task), the beginning of a time
+            stamp, or the id of a run.
         run: Id of the run that is wanted, instead of the newest.
         as_logged: Leave rows that were logged without scores as they are.
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from evalprep.cli import main
+from evalprep.results import run_calls
 from tests.evalprep.results.writing import Row, write_run
 
 ROWS = "id,country,capital\n" + "".join(f"{at},Land {at},City {at}\n" for at in range(6))
@@ -205,3 +206,36 @@ def test_command_sh_skips_what_run_did_after_an_edit(two_commands):
         ["sh", "work_dir/command.sh"], check=False, capture_output=True, text=True
     )
     assert script.stdout.splitlines() == ["c1-plain: done already", "c2-plain: done already"]
+
+
+def test_a_run_that_is_done_is_concluded_though_another_one_is_newer(project, capsys):
+    (prepared_as,) = records(project)
+    run(project)
+    reword(project, "Name")
+    run(project)
+    (edited,) = set(records(project)) - {prepared_as}
+    note = f"the newest, {edited}, is used (--timestamp chooses another: {prepared_as})"
+    assert note in said(capsys, "score", "eval_results", "--no_write")
+    reword(project, "What is")
+    words = said(capsys, "run")
+    assert edited not in words
+    assert f"--timestamp {prepared_as}" in words.partition("next: ")[2]
+    (stamp,) = {call.stamp for call in run_calls(project / "eval_results", prepared_as)}
+    assert f"scores_{stamp}/scores.json" in words
+    assert f"report_{stamp}/report.html" in words
+
+
+def test_the_id_of_a_run_chooses_all_its_commands(two_commands, capsys):
+    (prepared_as,) = records(two_commands)
+    run(two_commands)
+    reword(two_commands, "Name")
+    run(two_commands)
+    capsys.readouterr()
+    assert main(["score", "eval_results", "--timestamp", prepared_as, "--no_write"]) == 0
+    captured = capsys.readouterr()
+    assert "capitals_qa" in captured.out
+    assert "rivers_qa" in captured.out
+    assert "files differ" not in captured.out + captured.err
+    words = said(capsys, "score", "eval_results", "--timestamp", "r00000000000")
+    assert "no results of the run r00000000000" in words
+    assert prepared_as in words
