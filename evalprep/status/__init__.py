@@ -17,5 +17,6 @@ if TYPE_CHECKING:
     from evalprep.status.log import failures, percent, speed
     from evalprep.status.reading import RunStatus, read_status
     from evalprep.status.run_ids import runs_that_count
+    from evalprep.status.shards import ShardSet, folder_of_shard, shard_sets
 else:
     __getattr__ = offered(__name__)

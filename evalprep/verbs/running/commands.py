@@ -21,6 +21,7 @@ from evalprep.run import (
     Elsewhere,
     Holder,
     engine_key,
+    gather_shards,
     not_tried,
     refuse_pickles,
     run_job,
@@ -36,6 +37,7 @@ from evalprep.status import (
     is_done,
     keep_edited_runs,
     read_jobs,
+    shard_sets,
     tasks_left,
 )
 from evalprep.terminal import counted, shortlist
@@ -114,8 +116,28 @@ class Commands:
         if self.args.restart:
             with folder.lock():
                 folder.restart()
+        elif self.cut.is_whole and not self.holder.replies:
+            self._take_shards(job, folder)
         refuse_pickles(folder.path)
         return folder
+
+    def _take_shards(self, job: Job, folder: RunFolder) -> None:
+        """Begins a command with the rows of its shards, where all of them are done."""
+        sets = shard_sets(folder)
+        if not sets or folder.state() != State():
+            return
+        best = sets[0]
+        done = best.shards - len(best.missing)
+        if not best.missing:
+            gather_shards(job, best)
+        if done and best.missing:
+            print(
+                f"note: {job.name}: {done} of {best.shards} shards are done, and are not used; "
+                f"to use them, run --shard {best.missing[0]}/{best.shards} and what else lacks, "
+                "then evalprep merge",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def _note_end(self, job: Job, folder: RunFolder, code: int) -> None:
         """Keep how a command ended, and print it."""

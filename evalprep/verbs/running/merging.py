@@ -10,8 +10,8 @@ from typing import Any
 
 from evalprep.check import asks_stock
 from evalprep.errors import BadInput, Problem
-from evalprep.run import Cut, Holder, gather_shards, run_job, shard_sets, showing
-from evalprep.status import Job, is_done, read_jobs
+from evalprep.run import Cut, Holder, gather_shards, run_job, showing
+from evalprep.status import Job, RunFolder, is_done, read_jobs, shard_sets
 from evalprep.verbs.running.asking import ready_jobs
 
 
@@ -46,8 +46,11 @@ class Outcome:
         """A line for the terminal."""
         if self.missing:
             numbers = ", ".join(map(str, self.missing))
+            is_one = len(self.missing) == 1
+            which = f"shard {numbers}" if is_one else f"shards {numbers}"
             return (
-                f"{self.command}: shards {numbers} of {self.shards} are not finished; run them: "
+                f"{self.command}: {which} of {self.shards} {'is' if is_one else 'are'} not "
+                "finished; next: "
                 f"evalprep run {work_dir} --shard {self.missing[0]}/{self.shards}"
             )
         return f"{self.command}: {self.reason or f'results: {self.results}'}"
@@ -115,7 +118,7 @@ def _merge(work_dir: Path, prepared: Job, holder: Holder, *, silent: bool) -> Ou
     if is_done(work_dir, prepared.name, prepared.run):
         return Outcome(prepared.name, results=_newest_results(prepared))
     job = replace(prepared, defaults=asks_stock(Path(prepared.include_path), prepared.tasks))
-    sets = shard_sets(job)
+    sets = shard_sets(RunFolder.of(job))
     if not sets:
         return Outcome(job.name, reason="was not run in shards")
     best = sets[0]
