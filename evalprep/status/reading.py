@@ -185,6 +185,11 @@ def read_status(path: Path) -> RunStatus:
         status = _of_results_by_hand(place, seconds_of_running)
     else:
         status = _of_prepared_by_hand(prepared, started.jobs, output, seconds_of_running)
+        if prepared.is_moved:
+            status.reasons.append(
+                f"prepared as {prepared.named_folder}: its commands name that folder, and results "
+                f"are looked for in {output}"
+            )
     if not status.tasks:
         _refuse_empty(path)
     return status
@@ -206,24 +211,12 @@ def _of_prepared_by_hand(
     if any(job.label for job in jobs):
         return _of_models(prepared, jobs, alive=alive)
     runs = runs_that_count(prepared, prepared.run)
-    finished = manual_runs.finished(output, since=prepared.changed, runs=runs)
-    outdated = []
-    lines = {}
-    for name, line in finished.items():
-        if _is_outdated(line, prepared):
-            outdated.append(name)
-        else:
-            lines[name] = line
-    lines |= _running_lines(seconds_of_running)
+    finished = manual_runs.finished(output, since=prepared.changed, runs=runs, prepared=prepared)
+    lines = finished.lines | _running_lines(seconds_of_running)
     all_lines = _with_pending(lines, prepared, jobs)
     status = _of_lines(prepared.folder, list(all_lines.values()), alive=alive)
-    status.reasons += [f"{name} was edited after its last results" for name in outdated]
+    status.reasons += [f"{name} {reason}" for name, reason in finished.reasons.items()]
     return status
-
-
-def _is_outdated(line: TaskStatus, prepared: Prepared) -> bool:
-    """Returns whether a task was edited after its results were written."""
-    return line.written is not None and prepared.edited_since(line.name, line.written)
 
 
 def _with_pending(
@@ -290,11 +283,13 @@ def _of_models(prepared: Prepared, jobs: list[Job], *, alive: bool) -> RunStatus
     """The commands of several models that were all started by hand."""
     categories = _categories(prepared)
     lines: list[TaskStatus] = []
+    reasons: list[str] = []
     for job in jobs:
         names = manual_runs.resolve(job.leaves or job.tasks, prepared.groups)
-        pasted = _pasted(job, names, prepared)
-        pending = [_pending(name, categories) for name in names if name not in pasted]
-        lines += _named(job, [*pasted.values(), *pending])
+        finished = _pasted(job, names, prepared)
+        pending = [_pending(name, categories) for name in names if name not in finished.lines]
+        lines += _named(job, [*finished.lines.values(), *pending])
+        reasons += [f"{job.label}/{name} {why}" for name, why in finished.reasons.items()]
     done = sum(line.status == DONE for line in lines)
     if alive:
         process = "running, started by hand"
@@ -303,7 +298,7 @@ def _of_models(prepared: Prepared, jobs: list[Job], *, alive: bool) -> RunStatus
     else:
         process = _NOT_STARTED
     phase = f"{process}: {done} of {len(lines)} tasks of all models done"
-    return RunStatus(prepared.folder, phase, in_order(lines), alive=alive)
+    return RunStatus(prepared.folder, phase, in_order(lines), alive=alive, reasons=reasons)
 
 
 def _named(job: Job, lines: list[TaskStatus]) -> list[TaskStatus]:
@@ -367,7 +362,9 @@ def _of_command(run: RunFolder, job: Job) -> _CommandStatus:
         return _of_shards(sets[0], job, prepared)
     if not state.units:
         names = _expect_all(state, job, prepared)
-        pasted = _pasted(job, names, prepared) if state.phase == _NOT_STARTED else {}
+        pasted: dict[str, TaskStatus] = {}
+        if prepared is not None and state.phase == _NOT_STARTED:
+            pasted = _pasted(job, names, prepared).lines
         if len(pasted) == len(names):
             lines = _named(job, list(pasted.values()))
             return _CommandStatus(phase="done, started by hand", lines=lines)
@@ -440,21 +437,21 @@ def _expect_all(state: State, job: Job, prepared: Prepared | None) -> list[str]:
     return names
 
 
-def _pasted(job: Job, names: list[str], prepared: Prepared | None) -> dict[str, TaskStatus]:
-    """Lines of tasks whose results lie there without our start.
+def _pasted(job: Job, names: list[str], prepared: Prepared) -> manual_runs.Finished:
+    """Tasks of a command whose results lie there without our start.
 
     The results are of this run, although we did not start their command.
     """
-    if not job.run or prepared is None:
-        return {}
+    if not job.run:
+        return manual_runs.Finished()
     prepared_as = {command.name: command.run or prepared.run for command in prepared.commands}
     runs = runs_that_count(prepared, prepared_as.get(job.name, job.run))
-    lines = manual_runs.finished(job.output_path, since=math.inf, runs=runs)
-    return {
-        name: lines[name]
-        for name in names
-        if name in lines and not _is_outdated(lines[name], prepared)
-    }
+    place = job.output_path
+    finished = manual_runs.finished(place, since=math.inf, runs=runs, prepared=prepared)
+    return manual_runs.Finished(
+        {name: finished.lines[name] for name in names if name in finished.lines},
+        {name: finished.reasons[name] for name in names if name in finished.reasons},
+    )
 
 
 def _bury(state: State) -> None:

@@ -132,15 +132,16 @@ def reword(project, verb):
     time.sleep(0.05)
 
 
-def paste(project):
+def paste(project, rows=6):
     """Writes the results of the first command as a pasted call does, with the id of the preparation."""
+    counts = {"capitals_qa": {"original": 6, "effective": rows}}
     manifest = json.loads((project / "work_dir" / "manifest.json").read_text())
     write_run(
         project / "eval_results",
-        {"capitals_qa": [Row(str(at)) for at in range(6)]},
+        {"capitals_qa": [Row(str(at)) for at in range(rows)]},
         stamp=datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f"),
         metadata={"version": 1.0, "run": manifest["run"], "command": "c1-plain"},
-        extra={"config": {"model": "dummy", "model_args": {}}},
+        extra={"config": {"model": "dummy", "model_args": {}}, "n-samples": counts},
     )
 
 
@@ -239,3 +240,59 @@ def test_the_id_of_a_run_chooses_all_its_commands(two_commands, capsys):
     words = said(capsys, "score", "eval_results", "--timestamp", "r00000000000")
     assert "no results of the run r00000000000" in words
     assert prepared_as in words
+
+
+def test_results_of_an_edit_that_was_prepared_do_not_count_once_it_is_taken_back(
+    two_commands, capsys
+):
+    (unedited,) = records(two_commands)
+    run(two_commands)
+    reword(two_commands, "Name")
+    assert main(["prepare"]) == 0
+    assert "kept your edit" in capsys.readouterr().err
+    paste(two_commands)
+    assert left(capsys)["c1-plain"] == (0, [])
+    reword(two_commands, "State")
+    assert left(capsys)["c1-plain"] == (1, ["capitals_qa"])
+    reword(two_commands, "Name")
+    assert left(capsys)["c1-plain"] == (0, [])
+    shutil.rmtree(two_commands / "eval_results")
+    paste(two_commands)
+    reword(two_commands, "What is")
+    assert left(capsys)["c1-plain"] == (1, ["capitals_qa"])
+    run(two_commands)
+    assert left(capsys) == ALL_DONE
+    assert "edited" not in records(two_commands)[unedited]
+
+
+def test_the_record_of_an_edited_run_stays_when_the_edit_is_taken_back(project, capsys):
+    (unedited,) = records(project)
+    reword(project, "Name")
+    assert main(["prepare"]) == 0
+    (edited,) = set(records(project)) - {unedited}
+    kept = records(project)[edited]
+    assert kept["edited"]["files"]
+    (project / "eval_results" / f"run_{unedited}.json").unlink()
+    reword(project, "What is")
+    run(project)
+    assert records(project)[edited] == kept
+    assert "edited" not in records(project)[unedited]
+
+
+def test_the_table_of_status_counts_what_its_list_of_tasks_counts(project, capsys):
+    """A try of the pasted command with a limit is not the whole."""
+    paste(project, rows=2)
+    capsys.readouterr()
+    assert main(["status"]) == 0
+    out = capsys.readouterr().out
+    assert "capitals_qa has results of 2 of 6 rows" in out
+    assert "not started" in out
+    assert main(["status", "--left", "c1-plain"]) == 1
+    paste(project)
+    paste(project, rows=2)
+    capsys.readouterr()
+    assert main(["status"]) == 0
+    out = capsys.readouterr().out
+    assert "done, started by hand" in out
+    assert "has results of" not in out
+    assert main(["status", "--left", "c1-plain"]) == 0
