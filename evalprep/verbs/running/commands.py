@@ -37,6 +37,7 @@ from evalprep.status import (
     is_done,
     keep_edited_runs,
     read_jobs,
+    refuse_moved,
     shard_sets,
     tasks_left,
 )
@@ -61,6 +62,7 @@ class Commands:
     def all(self) -> int:
         """Run them; the worst exit code."""
         code = depth = 0
+        refuse_moved(self.work_dir)
         jobs = read_jobs(self.work_dir)
         keep_edited_runs(self.work_dir)
         self.of_models = next((job.output_path for job in jobs if job.label), None)

@@ -11,7 +11,7 @@ from typing import Any
 from evalprep.check import asks_stock
 from evalprep.errors import BadInput, Problem
 from evalprep.run import Cut, Holder, gather_shards, run_job, showing
-from evalprep.status import Job, RunFolder, is_done, read_jobs, shard_sets
+from evalprep.status import Job, RunFolder, is_done, read_jobs, refuse_moved, shard_sets
 from evalprep.verbs.running.asking import ready_jobs
 
 
@@ -79,6 +79,7 @@ def merge_commands(work_dir: Path, *, silent: bool) -> Merged:
     """
     from evalprep.prepare import continue_stages
 
+    refuse_moved(work_dir)
     jobs = [job for job in ready_jobs(work_dir, read_jobs(work_dir)) if job.model]
     merged = Merged(_merge_each(work_dir, jobs, silent=silent))
     if not any(outcome.shards or outcome.results for outcome in merged.outcomes):
