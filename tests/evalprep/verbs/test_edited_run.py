@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from evalprep.cli import main
-from evalprep.results import run_calls
+from evalprep.results import load_run, run_calls
 from tests.evalprep.results.writing import Row, write_run
 
 ROWS = "id,country,capital\n" + "".join(f"{at},Land {at},City {at}\n" for at in range(6))
@@ -296,3 +296,24 @@ def test_the_table_of_status_counts_what_its_list_of_tasks_counts(project, capsy
     assert "done, started by hand" in out
     assert "has results of" not in out
     assert main(["status", "--left", "c1-plain"]) == 0
+
+
+@pytest.mark.parametrize("names_primary", [True, False])
+def test_a_filter_that_was_added_after_the_run_is_read_after_rescore(
+    project, capsys, names_primary
+):
+    run(project)
+    path = project / "work_dir" / "capitals" / "capitals_qa.yaml"
+    first = [{"function": "take_first"}]
+    filters = [{"name": "first", "filter": first}, {"name": "word", "filter": first}]
+    text = path.read_text() + f"filter_list: {json.dumps(filters)}\n"
+    if names_primary:
+        text = text.replace("primary_filter: none", "primary_filter: word")
+    path.write_text(text)
+    name = "word" if names_primary else "first"
+    assert f"capitals_qa: exact_match ({name}), 6" in said(capsys, "rescore", "eval_results")
+    (rescored,) = project.glob("eval_results/*/rescored_*")
+    assert load_run(rescored).tasks["capitals_qa"].primary.filter == name
+    words = said(capsys, "score", rescored, "--no_write")
+    assert "capitals_qa 6 0.0" in words
+    assert "missing" not in words
