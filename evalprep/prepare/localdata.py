@@ -22,10 +22,16 @@ def local_files(task: Mapping[str, Any], folder: Path) -> list[Path]:
     files: list[Path] = []
     for place in (folder / text for text in _texts(named)):
         if place.is_dir():
-            files += sorted(path for path in place.rglob("*") if path.is_file())
+            files += sorted(path for path in place.rglob("*") if _is_data(path, place))
         elif place.is_file():
             files.append(place)
     return files
+
+
+def _is_data(path: Path, folder: Path) -> bool:
+    """Returns whether a path below a folder is a file that the loader would read."""
+    is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    return path.is_file() and not is_hidden
 
 
 def digest_of(files: list[Path]) -> str:

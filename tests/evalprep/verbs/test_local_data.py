@@ -51,6 +51,7 @@ def test_other_data_are_another_run(project, task):
     assert main(["prepare", "--check", "off"]) == 0
     assert run_id(project) != first
     write_rows(project, "Loire")
+    (project / "data" / ".hidden").write_text("no data")
     assert main(["prepare", "--check", "off"]) == 0
     assert run_id(project) == first
 
