@@ -191,7 +191,10 @@ class RunSettings:
         known = {key: value for key, value in prepared.config.items() if key in CORE_KEYS}
         core, _ = read_core({"model_name": "unknown", "tasks": ["unknown"], **known})
         assert core is not None
-        return cls.from_core(core, prepared.folder.parent).with_plan(prepared.plan)
+        folder = prepared.config_folder
+        if folder is None or not folder.is_dir():  # of another machine
+            folder = prepared.folder.parent
+        return cls.from_core(core, folder).with_plan(prepared.plan)
 
 
 def _bos_of_tasks(plan: Plan) -> dict[str, bool]:

@@ -49,8 +49,8 @@ def records_of_work(prepared: Prepared, runs: Mapping[str, str]) -> dict[str, di
     """
     records = records_of(prepared.manifest)
     edits = _decisive_edits(prepared)
-    if not edits:
-        return records
+    if not edits:  # of edits that were taken back, too
+        return {now: {**records[run], "run": now} for run, now in runs.items()}
     return {now: _as_edited(records[run], now, edits) for run, now in runs.items()}
 
 

@@ -94,6 +94,7 @@ def manifest_data(
     commands: list[Command],
     files: dict[str, str],
     shelf: dict[str, str],
+    edits: dict[str, str],
     packs: dict[str, Any],
     notes: list[str],
     models: list[dict[str, Any]],
@@ -122,6 +123,7 @@ def manifest_data(
         "notes": notes,
         "files": files,
         "shelf": shelf,
+        **({"edits": edits} if edits else {}),
     }
 
 

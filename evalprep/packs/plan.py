@@ -80,6 +80,7 @@ class TaskPlan:
         published_prompt: A `Prompt`: the form in which the published values beside it were asked;
             empty where that is not known.
         tags: label, family, principle, requirement, category, form and the pack's own.
+        local_data: Digest of the local files that lm-eval itself reads for it; empty without any.
     """
 
     name: str
@@ -98,6 +99,7 @@ class TaskPlan:
     stands_for: str = ""
     published_prompt: str = ""
     tags: Mapping[str, Any] = field(default_factory=dict)
+    local_data: str = ""
 
 
 @dataclass(frozen=True)

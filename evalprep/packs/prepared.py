@@ -161,6 +161,21 @@ class Prepared:
         path = self.config.get("output_path")
         return Path(str(path)) if path else None
 
+    @property
+    def named_folder(self) -> Path:
+        """Returns the folder that its task files and commands name."""
+        return Path(str(self.config.get("work_dir") or self.folder))
+
+    @property
+    def is_moved(self) -> bool:
+        """Returns whether its task files and commands name another folder than its own."""
+        if self.named_folder == self.folder:
+            return False
+        try:
+            return not self.named_folder.samefile(self.folder)
+        except OSError:
+            return True
+
     @cached_property
     def plan(self) -> Plan:
         """The plan of the run."""
@@ -233,8 +248,15 @@ class Prepared:
         edits += [Edit(name, "removed") for name in prepared if name not in here]
         return sorted(edits, key=lambda edit: edit.name)
 
+    @cached_property
+    def _digests(self) -> Mapping[str, str]:
+        """Path -> digest of each file when it was prepared, with the edits that were kept then."""
+        return {**self.files, **as_mapping(self.manifest.get("edits"))}
+
     def edited_since(self, task: str, moment: float) -> bool:
         """Returns whether a task's YAML, its data or a YAML that it may include were edited.
+
+        Edits that the preparation kept are in the id of its run, and count from then on.
 
         Args:
             task: A prepared task.
@@ -264,7 +286,7 @@ class Prepared:
     def _is_edited_since(self, name: str, moment: float) -> bool:
         path = self.folder / name
         try:
-            return path.stat().st_mtime > moment and content_digest(path) != self.files[name]
+            return path.stat().st_mtime > moment and content_digest(path) != self._digests[name]
         except OSError:
             return True  # removed
 

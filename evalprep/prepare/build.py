@@ -212,8 +212,10 @@ def _manifest(built: Built) -> dict[str, Any]:
     first = built.subjects[0]
     config_file = config.path.name if config.path else None
     shelf: dict[str, str] = {}
+    edits: dict[str, str] = {}
     for carried in built.carried:
         shelf |= carried.shelf
+        edits |= carried.edits
     packs = {}
     for share in joined.packs:
         packs[share.pack.name] = {"folder": on_run_machine(share.pack.folder)}
@@ -229,6 +231,7 @@ def _manifest(built: Built) -> dict[str, Any]:
         commands=built.commands,
         files=built.files,
         shelf=shelf,
+        edits=edits,
         packs=packs,
         notes=built.notes,
     )

@@ -11,6 +11,7 @@ from evalprep.credentials import without_secrets
 from evalprep.packs import Pack, Prepared, load_prepared
 from evalprep.prepare.build import config_on_run_machine
 from evalprep.prepare.contextlength import with_known_context
+from evalprep.prepare.localdata import local_files
 from evalprep.terminal import shortlist
 
 #: Keys that change no file of the work folder.
@@ -48,7 +49,10 @@ def changed_keys(config: Config, prepared: Prepared) -> list[str]:
 
 
 def _inputs(prepared: Prepared, config: Config, packs: Mapping[str, Pack]) -> Iterator[Path]:
-    """The files of the packs and the local data files that the preparation read."""
+    """The files of the packs, and the local data files that the preparation or lm-eval reads."""
+    for task in config.core.tasks:
+        if isinstance(task, dict):
+            yield from local_files(task, config.folder)
     for name in prepared.pack_folders:
         if name in packs:
             yield from packs[name].folder.rglob("*")

@@ -106,12 +106,14 @@ def _united(packs: list[PlannedPack]) -> Plan:
 def _add_other_tasks(whole: Plan, selection: Selection, core: Core) -> None:
     """Adds lm-eval's own tasks and those that are written in the config."""
     prompt = "chat" if core.apply_chat_template else "plain"
-    for name in selection.order:
+    others = {*selection.stock, *selection.inline}
+    for name in (name for name in selection.order if name in others):
         if name in selection.stock:
             overrides = selection.overrides.get(name, {})
-            whole.tasks[name] = TaskPlan(name, stock="task", overrides=overrides, prompt=prompt)
-        elif name in selection.inline:
-            whole.tasks[name] = TaskPlan(name, prompt=prompt)
+            task = TaskPlan(name, stock="task", overrides=overrides, prompt=prompt)
+        else:
+            task = TaskPlan(name, prompt=prompt)
+        whole.tasks[name] = replace(task, local_data=selection.local_data.get(name, ""))
 
 
 def _turn(joined: Joined, problems: Problems) -> None:

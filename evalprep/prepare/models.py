@@ -6,6 +6,7 @@ What each is called, its configuration and run, and whether they can share promp
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from evalprep.config import Config, Core, core_of, short_names
 from evalprep.errors import Problems
 from evalprep.model import Tokenizer, load_tokenizer, model_folder
 from evalprep.packs import Plan, run_id, subject_of
+from evalprep.places import is_folder, place
 from evalprep.prepare.commands import model_location
 from evalprep.prepare.joined import Joined
 from evalprep.structs import plain_data
@@ -145,15 +147,23 @@ def check_models(config: Config, plan: Plan) -> None:
 
 
 def _refuse_repeats(config: Config, problems: Problems) -> None:
-    seen: dict[str, int] = {}
+    """Refuses a model that stands in the list twice, in whichever way its folder is written."""
+    first_name: dict[str, str] = {}
     for number, entry in enumerate(config.core.models):
-        first = seen.setdefault(repr(sorted(plain_data(entry).items(), key=str)), number)
-        if first != number:
-            problems.add(
-                f"{entry.model_name} is named twice",
-                where=config.where("models", number),
-                fix="name it once",
-            )
+        folder = place(entry.model_name, config.folder)
+        model = str(folder.resolve()) if is_folder(folder) else entry.model_name
+        revision = entry.model_revision or config.core.model_revision
+        key = json.dumps([model, revision, plain_data(entry.model_args)], sort_keys=True)
+        if key not in first_name:
+            first_name[key] = entry.model_name
+            continue
+        other = first_name[key]
+        same_as = "" if other == entry.model_name else f": {other} is the same model"
+        problems.add(
+            f"{entry.model_name} is named twice{same_as}",
+            where=config.where("models", number),
+            fix="name it once",
+        )
 
 
 def check_tokenizers(joined: Joined, subjects: list[Subject]) -> list[str]:

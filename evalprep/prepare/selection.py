@@ -16,6 +16,7 @@ from evalprep.config import Config
 from evalprep.errors import BadInput, Problems, near
 from evalprep.packs import Pack, find_task, is_remembered, stock_names
 from evalprep.places import exists
+from evalprep.prepare.localdata import digest_of, local_files
 from evalprep.prepare.workdir import check_place
 
 INLINE_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
@@ -33,6 +34,7 @@ class Selection:
         inline: Whole task definitions, by task name.
         overrides: Keys that the config sets of lm-eval's own tasks, by task name.
         order: All names as they were asked for.
+        local_data: Digest of the local data of tasks that the config writes or changes, by name.
     """
 
     by_pack: dict[str, list[str]] = field(default_factory=dict)
@@ -40,6 +42,7 @@ class Selection:
     inline: dict[str, dict[str, Any]] = field(default_factory=dict)
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
+    local_data: dict[str, str] = field(default_factory=dict)
 
 
 def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Selection:
@@ -53,6 +56,8 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
     for number, entry in enumerate(config.core.tasks):
         if isinstance(entry, dict):
             mapping = with_absolute_files(entry, config)
+            digest = digest_of(local_files(entry, config.folder))
+            selection.local_data[str(entry.get("task"))] = digest
             _add_mapping(selection, mapping, problems, config.where("tasks", number), ours)
             continue
         owned = [(planned[entry], entry)] if entry in planned else _of_packs(packs, entry)

@@ -249,10 +249,12 @@ class Carried:
         notes: One sentence per file.
         shelf: Edited files that this preparation does not ask for -> digest of what they were
             edited from.
+        edits: Edited files in the new tree -> their digest.
     """
 
     notes: list[str] = field(default_factory=list)
     shelf: dict[str, str] = field(default_factory=dict)
+    edits: dict[str, str] = field(default_factory=dict)
 
 
 def carry_over(
@@ -331,6 +333,7 @@ class _Moving:
             self.carried.shelf[name] = origin
         elif origin == _digest(new):
             self._keep(old, new, f"kept your edit of {name}")
+            self.carried.edits[name] = digest
         else:
             self._resolve(old, new, name)
 
@@ -344,6 +347,7 @@ class _Moving:
             self.carried.shelf[name] = origin
         elif _digest(new) == origin:
             self._keep(old, new, f"brought back your edit of {name}")
+            self.carried.edits[name] = _digest(new)
         else:
             self._resolve(old, new, name)
 

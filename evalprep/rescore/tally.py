@@ -110,11 +110,12 @@ class TaskRescore:
 def primary_of(task: TaskRun, fresh: Any) -> Metric:
     """Returns the metric to look at: the run's own choice, else what the loaded task names.
 
-    A `--predict_only` run has no metric.
+    A `--predict_only` run has no metric, and a task whose filters were edited may not have the
+    run's.
     """
     filters = filters_of(fresh)
     declared = fresh.config.metadata or {}
-    if task.primary.metric:
+    if task.primary.metric and task.primary.filter in filters:
         declared = {"primary_metric": task.primary.metric, "primary_filter": task.primary.filter}
     metrics = metrics_of_filters(fresh.aggregation(), filters, fresh.higher_is_better())
     return choose_primary(declared, metrics, filters=filters)

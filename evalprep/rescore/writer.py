@@ -154,7 +154,11 @@ def _config(known: TaskRun, task: Any) -> dict[str, Any]:
     The id is the run's own and is not carried over.
     """
     logged, fresh = known.logged.settings, task.dump_config()
-    metadata = {**as_mapping(fresh.get("metadata")), **logged.metadata}
+    own = {"run", "command"}
+    if logged.metadata.get("primary_filter") not in (None, *filters_of(task)):
+        own |= {"primary_metric", "primary_filter"}  # of a scorer that the task had then
+    of_run = {key: value for key, value in logged.metadata.items() if key not in own}
+    metadata = {**as_mapping(fresh.get("metadata")), **of_run}
     metadata = {key: value for key, value in metadata.items() if key not in {"run", "command"}}
     scorer = {key: fresh[key] for key in SCORER_KEYS if key in fresh}
     parts = scorer if logged.as_logged else fresh

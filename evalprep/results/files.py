@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -32,6 +33,8 @@ _NAMED = 4  # files that a note names
 _SKIPPED_FOLDERS = {".git", ".venv", "node_modules", "__pycache__"}
 NEWEST = "newest"
 EACH = "each"
+#: An id as the preparation gives it; a time stamp begins with a digit.
+_RUN_ID = re.compile(r"r[0-9a-f]{11}")
 
 
 @dataclass(frozen=True)
@@ -175,7 +178,7 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     Args:
         path: Output folder, model folder, `results_*.json` or `samples_*.jsonl`.
         timestamp: `newest` (default), `each` (the newest samples of each task, for runs made task
-            by task), or the beginning of a stamp.
+            by task), the beginning of a stamp, or the id of a run.
         run: Id of the run that is wanted, instead of the newest.
 
     Raises:
@@ -190,6 +193,8 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     if not folders:
         refuse_pointers(start)
         raise _no_run_at(start)
+    if not run and _RUN_ID.fullmatch(timestamp):
+        run = timestamp
     if run:
         return _run_of_id(folders, start, run)
     newest = max(folders, key=lambda folder: folder.stamps[-1])
@@ -278,7 +283,10 @@ def _run_of_id(folders: list[Folder], start: Path, run: str) -> RunFiles:
     named = whole_run(folders, start, run)
     if named is None:
         what = f"no results of the run {run}"
-        raise BadInput(Problem(what=what, where=str(start), fix="run its commands first"))
+        others = dict.fromkeys(call.run for call in calls_in(folders) if call.run)
+        allowed = ", ".join(others)
+        fix = "run its commands first"
+        raise BadInput(Problem(what=what, where=str(start), allowed=allowed, fix=fix))
     # Whoever named this run needs no note that there are others.
     return replace(named, notes=())
 
@@ -434,11 +442,12 @@ def newest_id(newest: Folder) -> str:
 
 def _notes_on_others(calls: Iterable[Invocation], start: Path, run: str) -> list[str]:
     """Says that a place holds other runs, too."""
-    count = len({call.run or call.stamp for call in calls} | {run})
-    if count == 1:
+    others = dict.fromkeys(call.run or call.stamp for call in calls)
+    others.pop(run, None)
+    if not others:
         return []
-    note = f"{count} runs in {start}: the newest, {run}, is used"
-    return [f"{note} (--timestamp chooses a call of another one)"]
+    note = f"{len(others) + 1} runs in {start}: the newest, {run}, is used"
+    return [f"{note} (--timestamp chooses another: {shortlist(list(others), _NAMED)})"]
 
 
 def _stamps_of(folders: Iterable[Folder]) -> tuple[str, ...]:

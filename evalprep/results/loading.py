@@ -23,6 +23,7 @@ from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
 from evalprep.places import last_part
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.effort import Efforts, efforts_of
+from evalprep.results.facts import without_addresses
 from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
 from evalprep.results.folder import RESULTS
 from evalprep.results.invocations import invocation_of
@@ -48,8 +49,8 @@ def load_run(
 
     Args:
         path: Output folder, model folder, results file or one samples file.
-        timestamp: `newest`, `each` (the newest samples of each task) or the beginning of a time
-            stamp.
+        timestamp: `newest`, `each` (the newest samples of each task), the beginning of a time
+            stamp, or the id of a run.
         run: Id of the run that is wanted, instead of the newest.
         as_logged: Leave rows that were logged without scores as they are.
 
@@ -68,7 +69,7 @@ def load_run(
     is_file = place.is_file()
     samples = _list_samples(files, results, of_a_file=is_file, named=place)
     tasks = _make_tasks(samples, results.run, preparation)
-    parts = _join_parts(tasks, files.parts, results)
+    parts = _join_parts(tasks, files.parts, files.sources, results)
     logged = _with_rows_of_parts(results.run, parts)
     outdated = _drop_outdated(parts.tasks, preparation.plan)
     scored = {}
@@ -348,6 +349,7 @@ class _JoinedParts:
 def _join_parts(
     tasks: Mapping[str, TaskRun],
     parts: Mapping[str, tuple[tuple[Path, Path], ...]],
+    of_one_run: Mapping[str, Path],
     results: _ResultsFiles,
 ) -> _JoinedParts:
     """Puts together the rows of tasks that were run in parts (`--samples`).
@@ -355,12 +357,21 @@ def _join_parts(
     Each call covered other rows of one data set.
 
     Calls over the same rows, or that asked in another way, are not parts of one run.
+
+    Args:
+        tasks: The tasks with samples.
+        parts: Task -> its samples files with the results file of each.
+        of_one_run: Task -> the results file that counts, where all calls have one run id.
+        results: The results files.
     """
     whole = _JoinedParts(dict(tasks))
     for name, files in parts.items():
         if name not in tasks:
             continue
         joined_task = _join_task(tasks[name], files, results)
+        if joined_task is None and name in of_one_run:
+            notes = _note_on_templates(name, files, of_one_run[name], results)
+            whole.notes.extend(notes)
         if joined_task is None:
             continue
         whole.tasks[name] = joined_task
@@ -407,6 +418,26 @@ def _join_task(
     ]
     whole = structs.replace(task.logged, metrics=tuple(metrics), rows=rows)
     return replace(task, path=joined(paths), logged=whole, _tables={})
+
+
+def _note_on_templates(
+    task: str, files: Iterable[tuple[Path, Path]], source: Path, results: _ResultsFiles
+) -> list[str]:
+    """The note for calls of one run that asked a task with other templates.
+
+    A pasted command keeps the id of its preparation when task files are edited.
+    """
+    templates: dict[str, str] = {}
+    for _, file in files:
+        logged = _results_of(file, results).tasks.get(task, TaskResults(name=task))
+        if logged.settings.template:
+            text = json.dumps(logged.settings.template, sort_keys=True, default=str)
+            templates[file.name] = without_addresses(text)
+    others = [name for name, text in templates.items() if text != templates.get(source.name, text)]
+    if not others:
+        return []
+    counts = f"{source.name} counts, not {shortlist(others, _NAMED)}"
+    return [f"{task}: calls of this run asked with different templates; {counts}"]
 
 
 def _results_of(file: Path, results: _ResultsFiles) -> RunResults:

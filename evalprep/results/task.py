@@ -107,11 +107,12 @@ class TaskRun:
             return self.chosen
         if self.undecided:
             return NO_METRIC
+        filters = self.logged.settings.filters
         rows = self._first_values
         if not rows.values:
-            return choose_primary(self.metadata, self.metrics)
+            return choose_primary(self.metadata, self.metrics, filters=filters)
         numbered = [metric for metric in self.metrics if metric.kind == "rows"]
-        return choose_primary(self.metadata, numbered, fallback=rows.filter)
+        return choose_primary(self.metadata, numbered, filters=filters, fallback=rows.filter)
 
     @cached_property
     def headline(self) -> Metric:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from evalprep.run.request import Request
     from evalprep.run.screen import showing
     from evalprep.run.server import silence
-    from evalprep.run.shards import gather_shards, shard_folder, shard_sets
+    from evalprep.run.shards import gather_shards, shard_folder
     from evalprep.run.stored import score_stored
     from evalprep.run.units import Cut
 else:

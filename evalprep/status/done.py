@@ -156,12 +156,12 @@ def is_outdated(task: str, prepared: Prepared, call: Invocation) -> bool:
     """Returns whether a task was edited after a call whose id does not show the edit.
 
     `evalprep run` makes a new id of an edit, but not of one of a later stage; a pasted command
-    keeps the one that it was printed with.
+    keeps the one that it was printed with, and a call by hand may have none.
     """
     planned = prepared.plan.tasks.get(task)
     is_later = planned is not None and bool(planned.after)
-    is_as_prepared = call.run in {model.run for model in prepared.models}
-    if task not in call.samples or not (is_as_prepared or is_later):
+    is_as_prepared = call.run in {"", *(model.run for model in prepared.models)}
+    if not (is_as_prepared or is_later):
         return False
     return prepared.edited_since(task, call.results.stat().st_mtime)
 

@@ -145,6 +145,24 @@ def read_jobs(work_dir: Path) -> list[Job]:
     return [_job_of(command, prepared, runs) for command in prepared.commands]
 
 
+def refuse_moved(work_dir: Path) -> None:
+    """Refuses to run a folder whose commands name another one: lm-eval would read that.
+
+    Raises:
+        BadInput: the folder was renamed, copied, or prepared for another machine.
+    """
+    prepared = require_prepared(work_dir)
+    if prepared.is_moved:
+        raise BadInput(
+            Problem(
+                what=f"was prepared as {prepared.named_folder}; its task files and commands name "
+                "that folder",
+                where=str(work_dir),
+                fix="prepare it again from its config: evalprep prepare --config_path FILE",
+            )
+        )
+
+
 def _job_of(command: Command, prepared: Prepared, runs: Mapping[str, str]) -> Job:
     """The call that a command makes; its run is the one that the files as they are now make up."""
     path = prepared.folder / command.file

@@ -5,19 +5,21 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.files import as_mapping
-from evalprep.packs import load_prepared
+from evalprep.packs import Prepared, load_prepared
 from evalprep.places import last_part
 from evalprep.results import DONE
+from evalprep.status.done import is_outdated
 from evalprep.status.lines import TaskStatus
+from evalprep.terminal import counted
 from evalprep.yamltext import NotYaml, yaml_value
 
 if TYPE_CHECKING:
-    from evalprep.results import Run, RunResults
+    from evalprep.results import Invocation, Run, RunResults
 
 #: Last parts of the words that start lm_eval; the last ones are modules of ours.
 _PROGRAMS = frozenset(
@@ -32,24 +34,58 @@ def results_files(place: Path) -> list[Path]:
     return sorted(results_below(place), key=lambda path: path.stat().st_mtime)
 
 
-def finished(place: Path, *, since: float, runs: Collection[str]) -> dict[str, TaskStatus]:
-    """Tasks in the results files of a folder; the newest file that has a task counts.
+@dataclass
+class Finished:
+    """The results of a prepared folder that was run by hand.
+
+    Attributes:
+        lines: Task -> its line.
+        reasons: Task without a line -> why its results do not count.
+    """
+
+    lines: dict[str, TaskStatus] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, line: TaskStatus, reason: str) -> None:
+        """Adds newer results of a task, which do not count where there is a reason."""
+        if not reason:
+            self.lines[name] = line
+            self.reasons.pop(name, None)
+        elif name not in self.lines:
+            self.reasons[name] = reason
+
+
+def finished(place: Path, *, since: float, runs: Collection[str], prepared: Prepared) -> Finished:
+    """Tasks in the results files of a folder; the newest file that has all of a task counts.
 
     Args:
         place: An output folder, or a model's folder in it.
         since: Older files without a run id are left out.
         runs: Ids of runs: their files count whatever their age, those of other runs never.
+        prepared: The work folder.
     """
     from evalprep.results import invocation_of
 
-    lines: dict[str, TaskStatus] = {}
+    results = Finished()
     for path in results_files(place):
-        run = invocation_of("", path, {}).run
-        counts = run in runs if run else path.stat().st_mtime >= since
+        call = invocation_of("", path, {})
+        counts = call.run in runs if call.run else path.stat().st_mtime >= since
         if not counts:
             continue
-        lines |= _lines_of(path, _read(path))
-    return lines
+        for name, line in _lines_of(path, _read(path)):
+            results.add(name, line, _why_not(name, prepared, call))
+    return results
+
+
+def _why_not(task: str, prepared: Prepared, call: Invocation) -> str:
+    """Returns why the results of a task do not count; empty where they do."""
+    if is_outdated(task, prepared, call):
+        return "was edited after its last results"
+    have, prepared_task = call.rows.get(task), prepared.tasks.get(task)
+    expected = None if prepared_task is None else prepared_task.expected
+    if have is not None and expected is not None and have < expected:
+        return f"has results of {have} of {counted(expected, 'row')}"
+    return ""
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,6 +21,7 @@ from evalprep.status.job import Job, read_jobs
 from evalprep.status.lines import SYMBOLS, TaskStatus, in_order, table_lines, task_lines
 from evalprep.status.log import failures
 from evalprep.status.run_ids import runs_that_count
+from evalprep.status.shards import ShardSet, folder_of_whole, shard_sets
 
 _OWN_END = frozenset({"done", "failed", "interrupted"})
 _NOT_STARTED = "not started"
@@ -45,6 +48,48 @@ class _CommandStatus:
     has_failed: bool = False
     reasons: tuple[str, ...] = ()
     log: Path | None = None
+
+
+@dataclass(frozen=True)
+class _Started:
+    """The folders of commands, of which any may have been started.
+
+    Attributes:
+        runs: The folder of each command.
+        jobs: The commands, in the same order.
+        others: Folders of runs of other preparations or configurations that lie there too.
+    """
+
+    runs: list[RunFolder]
+    jobs: list[Job]
+    others: list[Path] = field(default_factory=list)
+
+    @cached_property
+    def _folders(self) -> list[RunFolder]:
+        """The folders of commands and of shards of them that were started."""
+        folders = list(self.runs)
+        for run in self.runs:
+            for shard_set in shard_sets(run):
+                folders += shard_set.folders.values()
+        return [folder for folder in folders if (folder.path / "job.json").is_file()]
+
+    @property
+    def is_running(self) -> bool:
+        """Returns whether a process of ours works on a command."""
+        return any(folder.is_running() for folder in self._folders)
+
+    def is_newest(self, output: Path) -> bool:
+        """Tells whether no results were written by hand after the runs that we started had ended.
+
+        Args:
+            output: The folder of results.
+        """
+        if not self._folders:
+            return False
+        files = manual_runs.results_files(output)
+        newest = max((file.stat().st_mtime for file in files), default=0.0)
+        last_end = max(state_changed(folder.path) for folder in self._folders)
+        return newest < last_end + _MOMENT
 
 
 @dataclass
@@ -122,20 +167,29 @@ def read_status(path: Path) -> RunStatus:
     """
     place = path.resolve()
     if (place / "job.json").is_file():
-        return _of_runs(place, [RunFolder(place)], [])
+        run = RunFolder(place)
+        return _of_runs(place, _Started([run], [run.job()]))
     prepared = load_prepared(place)
-    jobs = [] if prepared is None else read_jobs(place)
-    runs, others = _runs_at(place, jobs)
-    if _is_any_running(runs):
-        return _of_runs(place, runs, others, jobs)
+    if prepared is None:
+        started = _newest(place)
+    else:
+        jobs = read_jobs(place)
+        started = _Started([RunFolder.of(job) for job in jobs], jobs)
+    if started.is_running:
+        return _of_runs(place, started)
     output = place if prepared is None else prepared.output_path or place
     seconds_of_running = manual_runs.processes(output)
-    if not seconds_of_running and _is_newest(_started(runs), output):
-        return _of_runs(place, runs, others, jobs)
+    if not seconds_of_running and started.is_newest(output):
+        return _of_runs(place, started)
     if prepared is None:
         status = _of_results_by_hand(place, seconds_of_running)
     else:
-        status = _of_prepared_by_hand(prepared, jobs, output, seconds_of_running)
+        status = _of_prepared_by_hand(prepared, started.jobs, output, seconds_of_running)
+        if prepared.is_moved:
+            status.reasons.append(
+                f"prepared as {prepared.named_folder}: its commands name that folder, and results "
+                f"are looked for in {output}"
+            )
     if not status.tasks:
         _refuse_empty(path)
     return status
@@ -157,24 +211,12 @@ def _of_prepared_by_hand(
     if any(job.label for job in jobs):
         return _of_models(prepared, jobs, alive=alive)
     runs = runs_that_count(prepared, prepared.run)
-    finished = manual_runs.finished(output, since=prepared.changed, runs=runs)
-    outdated = []
-    lines = {}
-    for name, line in finished.items():
-        if _is_outdated(line, prepared):
-            outdated.append(name)
-        else:
-            lines[name] = line
-    lines |= _running_lines(seconds_of_running)
+    finished = manual_runs.finished(output, since=prepared.changed, runs=runs, prepared=prepared)
+    lines = finished.lines | _running_lines(seconds_of_running)
     all_lines = _with_pending(lines, prepared, jobs)
     status = _of_lines(prepared.folder, list(all_lines.values()), alive=alive)
-    status.reasons += [f"{name} was edited after its last results" for name in outdated]
+    status.reasons += [f"{name} {reason}" for name, reason in finished.reasons.items()]
     return status
-
-
-def _is_outdated(line: TaskStatus, prepared: Prepared) -> bool:
-    """Returns whether a task was edited after its results were written."""
-    return line.written is not None and prepared.edited_since(line.name, line.written)
 
 
 def _with_pending(
@@ -203,34 +245,6 @@ def _running_lines(seconds_of_running: Mapping[str, float]) -> dict[str, TaskSta
     return {
         task: TaskStatus(task, RUNNING, seconds) for task, seconds in seconds_of_running.items()
     }
-
-
-def _runs_at(place: Path, jobs: list[Job]) -> tuple[list[RunFolder], list[Path]]:
-    """The runs of the commands of a preparation.
-
-    Else the newest below a folder; and those beside them.
-    """
-    if not jobs:
-        return _newest(place)
-    return [RunFolder.of(job) for job in jobs], []
-
-
-def _started(runs: list[RunFolder]) -> list[RunFolder]:
-    return [run for run in runs if (run.path / "job.json").is_file()]
-
-
-def _is_any_running(runs: list[RunFolder]) -> bool:
-    return any(run.is_running() for run in _started(runs))
-
-
-def _is_newest(started: list[RunFolder], output: Path) -> bool:
-    """Tells whether no results were written by hand after the runs that we started had ended."""
-    if not started:
-        return False
-    files = manual_runs.results_files(output)
-    newest = max((file.stat().st_mtime for file in files), default=0.0)
-    last_end = max(state_changed(run.path) for run in started)
-    return newest < last_end + _MOMENT
 
 
 def _of_lines(place: Path, lines: list[TaskStatus], *, alive: bool) -> RunStatus:
@@ -269,11 +283,13 @@ def _of_models(prepared: Prepared, jobs: list[Job], *, alive: bool) -> RunStatus
     """The commands of several models that were all started by hand."""
     categories = _categories(prepared)
     lines: list[TaskStatus] = []
+    reasons: list[str] = []
     for job in jobs:
         names = manual_runs.resolve(job.leaves or job.tasks, prepared.groups)
-        pasted = _pasted(job, names, prepared)
-        pending = [_pending(name, categories) for name in names if name not in pasted]
-        lines += _named(job, [*pasted.values(), *pending])
+        finished = _pasted(job, names, prepared)
+        pending = [_pending(name, categories) for name in names if name not in finished.lines]
+        lines += _named(job, [*finished.lines.values(), *pending])
+        reasons += [f"{job.label}/{name} {why}" for name, why in finished.reasons.items()]
     done = sum(line.status == DONE for line in lines)
     if alive:
         process = "running, started by hand"
@@ -282,7 +298,7 @@ def _of_models(prepared: Prepared, jobs: list[Job], *, alive: bool) -> RunStatus
     else:
         process = _NOT_STARTED
     phase = f"{process}: {done} of {len(lines)} tasks of all models done"
-    return RunStatus(prepared.folder, phase, in_order(lines), alive=alive)
+    return RunStatus(prepared.folder, phase, in_order(lines), alive=alive, reasons=reasons)
 
 
 def _named(job: Job, lines: list[TaskStatus]) -> list[TaskStatus]:
@@ -292,7 +308,7 @@ def _named(job: Job, lines: list[TaskStatus]) -> list[TaskStatus]:
     return [replace(line, name=f"{job.label}/{line.name}") for line in lines]
 
 
-def _newest(place: Path) -> tuple[list[RunFolder], list[Path]]:
+def _newest(place: Path) -> _Started:
     """The newest run below an output folder, and the runs beside it.
 
     With the other commands of its preparation.
@@ -303,17 +319,17 @@ def _newest(place: Path) -> tuple[list[RunFolder], list[Path]]:
         run_folders = [run for run in beside if _writes_to(run, place)]
     run_folders.sort(key=state_changed)
     if not run_folders:
-        return [], []
+        return _Started([], [])
     jobs = {run: RunFolder(run).job() for run in run_folders}
     last = jobs[run_folders[-1]]
-    same: list[RunFolder] = []
+    same: dict[Path, Job] = {}
     others: list[Path] = []
     for run, job in jobs.items():
         if job.data == last.data and job.include_path == last.include_path:
-            same.append(RunFolder(run))
+            same.setdefault(folder_of_whole(run).path, job)
         else:
             others.append(run)
-    return same, others
+    return _Started(list(map(RunFolder, same)), list(same.values()), others)
 
 
 def _writes_to(run: Path, place: Path) -> bool:
@@ -326,14 +342,11 @@ def _run_folders(output: Path) -> list[Path]:
     return [job.parent for job in runs_in(output).glob("*/job.json")]
 
 
-def _of_runs(
-    place: Path, runs: list[RunFolder], others: list[Path], jobs: list[Job] | None = None
-) -> RunStatus:
+def _of_runs(place: Path, started: _Started) -> RunStatus:
     """The commands that we started, or of which another one was."""
-    jobs = jobs or [run.job() for run in runs]
-    whole = RunStatus(place, phase="", tasks=[], alive=False, other_runs=others)
+    whole = RunStatus(place, phase="", tasks=[], alive=False, other_runs=started.others)
     phases = []
-    for run, job in zip(runs, jobs, strict=True):
+    for run, job in zip(started.runs, started.jobs, strict=True):
         part = _of_command(run, job)
         phases.append(part.phase)
         whole.add(part)
@@ -346,9 +359,13 @@ def _of_command(run: RunFolder, job: Job) -> _CommandStatus:
     """One command that we started, or one beside it that we did not."""
     state, alive = run.state(), run.is_running()
     prepared = load_prepared(Path(job.include_path))
+    if state == State() and (sets := shard_sets(run)):
+        return _of_shards(sets[0], job, prepared)
     if not state.units:
         names = _expect_all(state, job, prepared)
-        pasted = _pasted(job, names, prepared) if state.phase == _NOT_STARTED else {}
+        pasted: dict[str, TaskStatus] = {}
+        if prepared is not None and state.phase == _NOT_STARTED:
+            pasted = _pasted(job, names, prepared).lines
         if len(pasted) == len(names):
             lines = _named(job, list(pasted.values()))
             return _CommandStatus(phase="done, started by hand", lines=lines)
@@ -368,6 +385,49 @@ def _of_command(run: RunFolder, job: Job) -> _CommandStatus:
     )
 
 
+def _of_shards(shard_set: ShardSet, job: Job, prepared: Prepared | None) -> _CommandStatus:
+    """One command of which shards were started, and which nobody has merged yet."""
+    units: list[Unit] = []
+    reasons: list[str] = []
+    running = 0
+    for number, folder in sorted(shard_set.folders.items()):
+        state = folder.state()
+        if folder.is_running():
+            running += 1
+        elif state.phase not in _OWN_END:
+            _bury(state)
+        if state.phase == "failed":
+            reasons += [f"shard {number}: {reason}" for reason in failures(folder, state)]
+        units += state.units
+    units += _rest_of(job, prepared, units)
+    done = shard_set.shards - len(shard_set.missing)
+    phases = [f"{done} of {shard_set.shards} shards done"]
+    phases += [f"{running} running"] if running else []
+    phases += ["next: evalprep merge"] if not shard_set.missing else []
+    categories = {} if prepared is None else _categories(prepared)
+    return _CommandStatus(
+        phase=", ".join(phases),
+        lines=_named(job, task_lines(units, categories)),
+        alive=bool(running),
+        has_failed=bool(reasons),
+        reasons=tuple(reasons),
+    )
+
+
+def _rest_of(job: Job, prepared: Prepared | None, units: Iterable[Unit]) -> Iterator[Unit]:
+    """Yields a unit for the rows of each task that are in no shard that was started."""
+    tasks = {} if prepared is None else prepared.tasks
+    rows: Counter[str] = Counter()
+    for unit in units:
+        rows[unit.task] += unit.rows
+    groups = {} if prepared is None else prepared.groups
+    for name in manual_runs.resolve(job.leaves or job.tasks, groups):
+        expected = tasks[name].expected if name in tasks else None
+        rest = None if expected is None else expected - rows[name]
+        if rows[name] == 0 or (rest is not None and rest > 0):
+            yield Unit(name=name, task=name, rows=rest or 0)
+
+
 def _expect_all(state: State, job: Job, prepared: Prepared | None) -> list[str]:
     """Gives a run that has not yet cut its tasks one unit per task, and returns their names."""
     groups = {} if prepared is None else prepared.groups
@@ -378,21 +438,21 @@ def _expect_all(state: State, job: Job, prepared: Prepared | None) -> list[str]:
     return names
 
 
-def _pasted(job: Job, names: list[str], prepared: Prepared | None) -> dict[str, TaskStatus]:
-    """Lines of tasks whose results lie there without our start.
+def _pasted(job: Job, names: list[str], prepared: Prepared) -> manual_runs.Finished:
+    """Tasks of a command whose results lie there without our start.
 
     The results are of this run, although we did not start their command.
     """
-    if not job.run or prepared is None:
-        return {}
+    if not job.run:
+        return manual_runs.Finished()
     prepared_as = {command.name: command.run or prepared.run for command in prepared.commands}
     runs = runs_that_count(prepared, prepared_as.get(job.name, job.run))
-    lines = manual_runs.finished(job.output_path, since=math.inf, runs=runs)
-    return {
-        name: lines[name]
-        for name in names
-        if name in lines and not _is_outdated(lines[name], prepared)
-    }
+    place = job.output_path
+    finished = manual_runs.finished(place, since=math.inf, runs=runs, prepared=prepared)
+    return manual_runs.Finished(
+        {name: finished.lines[name] for name in names if name in finished.lines},
+        {name: finished.reasons[name] for name in names if name in finished.reasons},
+    )
 
 
 def _bury(state: State) -> None:

@@ -5,8 +5,6 @@ The only owner of which ids count as results of a prepared run.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from evalprep.packs import Prepared, PreparedModel, run_id, subject_of
 
 
@@ -42,5 +40,5 @@ def _run_now(model: PreparedModel, prepared: Prepared) -> str:
         {**prepared.config, "model_revision": model.revision},
         prepared.plan,
         folder=prepared.folder,
-        work_dir=Path(str(prepared.config.get("work_dir") or prepared.folder)),
+        work_dir=prepared.named_folder,
     )

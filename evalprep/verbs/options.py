@@ -17,8 +17,8 @@ from evalprep.verbs.renamed_options import by_todays_names, with_underscores
 
 NEWEST = "newest"
 _TIMESTAMPS = (
-    "which run of a folder: newest, each (the newest samples of every task), or the beginning of a "
-    "time stamp"
+    "which run of a folder: newest, each (the newest samples of every task), the beginning of a "
+    "time stamp, or the id of a run"
 )
 
 #: Option -> arguments of `add_argument`; hyphens in place of underscores are accepted, too.

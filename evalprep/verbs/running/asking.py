@@ -13,7 +13,7 @@ from evalprep.backends import find_backend
 from evalprep.check import quiet
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import Prepared, require_prepared
-from evalprep.status import Job, read_jobs
+from evalprep.status import Job, read_jobs, refuse_moved
 from evalprep.terminal import counted
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def askable(work_dir: Path) -> Askable:
     Raises:
         BadInput: no prepared folder, or no such command in it.
     """
+    refuse_moved(work_dir)
     prepared = require_prepared(work_dir)
     commands = Askable()
     for job in read_jobs(work_dir):

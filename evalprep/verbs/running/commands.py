@@ -20,6 +20,7 @@ from evalprep.run import (
     Elsewhere,
     Holder,
     engine_key,
+    gather_shards,
     not_tried,
     refuse_pickles,
     run_job,
@@ -35,6 +36,8 @@ from evalprep.status import (
     is_done,
     keep_edited_runs,
     read_jobs,
+    refuse_moved,
+    shard_sets,
     tasks_left,
 )
 from evalprep.terminal import counted, shortlist
@@ -61,6 +64,7 @@ class Commands:
     def all(self) -> int:
         """Run them; the worst exit code."""
         code = depth = 0
+        refuse_moved(self.work_dir)
         jobs = read_jobs(self.work_dir)
         keep_edited_runs(self.work_dir)
         self.of_models = next((job.output_path for job in jobs if job.label), None)
@@ -116,8 +120,28 @@ class Commands:
         if self.args.restart:
             with folder.lock():
                 folder.restart()
+        elif self.cut.is_whole and not self.holder.replies:
+            self._take_shards(job, folder)
         refuse_pickles(folder.path)
         return folder
+
+    def _take_shards(self, job: Job, folder: RunFolder) -> None:
+        """Begins a command with the rows of its shards, where all of them are done."""
+        sets = shard_sets(folder)
+        if not sets or folder.state() != State():
+            return
+        best = sets[0]
+        done = best.shards - len(best.missing)
+        if not best.missing:
+            gather_shards(job, best)
+        if done and best.missing:
+            print(
+                f"note: {job.name}: {done} of {best.shards} shards are done, and are not used; "
+                f"to use them, run --shard {best.missing[0]}/{best.shards} and what else lacks, "
+                "then evalprep merge",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def _note_end(self, job: Job, folder: RunFolder, code: int) -> None:
         """Keep how a command ended, and print it."""

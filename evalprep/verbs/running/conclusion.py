@@ -130,25 +130,39 @@ def _packs_option(template_dir: Sequence[Path]) -> list[str]:
 
 
 def _outcome_of(results: Sequence[Path], template_dir: Sequence[Path]) -> _Outcome:
-    from evalprep.results import EACH, NEWEST, load_run
+    from evalprep.results import NEWEST, load_run
 
     packs = _packs_option(template_dir)
     place = results[-1].parent
     if any(path.parent != place for path in results):
         place = place.parent  # several back ends write into several folders
     run: Run | None = None
-    timestamp = NEWEST
+    timestamp = _choice_of(results, place)
     with contextlib.suppress(BadInput):  # a run without samples has nothing to compare
-        run = load_run(place)
-        # Calls without a run id are told apart by their time stamps alone.
-        if len(results) > 1 and not run.files.run:
-            timestamp = EACH
-            run = load_run(place, timestamp=EACH)
+        run = load_run(place, timestamp=timestamp)
     words = [] if timestamp == NEWEST else ["--timestamp", timestamp]
     has_published = run is not None and bool(run.judged)
     is_usual = [Path(folder) for folder in template_dir] == configured_packs()
     shown_words = words if is_usual else [*words, *packs]
     return _Outcome(place, [*words, *packs], has_published, shown_words)
+
+
+def _choice_of(results: Sequence[Path], place: Path) -> str:
+    """Returns the value of `--timestamp` by which the verbs read a run, and no other, at a place.
+
+    Its commands may have been done before other runs wrote there.
+    """
+    from evalprep.results import EACH, NEWEST, find_run, invocation_of
+
+    ids = {invocation_of("", path, {}).run for path in results}
+    if ids == {""}:
+        # Calls without a run id are told apart by their time stamps alone.
+        return EACH if len(results) > 1 else NEWEST
+    run = max(ids)
+    try:
+        return NEWEST if find_run(place).run == run else run
+    except BadInput:  # several models lie there
+        return run
 
 
 def _step(verb: str, words: Sequence[object]) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
-from evalprep.run import Cut, Holder, gather_shards, run_job, shard_sets, showing
-from evalprep.status import Job, is_done, read_jobs
+from evalprep.run import Cut, Holder, gather_shards, run_job, showing
+from evalprep.status import Job, RunFolder, is_done, read_jobs, refuse_moved, shard_sets
 from evalprep.verbs.running.asking import ready_jobs
 
 
@@ -45,8 +45,11 @@ class Outcome:
         """A line for the terminal."""
         if self.missing:
             numbers = ", ".join(map(str, self.missing))
+            is_one = len(self.missing) == 1
+            which = f"shard {numbers}" if is_one else f"shards {numbers}"
             return (
-                f"{self.command}: shards {numbers} of {self.shards} are not finished; run them: "
+                f"{self.command}: {which} of {self.shards} {'is' if is_one else 'are'} not "
+                "finished; next: "
                 f"evalprep run {work_dir} --shard {self.missing[0]}/{self.shards}"
             )
         return f"{self.command}: {self.reason or f'results: {self.results}'}"
@@ -75,6 +78,7 @@ def merge_commands(work_dir: Path, *, silent: bool) -> Merged:
     """
     from evalprep.prepare import continue_stages
 
+    refuse_moved(work_dir)
     jobs = [job for job in ready_jobs(work_dir, read_jobs(work_dir)) if job.model]
     merged = Merged(_merge_each(work_dir, jobs, silent=silent))
     if not any(outcome.shards or outcome.results for outcome in merged.outcomes):
@@ -113,7 +117,7 @@ def _merge(work_dir: Path, job: Job, holder: Holder, *, silent: bool) -> Outcome
     """Merges one command; its results stay where it is whole already."""
     if is_done(work_dir, job.name, job.run):
         return Outcome(job.name, results=_newest_results(job))
-    sets = shard_sets(job)
+    sets = shard_sets(RunFolder.of(job))
     if not sets:
         return Outcome(job.name, reason="was not run in shards")
     best = sets[0]

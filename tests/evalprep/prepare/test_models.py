@@ -90,6 +90,10 @@ def test_status_and_done_know_the_models(three):
     assert lines["checkpoint-2/tofu_forget_lp"] == "done"
     assert lines["checkpoint-10/tofu_forget_lp"] == "pending"
     assert len(lines) == 3
+    (task_file,) = work_dir.glob("unlearning/tofu_forget_lp.yaml")
+    task_file.write_text(f"{task_file.read_text()}# edited\n")
+    (reason,) = read_status(work_dir).reasons
+    assert reason == "checkpoint-2/tofu_forget_lp was edited after its last results"
 
 
 def _finish(home, command):
@@ -150,5 +154,16 @@ def test_rows_made_from_replies_need_a_folder_per_model(tmp_path, models):
 
 
 def test_one_model_twice_is_refused(tmp_path, models):
-    with pytest.raises(BadInput, match="named twice"):
+    with pytest.raises(BadInput, match=r"retain90 is named twice\n"):
         prepared(tmp_path, [str(models / "retain90")] * 2)
+
+
+@pytest.mark.parametrize("name", ["{folder}/", "{folder}/../retain90", "link", "./lin*"])
+def test_one_model_under_two_names_is_refused(tmp_path, models, name):
+    """As another path to its folder, as a link to it, and by a pattern that matches the link."""
+    folder = models / "retain90"
+    (tmp_path / "link").symlink_to(folder)
+    other = name.format(folder=folder)
+    with pytest.raises(BadInput, match="is named twice") as raised:
+        prepared(tmp_path, [other, str(folder)])
+    assert "fix: name it once" in str(raised.value)

@@ -192,3 +192,19 @@ def test_compressed_samples_are_named(tmp_path):
         in run.notes
     )
     assert not any("no samples file" in note for note in run.notes)
+
+
+@pytest.mark.parametrize("second", ["{{question}}", "{{question}} Please."])
+def test_calls_of_one_run_with_different_templates_are_named(tmp_path, second):
+    """A pasted command keeps the id of its preparation when a task file is edited."""
+    metadata = {"version": 1.0, "run": "r0", "command": "c1"}
+    for stamp, template in ((STAMP, "{{question}}"), (LATER, second)):
+        entry = {"task": "t", "metadata": metadata, "doc_to_text": template}
+        counts = {"t": {"original": 2, "effective": 2}}
+        rows = [Row("a"), Row("b")]
+        extra = {"configs": {"t": entry}, "n-samples": counts}
+        write_run(tmp_path, {"t": rows}, stamp=stamp, extra=extra)
+    notes = [note for note in load_run(tmp_path).notes if "templates" in note]
+    named = f"results_{LATER}.json counts, not results_{STAMP}.json"
+    expected = [] if second == "{{question}}" else [named]
+    assert [note.partition("; ")[2] for note in notes] == expected

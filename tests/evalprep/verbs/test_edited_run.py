@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from evalprep.cli import main
+from evalprep.results import load_run, run_calls
 from tests.evalprep.results.writing import Row, write_run
 
 ROWS = "id,country,capital\n" + "".join(f"{at},Land {at},City {at}\n" for at in range(6))
@@ -131,15 +132,16 @@ def reword(project, verb):
     time.sleep(0.05)
 
 
-def paste(project):
+def paste(project, rows=6):
     """Writes the results of the first command as a pasted call does, with the id of the preparation."""
+    counts = {"capitals_qa": {"original": 6, "effective": rows}}
     manifest = json.loads((project / "work_dir" / "manifest.json").read_text())
     write_run(
         project / "eval_results",
-        {"capitals_qa": [Row(str(at)) for at in range(6)]},
+        {"capitals_qa": [Row(str(at)) for at in range(rows)]},
         stamp=datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f"),
         metadata={"version": 1.0, "run": manifest["run"], "command": "c1-plain"},
-        extra={"config": {"model": "dummy", "model_args": {}}},
+        extra={"config": {"model": "dummy", "model_args": {}}, "n-samples": counts},
     )
 
 
@@ -205,3 +207,113 @@ def test_command_sh_skips_what_run_did_after_an_edit(two_commands):
         ["sh", "work_dir/command.sh"], check=False, capture_output=True, text=True
     )
     assert script.stdout.splitlines() == ["c1-plain: done already", "c2-plain: done already"]
+
+
+def test_a_run_that_is_done_is_concluded_though_another_one_is_newer(project, capsys):
+    (prepared_as,) = records(project)
+    run(project)
+    reword(project, "Name")
+    run(project)
+    (edited,) = set(records(project)) - {prepared_as}
+    note = f"the newest, {edited}, is used (--timestamp chooses another: {prepared_as})"
+    assert note in said(capsys, "score", "eval_results", "--no_write")
+    reword(project, "What is")
+    words = said(capsys, "run")
+    assert edited not in words
+    assert f"--timestamp {prepared_as}" in words.partition("next: ")[2]
+    (stamp,) = {call.stamp for call in run_calls(project / "eval_results", prepared_as)}
+    assert f"scores_{stamp}/scores.json" in words
+    assert f"report_{stamp}/report.html" in words
+
+
+def test_the_id_of_a_run_chooses_all_its_commands(two_commands, capsys):
+    (prepared_as,) = records(two_commands)
+    run(two_commands)
+    reword(two_commands, "Name")
+    run(two_commands)
+    capsys.readouterr()
+    assert main(["score", "eval_results", "--timestamp", prepared_as, "--no_write"]) == 0
+    captured = capsys.readouterr()
+    assert "capitals_qa" in captured.out
+    assert "rivers_qa" in captured.out
+    assert "files differ" not in captured.out + captured.err
+    words = said(capsys, "score", "eval_results", "--timestamp", "r00000000000")
+    assert "no results of the run r00000000000" in words
+    assert prepared_as in words
+
+
+def test_results_of_an_edit_that_was_prepared_do_not_count_once_it_is_taken_back(
+    two_commands, capsys
+):
+    (unedited,) = records(two_commands)
+    run(two_commands)
+    reword(two_commands, "Name")
+    assert main(["prepare"]) == 0
+    assert "kept your edit" in capsys.readouterr().err
+    paste(two_commands)
+    assert left(capsys)["c1-plain"] == (0, [])
+    reword(two_commands, "State")
+    assert left(capsys)["c1-plain"] == (1, ["capitals_qa"])
+    reword(two_commands, "Name")
+    assert left(capsys)["c1-plain"] == (0, [])
+    shutil.rmtree(two_commands / "eval_results")
+    paste(two_commands)
+    reword(two_commands, "What is")
+    assert left(capsys)["c1-plain"] == (1, ["capitals_qa"])
+    run(two_commands)
+    assert left(capsys) == ALL_DONE
+    assert "edited" not in records(two_commands)[unedited]
+
+
+def test_the_record_of_an_edited_run_stays_when_the_edit_is_taken_back(project, capsys):
+    (unedited,) = records(project)
+    reword(project, "Name")
+    assert main(["prepare"]) == 0
+    (edited,) = set(records(project)) - {unedited}
+    kept = records(project)[edited]
+    assert kept["edited"]["files"]
+    (project / "eval_results" / f"run_{unedited}.json").unlink()
+    reword(project, "What is")
+    run(project)
+    assert records(project)[edited] == kept
+    assert "edited" not in records(project)[unedited]
+
+
+def test_the_table_of_status_counts_what_its_list_of_tasks_counts(project, capsys):
+    """A try of the pasted command with a limit is not the whole."""
+    paste(project, rows=2)
+    capsys.readouterr()
+    assert main(["status"]) == 0
+    out = capsys.readouterr().out
+    assert "capitals_qa has results of 2 of 6 rows" in out
+    assert "not started" in out
+    assert main(["status", "--left", "c1-plain"]) == 1
+    paste(project)
+    paste(project, rows=2)
+    capsys.readouterr()
+    assert main(["status"]) == 0
+    out = capsys.readouterr().out
+    assert "done, started by hand" in out
+    assert "has results of" not in out
+    assert main(["status", "--left", "c1-plain"]) == 0
+
+
+@pytest.mark.parametrize("names_primary", [True, False])
+def test_a_filter_that_was_added_after_the_run_is_read_after_rescore(
+    project, capsys, names_primary
+):
+    run(project)
+    path = project / "work_dir" / "capitals" / "capitals_qa.yaml"
+    first = [{"function": "take_first"}]
+    filters = [{"name": "first", "filter": first}, {"name": "word", "filter": first}]
+    text = path.read_text() + f"filter_list: {json.dumps(filters)}\n"
+    if names_primary:
+        text = text.replace("primary_filter: none", "primary_filter: word")
+    path.write_text(text)
+    name = "word" if names_primary else "first"
+    assert f"capitals_qa: exact_match ({name}), 6" in said(capsys, "rescore", "eval_results")
+    (rescored,) = project.glob("eval_results/*/rescored_*")
+    assert load_run(rescored).tasks["capitals_qa"].primary.filter == name
+    words = said(capsys, "score", rescored, "--no_write")
+    assert "capitals_qa 6 0.0" in words
+    assert "missing" not in words
