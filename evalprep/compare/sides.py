@@ -60,6 +60,7 @@ from evalprep.results import (
     note_on_failed_scoring,
     note_on_limit,
     rows_missing,
+    without_formatting,
 )
 from evalprep.terminal import counted
 
@@ -325,7 +326,7 @@ def _pair(sides: Sides, rows: SideRows, settings: Settings) -> Pairs:
 
 
 def _choices(task: TaskRun) -> str:
-    return str(task.logged.settings.template.get("doc_to_choice"))
+    return str(without_formatting(task.logged.settings.template.get("doc_to_choice")))
 
 
 def _check_rows(result: TaskComparison, sides: Sides, rows: SideRows, settings: Settings) -> None:

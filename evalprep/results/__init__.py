@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         rows_missing,
         short_value,
         without_addresses,
+        without_formatting,
     )
     from evalprep.results.files import (
         EACH,
