@@ -12,6 +12,7 @@ from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, is_stray
 from evalprep.results.folder import (
     RESULTS,
+    RESULTS_BEFORE,
     SAMPLES,
     Folder,
     calls_in,
@@ -76,6 +77,18 @@ class RunFiles:
         if self.results is None or is_stamped(self.results):
             return ""
         return "" if self.results.stem.lower() in _ANY_RESULTS else self.results.stem
+
+    @property
+    def output_name(self) -> str:
+        """The part of a name by which what is written about the run differs from that of others.
+
+        Its time stamp, with the name of its results file where a person gave that: files that
+        state no time and were copied at once have the same one.
+        """
+        if self.results is None or self.earlier:
+            return self.stamp
+        is_named_by_lm_eval = is_stamped(self.results) or self.results.name == RESULTS_BEFORE
+        return self.stamp if is_named_by_lm_eval else f"{self.stamp}_{self.results.stem}"
 
 
 #: Names of results files that tell runs apart no better than their folders do.

@@ -27,7 +27,7 @@ STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
 #: lm-eval of May and June 2024 wrote `.json`.
 SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl?", re.DOTALL)
 RESULTS = re.compile(rf".+_(?P<stamp>{STAMP})\.json", re.DOTALL)
-_RESULTS_BEFORE = "results.json"  # of lm-eval before May 2024
+RESULTS_BEFORE = "results.json"  # of lm-eval before May 2024
 _RESULTS_BEGIN = re.compile(rb'\s{0,9}\{\s{0,9}"results"\s{0,9}:\s{0,9}\{')
 #: A key that no other tool writes, in whatever a script of a user wrote around it.
 _STDERR_OF_METRIC = re.compile(rb'"\w{1,80}_stderr,[\w-]{1,80}"\s{0,9}:')
@@ -226,9 +226,9 @@ def _loose_results(path: Path) -> list[Path]:
     """
     names = [name for name in _file_names(path) if name.endswith(_ENDINGS)]
     files = []
-    if _RESULTS_BEFORE in names:
-        names.remove(_RESULTS_BEFORE)
-        files.append(path / _RESULTS_BEFORE)
+    if RESULTS_BEFORE in names:
+        names.remove(RESULTS_BEFORE)
+        files.append(path / RESULTS_BEFORE)
     others = [path / name for name in names]
     files += [file for file in others if _is_results(file)]
     return files

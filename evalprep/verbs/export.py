@@ -338,7 +338,7 @@ class _Job:
         from evalprep.files import make_folder, resolve_typed
 
         first = self.subjects[0].run.files
-        default = first.folder / f"export_{self.entry.name}_{first.stamp}"
+        default = first.folder / f"export_{self.entry.name}_{first.output_name}"
         out = resolve_typed(self.args.out) if self.args.out else default
         try:
             make_folder(out, within=out if self.args.out else first.folder)

@@ -99,7 +99,7 @@ def _report_runs(runs: Sequence[Run], args: argparse.Namespace, formats: Sequenc
     from evalprep.report import build_report, write_report
 
     folder = runs[0].files.folder
-    out = args.out or folder / f"report_{runs[0].files.stamp}"
+    out = args.out or folder / f"report_{runs[0].files.output_name}"
     _check_folder(out, within=args.out or folder)
     extras = _scores_and_judgements(runs, args)
     for run in runs:

@@ -68,6 +68,21 @@ def test_a_file_with_a_name_of_its_own_names_the_run(tmp_path):
     assert load_run(write(tmp_path / "lora.json", {"piqa": PIQA})).model == "lora"
 
 
+@pytest.mark.parametrize(("name", "end"), [("lora", "_lora"), ("eval", "_eval"), ("results", "")])
+def test_files_written_about_a_run_have_the_name_of_its_results_file(tmp_path, name, end):
+    files = load_run(write(tmp_path / f"{name}.json", {"piqa": PIQA})).files
+    assert files.output_name == files.stamp + end
+
+
+def test_files_written_about_a_run_of_several_results_files_have_its_time_stamp_alone(tmp_path):
+    arguments = {"config": {"model": "hf", "model_args": "pretrained=org/m"}}
+    for task in ("piqa", "arc"):
+        write(tmp_path / f"{task}.json", {"results": {task: PIQA}, **arguments})
+    run = load_run(tmp_path)
+    assert set(run.stored) == {"piqa", "arc"}
+    assert run.files.output_name == run.files.stamp
+
+
 def test_groups_show_by_the_indent_of_their_members():
     run = decode_run(NESTED, "values.json")
     assert {name: group.members for name, group in run.groups.items()} == {
