@@ -76,6 +76,12 @@ class Sides:
     other: Run | None = None
     against: TaskRun | None = None
 
+    @property
+    def has_replies(self) -> bool:
+        """Returns whether both sides logged replies."""
+        sides = (self.task, self.against)
+        return not any(side is not None and side.values_only for side in sides)
+
 
 @dataclass(frozen=True)
 class SideRows:
@@ -126,7 +132,7 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     result = compare_task(
         sides.task.name,
         metric,
-        TaskSides(rows.table, other, pairs, repliers),
+        TaskSides(rows.table, other, pairs, repliers, has_replies=sides.has_replies),
         units=row_units(rows.table, pairs, settings.cluster),
         confidence=settings.confidence,
     )

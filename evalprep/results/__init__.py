@@ -90,6 +90,7 @@ if TYPE_CHECKING:
         ends_a_sentence,
         extraction_failed,
         few_read,
+        has_reply,
         knows_parsing,
         text_of,
     )

@@ -291,3 +291,34 @@ def test_a_page_shows_both_replies_to_a_question_in_one_row(tmp_path, ours):
     rows = align("colours", [open_run(ours, ()), open_run(log, ())])
     assert len(rows.ids) == 60
     assert rows.replies[1].rows == [*range(58, -1, -1), UNKNOWN]
+
+
+def verdicts(path, model):
+    """A table of verdicts and answers without prompts and replies; every fifth row is wrong."""
+    wrong = [at % 5 == model for at in range(40)]
+    rows = [
+        f"{at},{'no' if wrong[at] else 'yes'},A,{'B' if wrong[at] else 'A'}" for at in range(40)
+    ]
+    path.write_text("id,right,gold,read\n" + "\n".join(rows), encoding="utf-8")
+    return path
+
+
+COLUMNS = ("--columns", "id=id,score=right,target=gold,answer=read")
+
+
+def test_replies_that_were_not_logged_are_not_the_same(tmp_path, run_verb):
+    files = [verdicts(tmp_path / f"m{model}.csv", model) for model in (0, 1)]
+    _, out = run_verb("compare", *files, *COLUMNS, "--no_write")
+    assert "table flips: 16 answer differs" in out
+    assert "same to the letter" not in out
+
+
+def test_samples_without_a_logged_reply_are_shown_as_such(tmp_path, run_verb):
+    files = [verdicts(tmp_path / f"m{model}.csv", model) for model in (0, 1)]
+    pair = (files[0], "--baseline", files[1], *COLUMNS)
+    _, out = run_verb("samples", *pair, "--lost", "-n", "1")
+    assert "reply: not logged" in out
+    assert "reply of the baseline" not in out
+    page = tmp_path / "page"
+    run_verb("report", *pair, "--out", page, "--format", "html,csv")
+    assert "[]" not in (page / "samples.csv").read_text(encoding="utf-8")
