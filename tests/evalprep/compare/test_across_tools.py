@@ -310,6 +310,7 @@ def test_replies_that_were_not_logged_are_not_the_same(tmp_path, run_verb):
     files = [verdicts(tmp_path / f"m{model}.csv", model) for model in (0, 1)]
     _, out = run_verb("compare", *files, *COLUMNS, "--no_write")
     assert "table flips: 16 answer differs" in out
+    assert "rows of table: 40 of 40 of the smaller side are paired" in " ".join(out.split())
     assert "same to the letter" not in out
 
 
@@ -322,3 +323,10 @@ def test_samples_without_a_logged_reply_are_shown_as_such(tmp_path, run_verb):
     page = tmp_path / "page"
     run_verb("report", *pair, "--out", page, "--format", "html,csv")
     assert "[]" not in (page / "samples.csv").read_text(encoding="utf-8")
+
+
+def test_a_side_without_a_metric_is_named(tmp_path, run_verb):
+    scored = inspect_log(tmp_path / "scored.json", [sample(at) for at in range(30)])
+    unscored = inspect_log(tmp_path / "unscored.json", [sample(at, scores={}) for at in range(30)])
+    _, out = run_verb("compare", unscored, scored, "--no_write")
+    assert "the metrics differ: none, baseline choice" in out
