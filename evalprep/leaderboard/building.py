@@ -199,6 +199,7 @@ def _mark(column: Column, board: Board, pairs: Pairs) -> None:
     if leading.reason:
         board.unmarked[column.id] = _with_labels(leading, rows)
     board.pairs += _differing_pairs(column, rows, conclusion)
+    board.only_with_best |= len(rows) > _ALL_PAIRS
 
 
 def _with_labels(leading: Leaders, rows: Mapping[int, Row]) -> str:

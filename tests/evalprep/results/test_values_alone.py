@@ -1,5 +1,6 @@
 """Values that a script of a user kept of lm-eval, and values of groups without samples."""
 
+import csv
 import json
 
 import pytest
@@ -114,6 +115,19 @@ def test_groups_without_samples_are_compared(tmp_path):
     assert not conclusions["mmlu: acc"].not_comparable
     part = compared(tmp_path, worse, NESTED, tasks=["mmlu_humanities"])
     assert list(part) == ["mmlu_humanities: acc", "mmlu_law: acc", "mmlu_art: acc"]
+
+
+def test_files_about_scores_without_samples_count_no_pairs(tmp_path):
+    runs = [str(write(tmp_path / f"{name}.json", {"piqa": PIQA})) for name in ("new", "old")]
+    page = tmp_path / "page"
+    assert main(["report", *runs, "--out", str(page), "--format", "csv,md"]) == 0
+    with (page / "comparisons.csv").open(encoding="utf-8", newline="") as file:
+        (line,) = csv.DictReader(file)
+    assert (line["name"], line["n"], line["gained"], line["lost"]) == ("piqa: acc", "", "", "")
+    assert "| piqa: acc | - |" in (page / "report.md").read_text(encoding="utf-8")
+    assert main(["export", runs[0], "--baseline", runs[1], "--to", "github"]) == 0
+    (summary,) = tmp_path.rglob("summary.md")
+    assert "| piqa: acc | - |" in summary.read_text(encoding="utf-8")
 
 
 def test_a_group_of_other_tasks_is_not_comparable(tmp_path):
