@@ -23,6 +23,8 @@ from evalprep.results.folder import (
 from evalprep.results.gathering import SampleFiles, gathered
 from evalprep.results.invocations import Invocation, calls_that_count, invocation_of
 from evalprep.results.pointers import pointers_below, said_of, store_of
+from evalprep.results.readers.head import read_head
+from evalprep.results.readers.jsonparts import WRITE_AGAIN
 from evalprep.terminal import shortlist
 
 # <output>/<model>/ is depth 1; more cover an output folder per experiment, and one per model,
@@ -30,6 +32,7 @@ from evalprep.terminal import shortlist
 _DEPTH = 4
 _WRITTEN_BY_US = "rescored_"  # below a run, and a run of its own only where it is named
 _NAMED = 4  # files that a note names
+_LOOKED_AT = 32  # runs of a folder whose models are compared
 _SKIPPED_FOLDERS = {".git", ".venv", "node_modules", "__pycache__"}
 NEWEST = "newest"
 EACH = "each"
@@ -162,6 +165,12 @@ def _notes_on_newest(folder: Folder, chosen: str) -> Iterator[str]:
             f"{len(folder.stamps)} runs in {folder.path}: the newest, {chosen}, is used "
             "(--timestamp chooses another, --timestamp each takes the newest samples of every task)"
         )
+        others = _other_models(folder, chosen)
+        if others:
+            yield (
+                f"{folder.path} also holds runs of {shortlist(others, _NAMED)}: "
+                "name their results files to read them"
+            )
     if folder.unread:
         names = shortlist(list(folder.unread), _NAMED)
         yield (
@@ -170,7 +179,30 @@ def _notes_on_newest(folder: Folder, chosen: str) -> Iterator[str]:
         )
 
 
+def _other_models(folder: Folder, chosen: str) -> list[str]:
+    """The models of the other runs of a folder; of a large folder only the newest are looked at."""
+    newest = sorted(folder.results, reverse=True)[:_LOOKED_AT]
+    stamps = folder.results.keys() & {chosen, *newest}
+    model_of = {stamp: read_head(folder.results[stamp]).model for stamp in stamps}
+    own = model_of.get(chosen, "")
+    return sorted({model for model in model_of.values() if model and own and model != own})
+
+
+def _notes_on_damage(folder: Folder) -> Iterator[str]:
+    """Yields which results files cannot be read."""
+    for name, reason in folder.damaged.items():
+        yield f"{folder.path / name} is damaged ({reason}) and is not read"
+
+
 def _no_run_at(start: Path) -> BadInput:
+    damaged = read_folder(start).damaged if start.is_dir() else {}
+    if damaged:
+        return BadInput(
+            [
+                Problem(what=f"is damaged: {reason}", where=str(start / name), fix=WRITE_AGAIN)
+                for name, reason in damaged.items()
+            ]
+        )
     return BadInput(
         Problem(
             what="no lm-eval run found" if start.exists() else "no such file or folder",
@@ -350,7 +382,7 @@ def of_place(
         results=folder.results.get(stamp),
         samples=dict(sorted(samples.items())),
         stamps=tuple(folder.stamps),
-        notes=tuple(notes),
+        notes=(*notes, *_notes_on_damage(folder)),
         earlier=tuple(earlier),
         parts=parts,
     )

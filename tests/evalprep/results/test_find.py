@@ -48,6 +48,17 @@ def test_the_newest_run_is_taken_and_said_so(tmp_path):
     assert {name: len(task.table()) for name, task in each.tasks.items()} == {"t": 2, "u": 1}
 
 
+@pytest.mark.parametrize(("model", "is_said"), [("org/b", True), ("mirror/a", False)])
+def test_other_models_in_the_folder_of_a_run_are_named(tmp_path, model, is_said):
+    for name, stamp in (("org/a", LATER), (model, STAMP)):
+        write_run(tmp_path, {"t": [Row("a")]}, stamp=stamp, model_args={"pretrained": name})
+    notes = [note for note in load_run(tmp_path).notes if "also holds runs of" in note]
+    assert [note.endswith("b: name their results files to read them") for note in notes] == [
+        True
+    ] * is_said
+    assert load_run(tmp_path, timestamp=STAMP).notes == []
+
+
 def test_the_newest_of_each_task_is_no_run_of_several_models(tmp_path):
     for task, model, stamp in (("t", "org/a", STAMP), ("u", "org/b", LATER)):
         write_run(tmp_path, {task: [Row("a")]}, stamp=stamp, model_args={"pretrained": model})

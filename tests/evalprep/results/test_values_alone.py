@@ -166,3 +166,32 @@ def test_a_policy_may_name_a_group_without_samples(tmp_path, capsys):
     assert main(["gate", *places, "--policy", str(policy), "--json"]) == 1
     (check,) = json.loads(capsys.readouterr().out)["checks"]
     assert (check["name"], check["status"]) == ("mmlu", "fail")
+
+
+def broken_off(file):
+    """A file at whose end `json.dump` met a data type of torch."""
+    whole = json.dumps({"results": {"piqa": PIQA}, "config": {"model": "hf", "model_dtype": 1}})
+    file.write_text(whole.removesuffix("1}}"), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("is_file_named", [True, False])
+def test_a_file_that_breaks_off_is_named_with_what_to_do(tmp_path, capsys, is_file_named):
+    file = broken_off(tmp_path / "mine.json")
+    assert main(["score", str(file if is_file_named else tmp_path)]) == 2
+    message = capsys.readouterr().err
+    assert f"{file}: " in message
+    assert "damaged" in message
+    assert "json.dump(..., default=str)" in message
+
+
+def test_a_file_that_breaks_off_beside_whole_ones_is_noted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    arguments = {"config": {"model": "hf", "model_args": "pretrained=org/m"}}
+    for task in ("piqa", "arc"):
+        write(tmp_path / f"{task}.json", {"results": {task: PIQA}, **arguments})
+    broken_off(tmp_path / "boolq.json")
+    assert main(["score", ".", "--no_write"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "boolq.json is damaged (Expecting value" in shown
+    assert "piqa acc ↑" in shown
