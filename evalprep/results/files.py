@@ -135,7 +135,8 @@ def _choose_stamp(folder: Folder, timestamp: str, where: str) -> tuple[str, list
     # A stamp with samples beats a newer one without: a crashed save leaves a lone results file.
     with_samples = sorted(folder.samples) or folder.stamps
     chosen = with_samples[-1]
-    return chosen, list(_notes_on_newest(folder, chosen)) if timestamp == NEWEST else []
+    notes = list(_notes_on_newest(folder, chosen)) if timestamp == NEWEST else []
+    return chosen, [*notes, *_notes_on_unread(folder)]
 
 
 def _named_stamp(folder: Folder, beginning: str, where: str) -> str:
@@ -159,7 +160,7 @@ def _named_stamp(folder: Folder, beginning: str, where: str) -> str:
 
 
 def _notes_on_newest(folder: Folder, chosen: str) -> Iterator[str]:
-    """Yields what else a folder holds than the newest run."""
+    """Yields which other runs of lm-eval a folder holds than the newest."""
     if len(folder.stamps) > 1:
         yield (
             f"{len(folder.stamps)} runs in {folder.path}: the newest, {chosen}, is used "
@@ -171,6 +172,10 @@ def _notes_on_newest(folder: Folder, chosen: str) -> Iterator[str]:
                 f"{folder.path} also holds runs of {shortlist(others, _NAMED)}: "
                 "name their results files to read them"
             )
+
+
+def _notes_on_unread(folder: Folder) -> Iterator[str]:
+    """Yields which results files of a folder are of no run, as a person named them."""
     if folder.unread:
         names = shortlist(list(folder.unread), _NAMED)
         yield (

@@ -74,12 +74,13 @@ def test_one_model_in_two_places_is_one_model(tmp_path):
     assert list(load_run(tmp_path, timestamp="each").tasks) == ["t", "u"]
 
 
-def test_a_file_with_a_name_of_a_person_beside_those_of_lm_eval_is_named(tmp_path):
+@pytest.mark.parametrize("timestamp", ["newest", "each"])
+def test_a_file_with_a_name_of_a_person_beside_those_of_lm_eval_is_named(tmp_path, timestamp):
     home = write_run(tmp_path, {"t": [Row("a")]})
     text = (home / f"results_{STAMP}.json").read_text()
     (home / "best.json").write_text(text)
     (home / "settings.json").write_text("{}")
-    (note,) = load_run(tmp_path).notes
+    (note,) = load_run(tmp_path, timestamp=timestamp).notes
     assert "also holds best.json, without a time stamp in the name: not read here" in note
     assert load_run(home / "best.json").notes == []
     assert load_run(home / f"results_{STAMP}.json").notes == []
