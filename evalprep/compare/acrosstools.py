@@ -115,7 +115,8 @@ class PairedRows:
         levels = f": {levels}" if levels else ""
         rows = f"{self.paired} of {self.smaller} of the smaller side are paired"
         share = f"{percent(self.share)} %{levels}"
-        parts = [f"rows of {self.tools[0]} and {self.tools[1]}: {rows} ({share})"]
+        tools = " and ".join(dict.fromkeys(self.tools))
+        parts = [f"rows of {tools}: {rows} ({share})"]
         if self.ambiguous:
             parts.append(f"{counted(self.ambiguous, 'row is', 'rows are')} ambiguous")
         if self.target_conflicts:
@@ -138,7 +139,8 @@ class PairedRows:
         if self.template_differs:
             notes.append("one side was asked in a chat, the other with plain text")
         if self.metrics[0] != self.metrics[1]:
-            notes.append(f"the metrics differ: {self.metrics[0]}, baseline {self.metrics[1]}")
+            metric, baseline = (name or "none" for name in self.metrics)
+            notes.append(f"the metrics differ: {metric}, baseline {baseline}")
         return notes
 
     def to_dict(self) -> dict[str, Any]:

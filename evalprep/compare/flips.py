@@ -11,7 +11,15 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from evalprep.results import Replier, Sample, SampleView, choice_margin, extraction_failed, text_of
+from evalprep.results import (
+    Replier,
+    Sample,
+    SampleView,
+    choice_margin,
+    extraction_failed,
+    has_reply,
+    text_of,
+)
 from evalprep.tables import write_rows
 
 #: Causes of a changed verdict; the first one that holds counts.
@@ -82,7 +90,7 @@ class Change(msgspec.Struct, frozen=True):
         sample: The run's sample.
         other: The other run's; None against published verdicts.
         subtask: Name of its subtask, or empty.
-        baseline_output: The reply of the baseline; None where the published one is not known.
+        baseline_output: The reply of the baseline; None where it is not known.
         now, before: The two scores.
         gained: Whether the run is the side that is right (for graded metrics: better).
         prompt_differs: Whether the two sides saw different prompts.
@@ -126,7 +134,9 @@ def cause_of(change: Change, repliers: Repliers = NOBODY) -> str:
 def _has_same_output(change: Change) -> bool:
     """Returns whether the replies of both sides are the same but for blanks around them."""
     output = change.baseline_output
-    return output is not None and output.strip() == text_of(change.sample).strip()
+    if output is None or not has_reply(change.sample):
+        return False
+    return output.strip() == text_of(change.sample).strip()
 
 
 def _fault_of_reply(sample: Sample, replier: Replier) -> str:

@@ -60,6 +60,7 @@ from evalprep.results import (
     note_on_failed_scoring,
     note_on_limit,
     rows_missing,
+    without_formatting,
 )
 from evalprep.terminal import counted
 
@@ -74,6 +75,12 @@ class Sides:
     task: TaskRun
     other: Run | None = None
     against: TaskRun | None = None
+
+    @property
+    def has_replies(self) -> bool:
+        """Returns whether both sides logged replies."""
+        sides = (self.task, self.against)
+        return not any(side is not None and side.values_only for side in sides)
 
 
 @dataclass(frozen=True)
@@ -125,7 +132,7 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     result = compare_task(
         sides.task.name,
         metric,
-        TaskSides(rows.table, other, pairs, repliers),
+        TaskSides(rows.table, other, pairs, repliers, has_replies=sides.has_replies),
         units=row_units(rows.table, pairs, settings.cluster),
         confidence=settings.confidence,
     )
@@ -328,7 +335,7 @@ def _pair(sides: Sides, rows: SideRows, settings: Settings) -> Pairs:
 
 
 def _choices(task: TaskRun) -> str:
-    return str(task.logged.settings.template.get("doc_to_choice"))
+    return str(without_formatting(task.logged.settings.template.get("doc_to_choice")))
 
 
 def _check_rows(result: TaskComparison, sides: Sides, rows: SideRows, settings: Settings) -> None:

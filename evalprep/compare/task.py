@@ -33,6 +33,7 @@ from evalprep.results import (
     Sample,
     SampleView,
     Table,
+    has_reply,
     knows_parsing,
     note_on_few_documents,
     text_of,
@@ -69,7 +70,8 @@ class TaskComparison(Conclusion):
         declared: Whether the task names its metric itself.
         unparsed: Replies of the run from which nothing could be extracted, among the pairs; None
             where the task does not tell.
-        identical_outputs: Pairs with byte-identical replies; None against published verdicts.
+        identical_outputs: Pairs with byte-identical replies; None against published verdicts, and
+            where a side logged no replies.
         macro_previous, macro_now: Means of subtask means; None without subtasks.
         subtasks: One row per subtask.
         counts_of: How many rows are missing, extra, doubled, with another prompt, without a score,
@@ -183,7 +185,7 @@ class TaskComparison(Conclusion):
                 sample,
                 other,
                 subtasks[code],
-                sample.previous_output if other is None else text_of(other),
+                _output_of(sample, other),
                 now=score,
                 before=old_score,
                 gained=(score > old_score) == higher_is_better,
@@ -206,17 +208,26 @@ class TaskComparison(Conclusion):
         return plain | self.difference.to_dict() | more
 
 
+def _output_of(sample: Sample, other: Sample | None) -> str | None:
+    """The reply of the baseline; None where it is not known."""
+    if other is None:
+        return sample.previous_output
+    return text_of(other) if has_reply(other) else None
+
+
 @dataclass(frozen=True)
 class TaskSides:
     """The rows of one task on both sides, and who wrote their replies.
 
-    Without `other` the baseline is published.
+    Without `other` the baseline is published. Of a log that keeps verdicts alone there are no
+    replies (`has_replies`).
     """
 
     table: Table
     other: Table | None
     pairs: Pairs
     repliers: Repliers = NOBODY
+    has_replies: bool = True
 
 
 def compare_task(
@@ -262,7 +273,7 @@ def compare_task(
         units=units,
         bounds=metric.range,
     )
-    if other is not None:
+    if other is not None and sides.has_replies:
         same = table.response_hash[pairs.rows] == other.response_hash[pairs.other_rows]
         result.identical_outputs = int(np.sum(same))
     if result.subtasks:

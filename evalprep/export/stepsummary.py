@@ -123,9 +123,8 @@ def _comparison_table(conclusions: Iterable[Conclusion]) -> Table:
             percent(value, binary=numbers.in_points) for value in (numbers.previous, numbers.now)
         ]
         flips = f"+{numbers.gained} / -{numbers.lost}" if numbers.made_of == "rows" else ""
-        table.add(
-            conclusion.name, numbers.n, *shown, _difference(conclusion), flips, conclusion.verdict
-        )
+        rows = None if numbers.made_of == "stored" else numbers.n
+        table.add(conclusion.name, rows, *shown, _difference(conclusion), flips, conclusion.verdict)
     return table
 
 

@@ -76,8 +76,8 @@ class Subject:
 
     @property
     def key(self) -> str:
-        """Returns what tells the run from others: its id, or model and time stamp."""
-        return f"{self.run.model} {self.run.files.run or self.run.files.stamp}"
+        """Returns what tells the run from others: its model, and its id or time stamp."""
+        return f"{self.run.model} {self.run.id}"
 
     def fixed_id(self, *parts: str) -> str:
         """A UUID4 that is the same for every export of the same part of the run.

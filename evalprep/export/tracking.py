@@ -185,10 +185,12 @@ def _comparison_rows(subject: Subject) -> Iterator[list[Entry]]:
     for conclusion in subject.comparison.conclusions:
         item = conclusion.difference
         numbers = (item.previous, item.now, item.delta, item.low, item.high)
+        is_paired = item.made_of != "stored"
+        rows, gained, lost = (item.n, item.gained, item.lost) if is_paired else (None,) * 3
         yield [
-            *(conclusion.name, conclusion.kind, item.n),
+            *(conclusion.name, conclusion.kind, rows),
             *(finite_number(value) for value in numbers),
-            *(item.gained, item.lost, conclusion.verdict),
+            *(gained, lost, conclusion.verdict),
         ]
 
 

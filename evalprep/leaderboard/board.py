@@ -138,6 +138,8 @@ class Board:
         notes: What holds for the whole table.
         sort: Name of the column by which rows are sorted; empty for their own order.
         pairs: The pairs of rows that are shown to differ, by column.
+        only_with_best: Whether a column has so many rows that only pairs with its best row were
+            tested.
         differences: Of a table of two runs: score -> what is concluded of the second row against
             the first.
     """
@@ -149,6 +151,7 @@ class Board:
     notes: list[str] = field(default_factory=list)
     sort: str = ""
     pairs: list[PairDifference] = field(default_factory=list)
+    only_with_best: bool = False
     differences: dict[str, Conclusion] = field(default_factory=dict)
 
     def trajectories(self) -> dict[str, list[Row]]:
@@ -250,6 +253,7 @@ class Board:
             ],
             "rows": [_plain_row(row) for row in self.rows],
             "pairs": [asdict(pair) for pair in self.pairs],
+            "only_with_best": self.only_with_best,
             "unmarked": self.unmarked,
             "notes": self.notes,
         }

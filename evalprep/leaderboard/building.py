@@ -7,7 +7,7 @@ before that, which runs stand in tables of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from itertools import chain, combinations, filterfalse
 
 from evalprep.compare import (
     ALPHA,
@@ -201,6 +201,7 @@ def _mark(column: Column, board: Board, pairs: Pairs) -> None:
     if leading.reason:
         board.unmarked[column.id] = _with_labels(leading, rows)
     board.pairs += _differing_pairs(column, rows, conclusion)
+    board.only_with_best |= len(rows) > _ALL_PAIRS
 
 
 def _with_labels(leading: Leaders, rows: Mapping[int, Row]) -> str:
@@ -302,15 +303,20 @@ def _with_label(run: Run, notes: Iterable[str]) -> list[str]:
 
 def _notes_on_choices(runs: Sequence[Run]) -> list[str]:
     """Notes on runs that were chosen from several in their folder; one note for many."""
-    chosen = [run for run in runs if run.files.notes]
+    chosen = [run for run in runs if any(map(_is_on_newest, run.files.notes))]
     if len(chosen) < 2:
-        return list(chain.from_iterable(_with_label(run, run.files.notes) for run in chosen))
+        return list(chain.from_iterable(_with_label(run, run.files.notes) for run in runs))
     labels = shortlist([run.label for run in chosen], _NAMED)
     note = (
         f"{labels}: the newest of several runs in the folder (--timestamp chooses another, "
         "--timestamp each takes the newest samples of every task)"
     )
-    return [note]
+    others = (_with_label(run, filterfalse(_is_on_newest, run.files.notes)) for run in runs)
+    return [note, *chain.from_iterable(others)]
+
+
+def _is_on_newest(note: str) -> bool:
+    return "(--timestamp chooses" in note
 
 
 def _notes_on(task: TaskRun) -> Iterator[str]:

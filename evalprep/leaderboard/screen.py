@@ -199,7 +199,8 @@ def _pairs(board: Board) -> list[str]:
     """The pairs that differ, as many as a person looks through."""
     pairs = board.pair_lines()
     hidden = board.hidden_differences()
-    lines = ["pairs that differ:"] if pairs or hidden else []
+    tested = " (only pairs with the best row are tested)" if board.only_with_best else ""
+    lines = [f"pairs that differ{tested}:"] if pairs or hidden else []
     lines += [f"  {line}" for line in pairs[:_PAIRS]]
     if len(pairs) > _PAIRS:
         lines.append(f"  and {len(pairs) - _PAIRS} more; --json and --out show all")

@@ -151,14 +151,15 @@ def _shown(cell: Cell, column: Column) -> tables.Cell:
     return tables.Cell(cell.value, value_text(cell.value, column), spread, tone, mark=mark)
 
 
-def sayings(board: Board, intervals: str) -> list[str]:
+def sayings(board: Board, intervals: str, *, in_percent: bool = True) -> list[str]:
     """Returns what belongs below a table, in sentences.
 
     Args:
         board: The leaderboard.
         intervals: What the intervals of the table are called by their look.
+        in_percent: Whether the table shows shares in percent; else as they are.
     """
-    sentences = _reading_aids(board, intervals)
+    sentences = _reading_aids(board, intervals, in_percent=in_percent)
     for names, why in board.without_leader():
         sentences.append(f"Nothing is marked for {names}: {why}.")
     footnotes = board.footnotes()
@@ -168,19 +169,23 @@ def sayings(board: Board, intervals: str) -> list[str]:
     return [*sentences, *board.absent(), *board.notes]
 
 
-def _reading_aids(board: Board, intervals: str) -> list[str]:
+def _reading_aids(board: Board, intervals: str, *, in_percent: bool) -> list[str]:
     """The meaning of the intervals, units, means over seeds and marks that a table has."""
     columns = board.columns.shown
     rows = board.rows
     sentences = []
     if any(cell.low is not None for _, _, cell in board.shown_cells()):
         sentences.append(f"{intervals}: 95 % intervals of the single values.")
-    if any(column.unit == SHARE for column in columns):
+    if in_percent and any(column.unit == SHARE for column in columns):
         sentences.append("Columns with % are in percent.")
     if any(len(row.members) > 1 for row in rows):
         sentences.append(_SEEDS)
     if any(cell.leads for cell in board.cells()):
         sentences.append(f"Bold, or {LEADS}: {LEADING}.")
+    if board.pairs and board.only_with_best:
+        sentences.append(
+            "Of so many rows only pairs with the best one are tested for a difference."
+        )
     return sentences
 
 
@@ -203,7 +208,7 @@ def write_xlsx(board: Board, path: Path) -> None:
 
 def _note_table(board: Board) -> Table:
     table = Table("Notes", [tables.Column("Notes", width=_NOTE_WIDTH)])
-    for text in sayings(board, "low and high"):
+    for text in sayings(board, "low and high", in_percent=False):
         table.add(text)
     return table
 

@@ -28,9 +28,10 @@ from evalprep.report.text import (
     preview,
     shorten,
 )
-from evalprep.results import UNKNOWN, Run, Sample, reading_of, text_of, verdict_of
+from evalprep.results import UNKNOWN, Run, Sample, has_reply, reading_of, text_of, verdict_of
 
 _CHUNK = 400_000  # characters of text before compression: opened in a few milliseconds
+_NOT_LOGGED = "(not logged)"
 _WHOLE = "(the whole reply)"
 _JUDGED = 12  # prompts of a subtask that tell what all of them begin with
 T = TypeVar("T")
@@ -228,7 +229,7 @@ class Browser:
         """Returns what a run replied, and what its scorer read from that."""
         reading = reading_of(sample)
         return {
-            "output": self._cut(text_of(sample)),
+            "output": self._cut(text_of(sample)) if has_reply(sample) else _NOT_LOGGED,
             "answers": self._answers(sample, answers),
             "read": {
                 "answer": None if reading.answer is None else self._cut(reading.answer),

@@ -241,7 +241,7 @@ def _conclusion_row(item: ConclusionPart, published: bool) -> list[Entry]:
     advisory = "" if item["decides"] else " (advisory)"
     return [
         item["name"],
-        item["n"],
+        None if item["made_of"] == "stored" else item["n"],
         f"{unit.score(item['now'])} / {of_baseline.score(item['previous'])}",
         _difference_cell(item, unit),
         f"+{item['gained']} / -{item['lost']}" if is_paired else "",

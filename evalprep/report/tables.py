@@ -32,6 +32,7 @@ _COMPARED = (
     *("n", "now", "previous", "delta", "low", "high", "gained", "lost", "agreement", "p", "p_holm"),
     *("mde", "verdict", "words"),
 )
+_ROWS_OF_PAIRS = ("n", "gained", "lost")  # which stored scores do not show
 _HEADINGS = {"now": "candidate", "previous": "baseline", "delta": "difference", "mde": "detectable"}
 _COMPARISON_COLUMNS = (
     *("comparison", "kind", "name"),
@@ -167,7 +168,8 @@ def comparison_table(document: Document) -> Table:
 
 def _compared_values(conclusion: ConclusionPart) -> list[Entry]:
     values: Mapping[str, Any] = conclusion
-    return [values[key] for key in _COMPARED]
+    unknown = _ROWS_OF_PAIRS if conclusion["made_of"] == "stored" else ()
+    return [None if key in unknown else values[key] for key in _COMPARED]
 
 
 def _missing_rows(document: Document) -> Iterator[list[Entry]]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         rows_missing,
         short_value,
         without_addresses,
+        without_formatting,
     )
     from evalprep.results.files import (
         EACH,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         run_calls,
     )
     from evalprep.results.folder import is_stamped, stamp_of
-    from evalprep.results.foreign import SCORES_FOLDER, each_place, name_of_log, open_run, read_log
+    from evalprep.results.foreign import each_place, name_of_log, open_run, read_log
     from evalprep.results.hashes import document_hash, prompt_hash, target_hash
     from evalprep.results.headline import headline_metric
     from evalprep.results.invocations import Invocation, invocation_of
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
         ends_a_sentence,
         extraction_failed,
         few_read,
+        has_reply,
         knows_parsing,
         text_of,
     )
@@ -146,5 +148,6 @@ if TYPE_CHECKING:
         view_of,
         views_at,
     )
+    from evalprep.results.written import EXPORT_FOLDER, REPORT_FOLDER, SCORES_FOLDER
 else:
     __getattr__ = offered(__name__)

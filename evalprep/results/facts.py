@@ -5,9 +5,11 @@ A fact that is absent is unknown.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +55,7 @@ for _kind, _names in KINDS.items():
 _NAMED = 4  # settings or rows that a sentence names
 _ID_CHARACTERS = 16  # of a digest that stands for a row
 _ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
+_FUNCTION = ("def ", "@")  # how the source of a function begins
 
 _NAMES_OF_MODEL = ("pretrained", "model", "path", "engine")
 _ADAPTERS = ("peft", "lora_local_path", "adapter", "delta")
@@ -114,7 +117,7 @@ def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
         ("draws", settings.repeats),
         ("rule", task.metadata.get("rule")),
         ("task_version", logged.version),
-        ("template_hash", _hash(settings.template) if settings.template else None),
+        ("template_hash", _hash_of_template(settings.template)),
         ("data", _data(settings.dataset)),
         ("limit", limit_of(task)),
         ("form", task.metadata.get("form")),
@@ -299,6 +302,30 @@ def without_addresses(text: str) -> str:
     '<function samples>'
     """
     return _ADDRESS.sub("", text)
+
+
+def without_formatting(value: Any) -> Any:
+    r"""A logged setting in which the source of a function has one form.
+
+    Releases of lm-eval format their tasks' code anew: blanks, quotes and comments change nothing.
+
+    >>> without_formatting('def text(doc):\n    return f"{doc[0]+1}."  # from one')
+    "def text(doc):\n    return f'{doc[0] + 1}.'"
+    >>> without_formatting("def of the word {{word}}")
+    'def of the word {{word}}'
+    """
+    if not isinstance(value, str) or not value.lstrip().startswith(_FUNCTION):
+        return value
+    try:
+        return ast.unparse(ast.parse(textwrap.dedent(value)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return value
+
+
+def _hash_of_template(template: Mapping[str, Any]) -> str | None:
+    if not template:
+        return None
+    return _hash({key: without_formatting(value) for key, value in template.items()})
 
 
 def _hash(value: Any) -> str:

@@ -13,6 +13,7 @@ from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, is_stray
 from evalprep.results.folder import (
     RESULTS,
+    RESULTS_BEFORE,
     SAMPLES,
     Folder,
     calls_in,
@@ -23,6 +24,8 @@ from evalprep.results.folder import (
 from evalprep.results.gathering import SampleFiles, gathered
 from evalprep.results.invocations import Invocation, calls_that_count, invocation_of
 from evalprep.results.pointers import pointers_below, store_of, what_and_fix
+from evalprep.results.readers.head import read_head
+from evalprep.results.readers.jsonparts import WRITE_AGAIN
 from evalprep.terminal import shortlist
 
 # <output>/<model>/ is depth 1; more cover an output folder per experiment, and one per model,
@@ -30,6 +33,7 @@ from evalprep.terminal import shortlist
 _DEPTH = 4
 _WRITTEN_BY_US = "rescored_"  # below a run, and a run of its own only where it is named
 _NAMED = 4  # files that a note names
+_LOOKED_AT = 32  # runs of a folder whose models are compared
 _SKIPPED_FOLDERS = {".git", ".venv", "node_modules", "__pycache__"}
 NEWEST = "newest"
 EACH = "each"
@@ -80,6 +84,18 @@ class RunFiles:
             return ""
         return "" if self.results.stem.lower() in _ANY_RESULTS else self.results.stem
 
+    @property
+    def output_name(self) -> str:
+        """The part of a name by which what is written about the run differs from that of others.
+
+        Its time stamp, with the name of its results file where a person gave that: files that
+        state no time and were copied at once have the same one.
+        """
+        if self.results is None or self.earlier:
+            return self.stamp
+        is_named_by_lm_eval = is_stamped(self.results) or self.results.name == RESULTS_BEFORE
+        return self.stamp if is_named_by_lm_eval else f"{self.stamp}_{self.results.stem}"
+
 
 #: Names of results files that tell runs apart no better than their folders do.
 _ANY_RESULTS = frozenset(("results", "eval_results", "eval", "metrics", "scores", "output"))
@@ -122,7 +138,8 @@ def _choose_stamp(folder: Folder, timestamp: str, where: str) -> tuple[str, list
     # A stamp with samples beats a newer one without: a crashed save leaves a lone results file.
     with_samples = sorted(folder.samples) or folder.stamps
     chosen = with_samples[-1]
-    return chosen, list(_notes_on_newest(folder, chosen)) if timestamp == NEWEST else []
+    notes = list(_notes_on_newest(folder, chosen)) if timestamp == NEWEST else []
+    return chosen, [*notes, *_notes_on_unread(folder)]
 
 
 def _named_stamp(folder: Folder, beginning: str, where: str) -> str:
@@ -146,12 +163,22 @@ def _named_stamp(folder: Folder, beginning: str, where: str) -> str:
 
 
 def _notes_on_newest(folder: Folder, chosen: str) -> Iterator[str]:
-    """Yields what else a folder holds than the newest run."""
+    """Yields which other runs of lm-eval a folder holds than the newest."""
     if len(folder.stamps) > 1:
         yield (
             f"{len(folder.stamps)} runs in {folder.path}: the newest, {chosen}, is used "
             "(--timestamp chooses another, --timestamp each takes the newest samples of every task)"
         )
+        others = _other_models(folder, chosen)
+        if others:
+            yield (
+                f"{folder.path} also holds runs of {shortlist(others, _NAMED)}: "
+                "name their results files to read them"
+            )
+
+
+def _notes_on_unread(folder: Folder) -> Iterator[str]:
+    """Yields which results files of a folder are of no run, as a person named them."""
     if folder.unread:
         names = shortlist(list(folder.unread), _NAMED)
         yield (
@@ -160,7 +187,30 @@ def _notes_on_newest(folder: Folder, chosen: str) -> Iterator[str]:
         )
 
 
+def _other_models(folder: Folder, chosen: str) -> list[str]:
+    """The models of the other runs of a folder; of a large folder only the newest are looked at."""
+    newest = sorted(folder.results, reverse=True)[:_LOOKED_AT]
+    stamps = folder.results.keys() & {chosen, *newest}
+    model_of = {stamp: read_head(folder.results[stamp]).model for stamp in stamps}
+    own = model_of.get(chosen, "")
+    return sorted({model for model in model_of.values() if model and own and model != own})
+
+
+def _notes_on_damage(folder: Folder) -> Iterator[str]:
+    """Yields which results files cannot be read."""
+    for name, reason in folder.damaged.items():
+        yield f"{folder.path / name} is damaged ({reason}) and is not read"
+
+
 def _no_run_at(start: Path) -> BadInput:
+    damaged = read_folder(start).damaged if start.is_dir() else {}
+    if damaged:
+        return BadInput(
+            [
+                Problem(what=f"is damaged: {reason}", where=str(start / name), fix=WRITE_AGAIN)
+                for name, reason in damaged.items()
+            ]
+        )
     return BadInput(
         Problem(
             what="no lm-eval run found" if start.exists() else "no such file or folder",
@@ -341,7 +391,7 @@ def of_place(
         results=folder.results.get(stamp),
         samples=dict(sorted(samples.items())),
         stamps=tuple(folder.stamps),
-        notes=tuple(notes),
+        notes=(*notes, *_notes_on_damage(folder)),
         earlier=tuple(earlier),
         parts=parts,
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -21,13 +21,13 @@ from evalprep.files import StrayLink, is_stray
 from evalprep.results.invocations import Invocation, invocation_of
 from evalprep.results.logged import RunResults
 from evalprep.results.pointers import store_of
-from evalprep.results.readers import read_recognised
+from evalprep.results.readers import damage_of, read_recognised
 
 STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
 #: lm-eval of May and June 2024 wrote `.json`.
 SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl?", re.DOTALL)
 RESULTS = re.compile(rf".+_(?P<stamp>{STAMP})\.json", re.DOTALL)
-_RESULTS_BEFORE = "results.json"  # of lm-eval before May 2024
+RESULTS_BEFORE = "results.json"  # of lm-eval before May 2024
 _RESULTS_BEGIN = re.compile(rb'\s{0,9}\{\s{0,9}"results"\s{0,9}:\s{0,9}\{')
 #: A key that no other tool writes, in whatever a script of a user wrote around it.
 _STDERR_OF_METRIC = re.compile(rb'"\w{1,80}_stderr,[\w-]{1,80}"\s{0,9}:')
@@ -52,6 +52,7 @@ class Folder:
             by itself.
         apart: Each results file has a name that a person gave, and is a run of its own.
         unread: Results files that a person named, beside those that lm-eval named.
+        damaged: Results files without a time stamp that are no whole JSON, with the reasons.
     """
 
     path: Path
@@ -60,6 +61,7 @@ class Folder:
     by_task: bool = False
     apart: bool = False
     unread: tuple[str, ...] = ()
+    damaged: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stamps(self) -> list[str]:
@@ -129,9 +131,10 @@ def read_folder(path: Path, root: Path | None = None) -> Folder:
     if folder.samples:  # a copy beside samples that were moved
         return replace(folder, results=_results_of_stamps(folder, loose))
     former_runs = list(filter(None, map(_read_former, loose)))
+    damaged = _damage_of_others(loose, former_runs)
     if former_runs:
-        return _put_together(path, former_runs)
-    return _by_names_alone(path) or folder
+        return replace(_put_together(path, former_runs), damaged=damaged)
+    return _by_names_alone(path) or replace(folder, damaged=damaged)
 
 
 def _results_of_stamps(folder: Folder, loose_results: Sequence[Path]) -> dict[str, Path]:
@@ -185,6 +188,13 @@ def _read_former(results: Path) -> _FormerRun | None:
     return _FormerRun(results, logged, _samples_without_stamp(results.parent, logged))
 
 
+def _damage_of_others(loose: Sequence[Path], runs: Sequence[_FormerRun]) -> dict[str, str]:
+    """The results files that are none of these runs, as they are damaged, with the reasons."""
+    files_of_runs = {run.file for run in runs}
+    reasons = {file.name: damage_of(file) for file in loose if file not in files_of_runs}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
 def _put_together(path: Path, runs: Sequence[_FormerRun]) -> Folder:
     """The folder of some results files without time stamps.
 
@@ -226,9 +236,9 @@ def _loose_results(path: Path) -> list[Path]:
     """
     names = [name for name in _file_names(path) if name.endswith(_ENDINGS)]
     files = []
-    if _RESULTS_BEFORE in names:
-        names.remove(_RESULTS_BEFORE)
-        files.append(path / _RESULTS_BEFORE)
+    if RESULTS_BEFORE in names:
+        names.remove(RESULTS_BEFORE)
+        files.append(path / RESULTS_BEFORE)
     others = [path / name for name in names]
     files += [file for file in others if _is_results(file)]
     return files

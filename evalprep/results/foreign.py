@@ -35,9 +35,8 @@ from evalprep.results.run import Run
 from evalprep.results.run_places import Named, each_run
 from evalprep.results.sample_lines import requests_as_logged, sample_line
 from evalprep.results.task import TaskRun
+from evalprep.results.written import SCORES_FOLDER
 
-#: How a folder begins into which `evalprep score` writes beside a run or a log.
-SCORES_FOLDER = "scores_"
 _FILTER = "none"
 _SUFFIXES = ("_with_metadata", "_results")  # of files that are called after their model
 

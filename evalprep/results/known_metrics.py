@@ -60,6 +60,13 @@ KNOWN_METRICS: dict[str, KnownMetric] = {
     "word_perplexity": _PERPLEXITY,
     "byte_perplexity": _PERPLEXITY,
     "bits_per_byte": KnownMetric("down", "bits_per_byte", BITS),
+    # Those of tasks of lm-eval 0.2 and 0.3, whose files state no direction, as its code has them.
+    "mc1": _SHARE_OF_ROWS,
+    "mc2": _SHARE_OF_ROWS,
+    "multiple_choice_grade": _SHARE_OF_ROWS,
+    "exact_str_match": _SHARE_OF_ROWS,
+    "pct_stereotype": KnownMetric("down", "mean", SHARE, (0.0, 1.0)),
+    "likelihood_difference": KnownMetric("down", "mean"),
 }
 _UNKNOWN = KnownMetric("unknown", "")
 _SHARE = KnownMetric("up", "", SHARE, (0.0, 1.0))

@@ -69,8 +69,15 @@ def few_read(result: Mapping[str, Any]) -> str:
     return f"made of {readable} of {every} answers, as nothing could be read from the others"
 
 
+def has_reply(sample: Sample) -> bool:
+    """Returns whether a reply was logged; a log of verdicts alone has none."""
+    return sample.response != []
+
+
 def text_of(sample: Sample) -> str:
-    """The reply as one text."""
+    """The reply as one text; empty where none was logged."""
+    if not has_reply(sample):
+        return ""
     response = sample.response
     return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
 

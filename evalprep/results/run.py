@@ -70,8 +70,8 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The run's id; of files without one their time stamp."""
-        return self.files.run or self.files.stamp
+        """The run's id; of files without one their time stamp, with a name that a person gave."""
+        return self.files.run or self.files.output_name
 
     @property
     def rescored_from(self) -> tuple[Path, str] | None:

@@ -11,7 +11,7 @@ import numpy as np
 from custom_metrics.harness.reading import Reading, logs_instructions, read
 from evalprep.errors import BadInput, Problem, near
 from evalprep.results.metric import Metric
-from evalprep.results.reply import Replier, extraction_failed, knows_parsing, text_of
+from evalprep.results.reply import Replier, extraction_failed, has_reply, knows_parsing, text_of
 from evalprep.results.sample import INVALID, Sample
 from evalprep.results.table import Ints
 from evalprep.results.task import TaskRun
@@ -33,7 +33,8 @@ class SampleView:
     Attributes:
         task, sample_id, doc_id: The row.
         prompt: The first prompt as sent; a chat as JSON.
-        reply: The reply; of a likelihood task the log-likelihood of each option.
+        reply: The reply; of a likelihood task the log-likelihood of each option; None where none
+            was logged.
         answer: The extracted answer; None where none was read or the whole reply was scored.
         gold: The gold answer.
         metric: Name of the metric that is read.
@@ -49,7 +50,7 @@ class SampleView:
     sample_id: str
     doc_id: int
     prompt: str
-    reply: str
+    reply: str | None
     answer: str | None
     gold: str
     metric: str
@@ -147,7 +148,7 @@ def view_of(name: str, sample: Sample, metric: Metric, replier: Replier) -> Samp
         sample_id=sample.sample_id,
         doc_id=sample.doc_id,
         prompt=sample.prompt,
-        reply=_shown_likelihoods(options) if options else text_of(sample),
+        reply=_reply(sample, options),
         answer=answer,
         gold=sample.gold,
         metric=metric.name,
@@ -156,6 +157,12 @@ def view_of(name: str, sample: Sample, metric: Metric, replier: Replier) -> Samp
         published=verdict if isinstance(verdict, bool) else None,
         unread=extraction_failed(sample),
     )
+
+
+def _reply(sample: Sample, options: dict[str, float]) -> str | None:
+    if options:
+        return _shown_likelihoods(options)
+    return text_of(sample) if has_reply(sample) else None
 
 
 def _score(sample: Sample, metric: Metric) -> float | None:

@@ -71,7 +71,7 @@ def stored_scores(run: Run) -> list[StoredScore]:
 def further_scores(task: TaskRun) -> list[StoredScore]:
     """Returns the stored scores of a task with samples but for the one that stands for it."""
     metrics = [metric for metric in task.metrics if metric.value is not None]
-    rows = len(task.table())
+    rows = task.logged.rows.effective or len(task.table())  # some samples may be missing
     scores = []
     for metric in metrics:
         if metric.key != task.headline.key:

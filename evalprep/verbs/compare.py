@@ -294,8 +294,8 @@ def _write_flips(
     paired = any(task.difference.n for task in comparison.tasks)
     if args.no_write or not (paired or args.out is not None):
         return "", ""
-    against = f"_against_{other.files.stamp}" if other is not None else ""
-    usual = run.files.folder / f"flips_{run.files.stamp}{against}.csv"
+    against = f"_against_{other.files.output_name}" if other is not None else ""
+    usual = run.files.folder / f"flips_{run.files.output_name}{against}.csv"
     path = usual if args.out is None else resolve_typed(args.out)
     try:
         write_csv(comparison.flips(), path)

@@ -340,9 +340,10 @@ class _Job:
         """The folder that is written to; it is made."""
         from evalprep.errors import cannot_write
         from evalprep.files import make_folder, resolve_typed
+        from evalprep.results import EXPORT_FOLDER
 
         first = self.subjects[0].run.files
-        default = first.folder / f"export_{self.entry.name}_{first.stamp}"
+        default = first.folder / f"{EXPORT_FOLDER}{self.entry.name}_{first.output_name}"
         out = resolve_typed(self.args.out) if self.args.out else default
         try:
             make_folder(out, within=out if self.args.out else first.folder)

@@ -382,6 +382,8 @@ def next_command(verb: str, places: Sequence[object], args: argparse.Namespace) 
         if name in ACCEPTED[verb] and not is_default:
             destination = settings.get("dest", name)
             words += _words_of(name, getattr(args, destination, None))
+    if getattr(args, "follow_links", False):
+        words.append("--follow_links")
     return shlex.join(words)
 
 

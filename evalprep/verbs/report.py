@@ -97,9 +97,10 @@ def main(args: argparse.Namespace) -> int:
 def _report_runs(runs: Sequence[Run], args: argparse.Namespace, formats: Sequence[str]) -> int:
     """Writes the report of runs with samples or stored scores."""
     from evalprep.report import build_report, write_report
+    from evalprep.results import REPORT_FOLDER
 
     folder = runs[0].files.folder
-    out = args.out or folder / f"report_{runs[0].files.stamp}"
+    out = args.out or folder / f"{REPORT_FOLDER}{runs[0].files.output_name}"
     _check_folder(out, within=args.out or folder)
     extras = _scores_and_judgements(runs, args)
     for run in runs:
@@ -127,13 +128,14 @@ def _report_scores(
 ) -> int:
     """Writes the report where a side is scores without samples, and the packs' files about them."""
     from evalprep.report import build_scores_report, write_report
+    from evalprep.results import REPORT_FOLDER
     from evalprep.score import all_scores, of_rule
 
     _refuse_tasks_of_scores(args)
     packs = args.find_packs()
     place = Path(args.runs[0])
     folder = place if place.is_dir() else place.parent
-    out = args.out or folder / f"report_{place.name.removesuffix('.json')}"
+    out = args.out or folder / f"{REPORT_FOLDER}{place.name.removesuffix('.json')}"
     _check_folder(out, within=args.out or folder)
     scores = [of_rule(side, args.rule, packs) for side in all_scores(sides, packs)]
     for side_scores, label in zip(scores, args.label, strict=False):

@@ -69,7 +69,11 @@ def main(args: argparse.Namespace) -> int:
     run = load_run(args.run, timestamp=args.timestamp, as_logged=True)
     label_runs([run])
     names = _tasks_with_replies(run, args)
-    out = None if args.no_write else args.out or run.files.folder / f"rescored_{run.files.stamp}"
+    out = (
+        None
+        if args.no_write
+        else args.out or run.files.folder / f"rescored_{run.files.output_name}"
+    )
     writer = None if out is None else RunWriter(run, out, args.out or run.files.folder)
     rescored = _rescore_tasks(run, names, args, writer)
     if not rescored.results:

@@ -168,8 +168,10 @@ def _answer(view: SampleView) -> str:
     return "not logged, or the whole reply" if view.answer is None else view.answer
 
 
-def _part(name: str, text: str, *, whole: bool) -> list[str]:
+def _part(name: str, text: str | None, *, whole: bool) -> list[str]:
     """A text below its name; a long one without its middle."""
+    if text is None:
+        return [f"{name}: not logged"]
     if not whole and len(text) > _CUT:
         half = _CUT // 2
         cut = len(text) - 2 * half

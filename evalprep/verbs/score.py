@@ -163,7 +163,7 @@ def run_folders(runs: Sequence[Run], out: Path | None, *, is_part: bool = False)
 
     if out is None:
         end = "_part" if is_part else ""
-        return [run.files.folder / f"{SCORES_FOLDER}{run.files.stamp}{end}" for run in runs]
+        return [run.files.folder / f"{SCORES_FOLDER}{run.files.output_name}{end}" for run in runs]
     if len(runs) == 1:
         return [out]
     folders: list[Path] = []

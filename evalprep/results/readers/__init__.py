@@ -30,9 +30,10 @@ from evalprep.results.readers import (
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.lm_eval_0_4_3 import encode, stored_call
 
-__all__ = ["decode_run", "encode", "read_recognised", "read_results", "stored_call"]
+__all__ = ["damage_of", "decode_run", "encode", "read_recognised", "read_results", "stored_call"]
 
 _SAMPLES = "samples"
+_LONGEST_REASON = 200  # characters
 #: From the oldest to the newest; the last one reads what no other recognises.
 GENERATIONS: tuple[
     tuple[Callable[[dict[str, Any]], bool], Callable[[dict[str, Any], str], RunResults]], ...
@@ -58,7 +59,7 @@ def read_results(file: Path) -> tuple[RunResults, JsonParts]:
     try:
         content, samples = _split(file)
     except ValueError as error:
-        damage = DamagedPart(file.name, "", str(error)[:200])
+        damage = DamagedPart(file.name, "", str(error)[:_LONGEST_REASON])
         return RunResults(damage=(damage,)), JsonParts()
     return decode_run(content, file.name), samples
 
@@ -89,6 +90,15 @@ def read_recognised(file: Path) -> RunResults | None:
         return None
     run = decode_run(content, file.name)
     return run if run.tasks else None
+
+
+def damage_of(file: Path) -> str:
+    """Returns why a file is no JSON object that can be read; empty for one that can."""
+    try:
+        _split(file)
+    except (OSError, ValueError) as error:
+        return str(error)[:_LONGEST_REASON]
+    return ""
 
 
 def decode_run(content: dict[str, Any], file: str) -> RunResults:

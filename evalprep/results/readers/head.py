@@ -11,6 +11,7 @@ import msgspec
 
 from evalprep.results.logged import RowCounts
 from evalprep.results.readers.jsonparts import JsonParts
+from evalprep.results.readers.parts import call_settings
 
 
 class CallHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,12 +22,14 @@ class CallHead(msgspec.Struct, frozen=True, kw_only=True):
         command: Name of the command; empty without one.
         rows: Task -> rows that were scored, where the file says so.
         arguments: Arguments of the back end as texts; None where the file does not list them.
+        model: Name of the model without its owner or folder; empty where the file has none.
     """
 
     run: str = ""
     command: str = ""
     rows: Mapping[str, int] = msgspec.field(default_factory=dict)
     arguments: Mapping[str, str] | None = None
+    model: str = ""
 
 
 class _Task(msgspec.Struct):
@@ -34,6 +37,7 @@ class _Task(msgspec.Struct):
 
 
 class _Call(msgspec.Struct, frozen=True):
+    model: Any = None
     model_args: Any = None
 
 
@@ -41,9 +45,11 @@ class _File(msgspec.Struct):
     config: _Call | None = None
     configs: dict[str, _Task] = {}
     n_samples: dict[str, RowCounts] = msgspec.field(default_factory=dict, name="n-samples")
+    model_name: Any = None
+    model_name_sanitized: Any = None
 
 
-_KEYS = {"config", "configs", "n-samples"}
+_KEYS = {"config", "configs", "n-samples", "model_name", "model_name_sanitized"}
 
 
 def read_head(file: Path) -> CallHead:
@@ -69,7 +75,15 @@ def _cached_head(path: str, _size: int, _changed: int) -> CallHead:
         command=_first_text(metadata, "command"),
         rows={task: count.effective for task, count in counts if count.effective is not None},
         arguments=as_texts(arguments) if isinstance(arguments, dict) else None,
+        model=_model_of(head),
     )
+
+
+def _model_of(head: _File) -> str:
+    config = {} if head.config is None else msgspec.structs.asdict(head.config)
+    names = {"model_name": head.model_name, "model_name_sanitized": head.model_name_sanitized}
+    model = call_settings({"config": config, **names}).model
+    return model.rstrip("/").rpartition("/")[2]
 
 
 def _decode(parts: JsonParts) -> _File:

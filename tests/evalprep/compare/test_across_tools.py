@@ -291,3 +291,42 @@ def test_a_page_shows_both_replies_to_a_question_in_one_row(tmp_path, ours):
     rows = align("colours", [open_run(ours, ()), open_run(log, ())])
     assert len(rows.ids) == 60
     assert rows.replies[1].rows == [*range(58, -1, -1), UNKNOWN]
+
+
+def verdicts(path, model):
+    """A table of verdicts and answers without prompts and replies; every fifth row is wrong."""
+    wrong = [at % 5 == model for at in range(40)]
+    rows = [
+        f"{at},{'no' if wrong[at] else 'yes'},A,{'B' if wrong[at] else 'A'}" for at in range(40)
+    ]
+    path.write_text("id,right,gold,read\n" + "\n".join(rows), encoding="utf-8")
+    return path
+
+
+COLUMNS = ("--columns", "id=id,score=right,target=gold,answer=read")
+
+
+def test_replies_that_were_not_logged_are_not_the_same(tmp_path, run_verb):
+    files = [verdicts(tmp_path / f"m{model}.csv", model) for model in (0, 1)]
+    _, out = run_verb("compare", *files, *COLUMNS, "--no_write")
+    assert "table flips: 16 answer differs" in out
+    assert "rows of table: 40 of 40 of the smaller side are paired" in " ".join(out.split())
+    assert "same to the letter" not in out
+
+
+def test_samples_without_a_logged_reply_are_shown_as_such(tmp_path, run_verb):
+    files = [verdicts(tmp_path / f"m{model}.csv", model) for model in (0, 1)]
+    pair = (files[0], "--baseline", files[1], *COLUMNS)
+    _, out = run_verb("samples", *pair, "--lost", "-n", "1")
+    assert "reply: not logged" in out
+    assert "reply of the baseline" not in out
+    page = tmp_path / "page"
+    run_verb("report", *pair, "--out", page, "--format", "html,csv")
+    assert "[]" not in (page / "samples.csv").read_text(encoding="utf-8")
+
+
+def test_a_side_without_a_metric_is_named(tmp_path, run_verb):
+    scored = inspect_log(tmp_path / "scored.json", [sample(at) for at in range(30)])
+    unscored = inspect_log(tmp_path / "unscored.json", [sample(at, scores={}) for at in range(30)])
+    _, out = run_verb("compare", unscored, scored, "--no_write")
+    assert "the metrics differ: none, baseline choice" in out

@@ -174,6 +174,19 @@ def test_other_choices_are_not_called_another_prompt(said, tmp_path):
     assert "0 of 200 prompts differ" not in out
 
 
+def test_choices_whose_function_was_formatted_anew_are_the_same(said, tmp_path):
+    def task(function):
+        return Task({"acc": EQUAL}, config={"doc_to_choice": function})
+
+    functions = (
+        "def choices(doc):\n    return ['a','b']",
+        "def choices(doc):\n    return ['a', 'b']\n",
+    )
+    code, out = said("compare", pair(tmp_path, *map(task, functions)))
+    assert code == 0
+    assert "the prompt template differs" not in out
+
+
 # files that were not fetched, policies
 
 

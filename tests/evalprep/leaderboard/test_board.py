@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 import statistics
+import zipfile
 
 import pytest
 
@@ -22,6 +23,7 @@ from evalprep.results import each_run, label_runs, load_run
 from evalprep.score import score_run
 from evalprep.verbs.leaderboard import in_natural_order
 from tests.evalprep.leaderboard.runs import PACK, ROWS, make_pack, rows, write, write_all
+from tests.evalprep.results.writing import Row as Sample
 from tests.evalprep.results.writing import write_run
 
 
@@ -160,8 +162,6 @@ def test_csv_has_a_line_per_model_and_a_line_per_cell(data, home):
 
 
 def test_the_spreadsheet_holds_numbers_and_a_picture(data, home):
-    import zipfile
-
     with zipfile.ZipFile(home / "out" / "leaderboard.xlsx") as book:
         names = book.namelist()
         sheet = book.read("xl/worksheets/sheet1.xml").decode()
@@ -478,3 +478,23 @@ class TestManyColumns:
 
     def test_one_table_however_many_rows(self):
         assert text(self.board(300), 80).splitlines()[0].startswith("300 models, 5 of 30 columns")
+
+
+@pytest.mark.parametrize(("count", "is_said"), [(7, True), (6, False)])
+def test_a_table_states_which_pairs_were_tested(tmp_path, capsys, count, is_said):
+    """Of two good and many bad rows the second good one is not held against the bad ones."""
+    for number in range(count):
+        values = [float(number < 2 or at % 2) for at in range(60)]
+        samples = [Sample(str(at), value) for at, value in enumerate(values)]
+        write_run(tmp_path / "runs", {"t": samples}, model=f"org__m{number}")
+    out = tmp_path / "out"
+    command = ["leaderboard", str(tmp_path / "runs"), "--out", str(out), "--format", "md,json,xlsx"]
+    assert main(command) == 0
+    assert ("(only pairs with the best row are tested)" in capsys.readouterr().out) is is_said
+    markdown = (out / "leaderboard.md").read_text(encoding="utf-8")
+    assert ("only pairs with the best one are tested" in markdown) is is_said
+    assert "Columns with % are in percent." in markdown
+    assert json.loads((out / "leaderboard.json").read_text())["only_with_best"] is is_said
+    with zipfile.ZipFile(out / "leaderboard.xlsx") as book:
+        texts = b"".join(book.read(name) for name in book.namelist())
+    assert b"in percent" not in texts  # the cells hold shares as they are

@@ -97,3 +97,19 @@ def test_a_task_of_a_shown_group_has_no_column_for_its_second_metric_either(tmp_
     assert "art" not in printed
     assert main(["leaderboard", str(tmp_path), "--scores", "*"]) == 0
     assert "art: acc_norm" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_results_file_that_was_not_read_is_named_beside_a_choice_of_runs(tmp_path, capsys):
+    """Notes on the choice of two runs are joined; what else a folder holds is another note."""
+    homes = []
+    for model in ("a", "b"):
+        for stamp in ("2026-01-01T10-00-00.5", "2026-02-01T10-00-00.5"):
+            home = write_run(tmp_path, {"t": [Row("1")]}, stamp=stamp, model=model)
+        homes.append(str(home))
+    named = {"results": {"t": {"acc,none": 0.5, "acc_stderr,none": 0.1}}}
+    (tmp_path / "a" / "mine.json").write_text(json.dumps(named), encoding="utf-8")
+    assert main(["leaderboard", *homes, "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert sum("the newest of several runs" in note for note in notes) == 1
+    (unread,) = [note for note in notes if "mine.json" in note]
+    assert unread.startswith("a: ")

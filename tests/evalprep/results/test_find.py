@@ -48,6 +48,17 @@ def test_the_newest_run_is_taken_and_said_so(tmp_path):
     assert {name: len(task.table()) for name, task in each.tasks.items()} == {"t": 2, "u": 1}
 
 
+@pytest.mark.parametrize(("model", "is_said"), [("org/b", True), ("mirror/a", False)])
+def test_other_models_in_the_folder_of_a_run_are_named(tmp_path, model, is_said):
+    for name, stamp in (("org/a", LATER), (model, STAMP)):
+        write_run(tmp_path, {"t": [Row("a")]}, stamp=stamp, model_args={"pretrained": name})
+    notes = [note for note in load_run(tmp_path).notes if "also holds runs of" in note]
+    assert [note.endswith("b: name their results files to read them") for note in notes] == [
+        True
+    ] * is_said
+    assert load_run(tmp_path, timestamp=STAMP).notes == []
+
+
 def test_the_newest_of_each_task_is_no_run_of_several_models(tmp_path):
     for task, model, stamp in (("t", "org/a", STAMP), ("u", "org/b", LATER)):
         write_run(tmp_path, {task: [Row("a")]}, stamp=stamp, model_args={"pretrained": model})
@@ -63,12 +74,13 @@ def test_one_model_in_two_places_is_one_model(tmp_path):
     assert list(load_run(tmp_path, timestamp="each").tasks) == ["t", "u"]
 
 
-def test_a_file_with_a_name_of_a_person_beside_those_of_lm_eval_is_named(tmp_path):
+@pytest.mark.parametrize("timestamp", ["newest", "each"])
+def test_a_file_with_a_name_of_a_person_beside_those_of_lm_eval_is_named(tmp_path, timestamp):
     home = write_run(tmp_path, {"t": [Row("a")]})
     text = (home / f"results_{STAMP}.json").read_text()
     (home / "best.json").write_text(text)
     (home / "settings.json").write_text("{}")
-    (note,) = load_run(tmp_path).notes
+    (note,) = load_run(tmp_path, timestamp=timestamp).notes
     assert "also holds best.json, without a time stamp in the name: not read here" in note
     assert load_run(home / "best.json").notes == []
     assert load_run(home / f"results_{STAMP}.json").notes == []

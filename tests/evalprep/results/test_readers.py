@@ -54,6 +54,32 @@ def test_runs_of_that_generation_are_scored_and_compared_as_stored_scores(tmp_pa
     assert "no task in common" not in printed
 
 
+@pytest.mark.parametrize(
+    ("metric", "direction", "unit"),
+    [
+        *((name, "up", "share") for name in ("mc1", "mc2", "multiple_choice_grade")),
+        ("exact_str_match", "up", "share"),
+        ("pct_stereotype", "down", "share"),
+        ("likelihood_difference", "down", ""),
+        ("a_score_of_their_own", "unknown", ""),
+    ],
+)
+def test_metrics_of_that_generation_have_the_direction_of_its_code(metric, direction, unit):
+    content = {"results": {"t": {metric: 0.4, f"{metric}_stderr": 0.01}}, "config": {}}
+    (read,) = decode_run(content, "t.json").tasks["t"].metrics
+    assert (read.direction, read.unit) == (direction, unit)
+
+
+def test_truthfulqa_of_that_generation_is_read_as_its_leaderboard_reads_it(tmp_path, capsys):
+    for name, mc2 in (("now", 0.3), ("before", 0.6)):
+        entry = {"mc1": 0.4, "mc1_stderr": 0.02, "mc2": mc2, "mc2_stderr": 0.02}
+        content = {"results": {"truthfulqa_mc": entry}, "config": {}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    runs = [str(tmp_path / f"{name}.json") for name in ("now", "before")]
+    assert main(["compare", *runs, "--no_write"]) == 1
+    assert "worse by 30.0 points" in capsys.readouterr().out.lower()
+
+
 def test_the_generation_without_directions_and_rows():
     run = decode_run(of_0_4(), "a.json")
     task = run.tasks["t"]

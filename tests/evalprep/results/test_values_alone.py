@@ -1,5 +1,6 @@
 """Values that a script of a user kept of lm-eval, and values of groups without samples."""
 
+import csv
 import json
 
 import pytest
@@ -68,6 +69,21 @@ def test_a_file_with_a_name_of_its_own_names_the_run(tmp_path):
     assert load_run(write(tmp_path / "lora.json", {"piqa": PIQA})).model == "lora"
 
 
+@pytest.mark.parametrize(("name", "end"), [("lora", "_lora"), ("eval", "_eval"), ("results", "")])
+def test_files_written_about_a_run_have_the_name_of_its_results_file(tmp_path, name, end):
+    files = load_run(write(tmp_path / f"{name}.json", {"piqa": PIQA})).files
+    assert files.output_name == files.stamp + end
+
+
+def test_files_written_about_a_run_of_several_results_files_have_its_time_stamp_alone(tmp_path):
+    arguments = {"config": {"model": "hf", "model_args": "pretrained=org/m"}}
+    for task in ("piqa", "arc"):
+        write(tmp_path / f"{task}.json", {"results": {task: PIQA}, **arguments})
+    run = load_run(tmp_path)
+    assert set(run.stored) == {"piqa", "arc"}
+    assert run.files.output_name == run.files.stamp
+
+
 def test_groups_show_by_the_indent_of_their_members():
     run = decode_run(NESTED, "values.json")
     assert {name: group.members for name, group in run.groups.items()} == {
@@ -99,6 +115,19 @@ def test_groups_without_samples_are_compared(tmp_path):
     assert not conclusions["mmlu: acc"].not_comparable
     part = compared(tmp_path, worse, NESTED, tasks=["mmlu_humanities"])
     assert list(part) == ["mmlu_humanities: acc", "mmlu_law: acc", "mmlu_art: acc"]
+
+
+def test_files_about_scores_without_samples_count_no_pairs(tmp_path):
+    runs = [str(write(tmp_path / f"{name}.json", {"piqa": PIQA})) for name in ("new", "old")]
+    page = tmp_path / "page"
+    assert main(["report", *runs, "--out", str(page), "--format", "csv,md"]) == 0
+    with (page / "comparisons.csv").open(encoding="utf-8", newline="") as file:
+        (line,) = csv.DictReader(file)
+    assert (line["name"], line["n"], line["gained"], line["lost"]) == ("piqa: acc", "", "", "")
+    assert "| piqa: acc | - |" in (page / "report.md").read_text(encoding="utf-8")
+    assert main(["export", runs[0], "--baseline", runs[1], "--to", "github"]) == 0
+    (summary,) = tmp_path.rglob("summary.md")
+    assert "| piqa: acc | - |" in summary.read_text(encoding="utf-8")
 
 
 def test_a_group_of_other_tasks_is_not_comparable(tmp_path):
@@ -137,3 +166,32 @@ def test_a_policy_may_name_a_group_without_samples(tmp_path, capsys):
     assert main(["gate", *places, "--policy", str(policy), "--json"]) == 1
     (check,) = json.loads(capsys.readouterr().out)["checks"]
     assert (check["name"], check["status"]) == ("mmlu", "fail")
+
+
+def broken_off(file):
+    """A file at whose end `json.dump` met a data type of torch."""
+    whole = json.dumps({"results": {"piqa": PIQA}, "config": {"model": "hf", "model_dtype": 1}})
+    file.write_text(whole.removesuffix("1}}"), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("is_file_named", [True, False])
+def test_a_file_that_breaks_off_is_named_with_what_to_do(tmp_path, capsys, is_file_named):
+    file = broken_off(tmp_path / "mine.json")
+    assert main(["score", str(file if is_file_named else tmp_path)]) == 2
+    message = capsys.readouterr().err
+    assert f"{file}: " in message
+    assert "damaged" in message
+    assert "json.dump(..., default=str)" in message
+
+
+def test_a_file_that_breaks_off_beside_whole_ones_is_noted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    arguments = {"config": {"model": "hf", "model_args": "pretrained=org/m"}}
+    for task in ("piqa", "arc"):
+        write(tmp_path / f"{task}.json", {"results": {task: PIQA}, **arguments})
+    broken_off(tmp_path / "boolq.json")
+    assert main(["score", ".", "--no_write"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "boolq.json is damaged (Expecting value" in shown
+    assert "piqa acc ↑" in shown

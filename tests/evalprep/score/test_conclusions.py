@@ -151,6 +151,18 @@ def test_the_rows_of_a_further_metric_are_those_that_have_a_score(tmp_path, scor
     assert "t hit ↑ 3 100.0 - [43.9, 100.0]" in text
 
 
+def test_a_stored_metric_has_the_rows_of_the_results_file_where_samples_are_missing(
+    tmp_path, score
+):
+    extra = {"n-samples": {"t": {"original": 100, "effective": 100}}}
+    folder = write_run(tmp_path, {"t": rows_with([1.0, 0.0, 1.0])}, extra=extra)
+    stored = {"exact_match,none": 0.77, "exact_match,loose": 0.81, "exact_match_stderr,loose": 0.04}
+    edit_results(folder, lambda content: content["results"].update(t=stored))
+    _, text = score(folder)
+    assert "t exact_match (loose) ↑ 100 81.0 4.0" in text
+    assert "t: 97 of 100 expected rows are missing" in text
+
+
 def test_rows_without_a_score_are_counted(tmp_path, score):
     values = [None] * 3 + [1.0, 0.0] * 5
     folder = write_run(tmp_path, {"t": [Row(f"r{at}", value) for at, value in enumerate(values)]})

@@ -1,6 +1,7 @@
 """Options over all verbs: how many, how they are written, and what `-h` shows of them."""
 
 import json
+import shlex
 import shutil
 
 import pytest
@@ -170,6 +171,16 @@ def test_a_config_in_the_folder_of_a_run_is_not_the_users(tmp_path, monkeypatch,
 def test_a_next_step_repeats_packs_that_were_named():
     args = complete(parser_of("compare").parse_args(["X", "--template_dir", "a,b"]))
     assert next_command("report", ["X"], args) == "evalprep report X --template_dir a,b"
+
+
+def test_a_next_step_reads_the_links_that_this_one_read(tmp_path, capsys):
+    home = write_run(tmp_path / "out", {"t": [Row("a"), Row("b")]})
+    (tmp_path / "linked").mkdir()
+    for file in home.iterdir():
+        (tmp_path / "linked" / file.name).symlink_to(file)
+    assert main(["score", str(tmp_path / "linked"), "--no_write", "--follow_links"]) == 0
+    (command,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("next:")]
+    assert main([*shlex.split(command)[2:], "--out", str(tmp_path / "page")]) == 0
 
 
 def test_status_looks_into_the_work_folder():

@@ -13,6 +13,7 @@ from evalprep.results.readers.tools.formats import FORMATS, READERS, TABLE
 from evalprep.results.readers.tools.opening import Opening, opening_of
 from evalprep.results.readers.tools.reading import Reader, Reading
 from evalprep.results.readers.tools.unread import Unread, unread_file
+from evalprep.results.written import is_written_beside
 
 #: A log at a place, and the reader of its format.
 Log = tuple[Reader, Path]
@@ -126,15 +127,16 @@ def _places(
     for entry in entries:
         path = Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
-            if depth and not _is_passed_over(entry.name):
+            if depth and not _is_passed_over(path):
                 yield from _places(path, depth - 1, reading, root)
         elif entry.is_file() and entry.name.endswith(suffixes):
             _refuse_stray(path, root)
             yield opening_of(path)
 
 
-def _is_passed_over(folder: str) -> bool:
-    return folder in _SKIPPED or folder.startswith(".")
+def _is_passed_over(folder: Path) -> bool:
+    is_hidden = folder.name in _SKIPPED or folder.name.startswith(".")
+    return is_hidden or is_written_beside(folder)
 
 
 def _refuse_stray(path: Path, root: Path) -> None:

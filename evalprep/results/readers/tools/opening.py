@@ -31,12 +31,14 @@ class Opening:
         names: Entries of a folder, members of an archive, columns of a table, keys of an object;
             of lines the keys of the first object.
         first: Small values of the first object.
+        damage: Why a file that is called JSON cannot be read.
     """
 
     path: Path
     kind: Kind
     names: frozenset[str] = frozenset()
     first: Mapping[str, Any] = field(default_factory=dict)
+    damage: str = ""
 
     def has(self, *names: str) -> bool:
         """Returns whether all these names are there."""
@@ -44,6 +46,8 @@ class Opening:
 
     def describe(self) -> str:
         """Returns what the place looks like, for a message."""
+        if self.damage:
+            return f"JSON that is damaged ({self.damage})"
         named = ", ".join(sorted(self.names)[:8])
         looks = {
             "folder": "a folder",
@@ -133,8 +137,9 @@ def _of_whole_json(path: Path) -> Opening:
     """The opening of a JSON file of many lines."""
     try:
         parts = JsonParts.of_file(path)
-    except ValueError:
-        return Opening(path, "other")
+    except ValueError as error:
+        is_called_json = path.name.removesuffix(".gz").endswith((".json", ".jsonl"))
+        return Opening(path, "other", damage=str(error) if is_called_json else "")
     return Opening(path, "json", frozenset(parts.keys), parts.small())
 
 

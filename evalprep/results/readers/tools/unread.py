@@ -15,6 +15,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from evalprep.results.readers.jsonparts import WRITE_AGAIN
 from evalprep.results.readers.tools.opening import Opening
 
 _HELM_FILES = {
@@ -58,6 +59,8 @@ def unread_file(opening: Opening) -> Unread:
         what = "predictions of OpenCompass, which have no verdicts"
         fix = "write them as a table with a column of scores, and pass --columns"
         return Unread(what, fix)
+    if opening.damage:
+        return Unread(opening.describe(), WRITE_AGAIN)
     if any(name.startswith("pass@") for name in opening.names):
         return Unread("pass@k values without samples", "pass the results of each sample")
     fix = _columns_for(opening) or _OTHER_FORMAT

@@ -14,6 +14,8 @@ from tests.evalprep.results.readers.logs import (
     write_table,
 )
 
+READABLE = ("every-eval-ever", "inspect", "csv", "parquet")  # formats that are written and read
+
 
 @pytest.fixture
 def logs(tmp_path):
@@ -63,6 +65,32 @@ def test_score_and_export_take_a_folder_of_models(logs, tmp_path, capsys):
     assert [scores["run"] for scores in json.loads(capsys.readouterr().out)] == ["a", "b"]
     out = str(tmp_path / "out")
     assert main(["export", str(tmp_path), "--to", "csv", "--out", out]) == 0
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [["score"], ["report"], *(["export", "--to", name] for name in READABLE)],
+    ids=["score", "report", *READABLE],
+)
+def test_what_verbs_wrote_beside_logs_is_no_log(tmp_path, capsys, verb):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    log = write_json_log(folder / "a.json", [inspect_sample(0), inspect_sample(1, "I")])
+    assert main([*verb, str(log)]) == 0
+    assert sum(entry.is_dir() for entry in folder.iterdir()) == 1
+    capsys.readouterr()
+    columns = ["--columns", "id=sample_id,score=choice"]
+    assert main(["score", str(folder), "--no_write", "--json", *columns]) == 0
+    (task,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert (task["task"], task["n"]) == ("ice", 2)
+
+
+@pytest.mark.parametrize("name", ["report_2026", "scores_of_may", "export_1"])
+def test_a_folder_of_logs_that_is_called_like_one_of_a_verb_is_read(tmp_path, capsys, name):
+    (tmp_path / name).mkdir()
+    write_json_log(tmp_path / name / "a.json", [inspect_sample(0)])
+    assert main(["score", str(tmp_path), "--no_write", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tasks"][0]["n"] == 1
 
 
 def test_a_pair_of_models_is_named_where_a_verb_takes_one(logs, tmp_path, capsys):
