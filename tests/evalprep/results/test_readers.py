@@ -54,6 +54,16 @@ def test_runs_of_that_generation_are_scored_and_compared_as_stored_scores(tmp_pa
     assert "no task in common" not in printed
 
 
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [("hf", "cuda:0"), ("vllm", None), ("local-chat-completions", None), ("dummy", None)],
+)
+def test_the_device_is_shown_where_the_engine_takes_it(model, shown):
+    run = decode_run(of_0_4(config={"model": model, "device": "cuda:0"}), "a.json")
+    facts = {name: value for _, name, value in run.settings.shown}
+    assert facts.get("device") == shown
+
+
 def test_the_generation_without_directions_and_rows():
     run = decode_run(of_0_4(), "a.json")
     task = run.tasks["t"]
