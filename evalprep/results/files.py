@@ -136,8 +136,7 @@ def _named_stamp(folder: Folder, beginning: str, where: str) -> str:
             what=f"{len(matching) or 'no'} run{'s' if len(matching) > 1 else ''} "
             f"with time stamp {beginning!r}",
             where=where,
-            allowed=", ".join(["newest", "each", *folder.stamps]),
-            fix="name one stamp, or enough of its beginning",
+            fix=f"name {', '.join(['newest', 'each', *folder.stamps])}; its beginning is enough",
         )
     )
 

@@ -15,7 +15,9 @@ from evalprep.results.pointers import store_of
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.packed import opened
 
-Kind = Literal["folder", "zip", "parquet", "json", "lines", "text", "pointer", "other"]
+Kind = Literal[
+    "folder", "zip", "parquet", "json", "lines", "text", "pointer", "empty", "broken", "other"
+]
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
 _LONGEST_LINE = 2**24  # bytes: a longer first line is a file of one object
 _SNIFFED = 65_536  # bytes of a table from which its delimiter is told
@@ -53,6 +55,8 @@ class Opening:
             "lines": "JSON Lines with the keys",
             "text": "a text file that begins with",
             "pointer": "a pointer to a file that was not fetched",
+            "empty": "an empty file",
+            "broken": "a JSON file that is damaged or was cut off",
             "other": "a file of an unknown kind",
         }[self.kind]
         if named and self.kind != "folder":
@@ -104,6 +108,8 @@ def _of_text(path: Path) -> Opening:
             several = len(line) < _LONGEST_LINE and bool(_first_line(file))
         except (OSError, EOFError):  # a packed file that breaks off
             return Opening(path, "other")
+    if not line:
+        return Opening(path, "empty")
     begin = line.lstrip(b"\xef\xbb\xbf \t")
     if not begin.startswith((b"{", b"[")):
         return _of_table(path)
@@ -134,7 +140,7 @@ def _of_whole_json(path: Path) -> Opening:
     try:
         parts = JsonParts.of_file(path)
     except ValueError:
-        return Opening(path, "other")
+        return Opening(path, "broken")
     return Opening(path, "json", frozenset(parts.keys), parts.small())
 
 

@@ -27,6 +27,7 @@ _HELM_FILES = {
     "display_predictions.json",
     "display_requests.json",
 }
+_DAMAGED = {"empty", "broken"}
 _TABLES = {"text", "lines", "json", "parquet"}
 #: Field of a row -> names that its column often has.
 _USUAL_COLUMNS: Mapping[str, Sequence[str]] = {
@@ -49,6 +50,8 @@ class Unread(NamedTuple):
 def unread_file(opening: Opening) -> Unread:
     """Returns what a file is that no reader takes, and what to pass instead of it."""
     path = opening.path
+    if opening.kind in _DAMAGED:
+        return Unread(opening.describe(), "copy the file again, or write it again")
     if path.name.removesuffix(".gz") in _HELM_FILES:
         return Unread("one file of a HELM run", f"pass its folder: {path.parent}")
     if opening.kind == "json" and opening.has("score", "score:std"):
