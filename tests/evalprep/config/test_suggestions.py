@@ -36,7 +36,9 @@ def test_a_pack_is_named_for_all_its_tasks(tmp_path, monkeypatch, capsys):
     config = {"model_name": "none", "backend": "dummy", "tasks": ["rx"], "template_dir": "packs"}
     (tmp_path / "eval_config.yaml").write_text(yaml.safe_dump(config))
     assert main(["prepare"]) == 0
-    assert "rx_all" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "rx_all" in printed.out
+    assert "afterwards: evalprep score eval_results\n" in printed.err
 
 
 @pytest.mark.parametrize(
