@@ -163,7 +163,8 @@ def _no_run_at(start: Path) -> BadInput:
             where=str(start),
             allowed="a folder with results_*.json and samples_*.jsonl, the folder above it, "
             "or one of the files",
-            fix="run the printed command with --log_samples and --output_path",
+            fix="correct the path; lm_eval writes such a folder with "
+            "--output_path DIR --log_samples",
         )
     )
 

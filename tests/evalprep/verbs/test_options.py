@@ -312,3 +312,32 @@ def test_a_column_of_means_is_not_headed_as_a_count(tmp_path, capsys):
     assert main(["score", home, "--no_write"]) == 0
     head = next(line for line in capsys.readouterr().out.splitlines() if "95% interval" in line)
     assert head.split() == ["task", "n", "mean", "95%", "interval", "subtasks", "unparsed"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["merge", "nowhere"], "nowhere: no such folder\n"),
+        (["check", "nowhere"], "nowhere: no such folder\n"),
+        (["merge", "."], "holds no manifest of a preparation\n"),
+        (["score", "nowhere"], "no such file or folder\n"),
+        (["score", "nowhere"], "fix: correct the path; lm_eval writes such a folder with"),
+    ],
+)
+def test_a_place_that_is_not_there(words, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_more_labels_than_runs_are_counted(tmp_path, capsys):
+    home = str(write_run(tmp_path / "run", {"t": [Row("0")]}))
+    assert main(["report", home, "--label", "a,b", "--out", str(tmp_path / "out")]) == 2
+    assert "--label: 2 labels for 1 run\n" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_answered_with_the_option(tmp_path, capsys):
+    home = str(write_run(tmp_path / "run", {"t": [Row("0")]}))
+    (tmp_path / "file").write_text("")
+    assert main(["report", home, "--out", str(tmp_path / "file/below")]) == 2
+    assert "name another place with --out\n" in capsys.readouterr().err
