@@ -117,3 +117,16 @@ def test_a_table_in_place_of_a_config(tmp_path, monkeypatch, capsys):
     (tmp_path / "rows.csv").write_text("ask,gold\nPeru?,Lima\n")
     assert main(["run", "rows.csv"]) == 2
     assert "rows.csv: holds text, not a mapping" in capsys.readouterr().err
+
+
+def test_a_misspelt_column_in_a_prompt_gets_a_suggestion(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("EVALPREP_QUICK_CHECK", raising=False)
+    (tmp_path / "rows.csv").write_text("country,gold\nPeru,Lima\nCuba,Havana\n")
+    words = ["--template_dir", "packs", "--data", "rows.csv", "--prompt", "Capital of {country}?"]
+    assert main(["new-pack", "rx", *words, "--target", "gold"]) == 0
+    pack = tmp_path / "packs/rx/pack.yaml"
+    pack.write_text(pack.read_text().replace("{{country}}", "{{contry}}"))
+    message = refusal(tmp_path, capsys, tasks=["rx"], template_dir=str(tmp_path / "packs"))
+    assert "EP301 rx_qa: a template uses 'contry', which is no column\n" in message
+    assert "did you mean country?" in message
