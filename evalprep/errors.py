@@ -119,10 +119,16 @@ def _value_at(data: Any, path: Iterable[str | int]) -> Any:
 
 
 def near(name: str, known: Iterable[str], *, limit: int = 3) -> str:
-    """Name the known words that look like `name`, for "did you mean".
+    """Name the known words that look like `name`, in whatever case, for "did you mean".
 
     >>> near("meta_gqpa", ["meta_gpqa", "meta_math"])
     'did you mean meta_gpqa or meta_math?'
+    >>> near("HF", ["vllm", "hf"])
+    'did you mean hf?'
     """
-    close = difflib.get_close_matches(name, list(dict.fromkeys(known)), n=limit, cutoff=0.6)
-    return f"did you mean {' or '.join(close)}?" if close else ""
+    words: dict[str, str] = {}
+    for word in known:
+        if word != name:
+            words.setdefault(word.lower(), word)
+    close = difflib.get_close_matches(name.lower(), list(words), n=limit, cutoff=0.6)
+    return f"did you mean {' or '.join(words[word] for word in close)}?" if close else ""

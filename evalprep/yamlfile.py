@@ -186,9 +186,9 @@ def parse_yaml(text: str, *, name: str, folder: Path, path: Path | None = None) 
     if not isinstance(data, dict):
         raise BadInput(
             Problem(
-                what=f"holds a {type(data).__name__}, not a mapping",
+                what=f"holds {'a list' if isinstance(data, list) else 'text'}, not a mapping",
                 where=name,
-                allowed="`key: value` lines",
+                allowed="a YAML file of `key: value` lines",
             )
         )
     named = {str(key): value for key, value in data.items()}

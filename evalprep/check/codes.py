@@ -377,6 +377,11 @@ CODES: dict[str, Code] = {
     ),
     "EP304": Code("error", "The prompt of a row cannot be built.", "mend the template or the row"),
     "EP305": Code("note", "The task builds requests of its own; scoring was not checked.", ""),
+    "EP307": Code(
+        "warning",
+        "doc_to_target is a word that is no column of the data: every gold answer is that word.",
+        "name a column",
+    ),
     # EP4: data
     "EP401": Code(
         "error",

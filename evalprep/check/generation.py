@@ -8,6 +8,7 @@ from typing import Any
 from evalprep.check.finding import Findings
 from evalprep.check.settings import DEFAULT_LENGTH, RunSettings
 from evalprep.check.tree import Leaf, keeps_first
+from evalprep.errors import near
 from evalprep.numbers import whole_number
 
 LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
@@ -133,7 +134,8 @@ def _check_names(
         names = ", ".join(unknown)
         verb = "is" if len(unknown) == 1 else "are"
         what = f"{names} {verb} unknown to vLLM"
-        findings.add_at("EP204", leaf, "generation_kwargs", what)
+        fix = near(unknown[0], sorted(_SAMPLING | _LM_EVAL))
+        findings.add_at("EP204", leaf, "generation_kwargs", what, fix=fix)
 
 
 def _complete(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -25,7 +26,10 @@ from evalprep.check.settings import RunSettings
 from evalprep.check.silence import quiet
 from evalprep.check.static import StaticCheck
 from evalprep.check.tree import FunctionRef, Leaf
+from evalprep.errors import near
 from evalprep.packs import stated_files
+
+_UNDEFINED = re.compile(r"'(\w+)' is undefined")  # as Jinja words a name that a row lacks
 
 # CPU seconds after which code of a task is taken to run for ever.
 IMPORT_SECONDS, LOADING_SECONDS = 60.0, 120.0
@@ -245,9 +249,34 @@ def _load_alone(manager: Any, leaf: Leaf, findings: Findings) -> Any:
             what = f"{leaf.config.get('dataset_path')}: {first_line(error)}"
             findings.add_at("EP302", leaf, "dataset_path", what)
         else:
-            what = f"{leaf.name}: {type(error).__name__}: {first_line(error)}"
-            findings.add_at("EP301", leaf, "", what)
+            what, fix = _why_not_loaded(error, leaf)
+            findings.add_at("EP301", leaf, "", f"{leaf.name}: {what}", fix=fix)
     return None
+
+
+def _why_not_loaded(error: Exception, leaf: Leaf) -> tuple[str, str]:
+    """Returns why lm-eval cannot load a task, and the fix where it is known."""
+    absent_name = _UNDEFINED.fullmatch(str(error))
+    if absent_name is None:
+        return f"{type(error).__name__}: {first_line(error)}", ""
+    name = absent_name[1]
+    columns = _columns_of(leaf)
+    known = f"the columns are {', '.join(columns)}" if columns else ""
+    return f"a template uses {name!r}, which is no column", near(name, columns) or known
+
+
+def _columns_of(leaf: Leaf) -> list[str]:
+    """The columns of a task's first parquet file; empty where there is none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = next(chain.from_iterable(data_files(leaf).values()), "")
+    if not path.endswith(".parquet"):
+        return []
+    try:
+        return list(pq.read_schema(path).names)
+    except (OSError, pa.ArrowException):
+        return []
 
 
 def _report_endless(leaf: Leaf, findings: Findings) -> None:

@@ -389,7 +389,7 @@ def _check_shots(leaves: Iterable[Leaf], core: Core, findings: Findings) -> None
     without_shots = [leaf.name for leaf in leaves if leaf.config.get("num_fewshot") == 0]
     if core.num_fewshot and without_shots:
         tasks = listed(without_shots, "task")
-        what = f"{core.num_fewshot}, and {tasks} say 0"
+        what = f"{core.num_fewshot}, and 0 in the file of {tasks}"
         findings.add("EP723", "num_fewshot", what)
 
 

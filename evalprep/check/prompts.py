@@ -38,7 +38,7 @@ HEAD, MOST_HEADS = 40, 100_000
 ASKED_BY_PACK = "as its pack asks"
 _LEAVE_PLAIN = (
     "leave it so to compare with others who ask this way; apply_chat_template: true asks the "
-    "model as a chat does, and its scores are other ones"
+    "model as a chat does, which gives other scores"
 )
 # A published reply that was cut at the same budget may take a token or two more when it is read
 # again.

@@ -1,4 +1,4 @@
-"""EP303, EP304 and what else the requests show that lm-eval would send for each row."""
+"""EP303, EP304, EP307 and what else the requests show that lm-eval would send for each row."""
 
 from __future__ import annotations
 
@@ -141,15 +141,15 @@ def _check_texts(loaded: LoadedTask, texts: list[str], findings: Findings) -> No
     if empty:
         _report(loaded, findings, "EP404", "doc_to_text", f"empty prompts in {listed(empty)}")
     elif len(texts) > 1 and len(set(texts)) == 1:
-        _check_column(loaded, findings)
+        _check_column(loaded, "EP303", "doc_to_text", findings)
 
 
-def _check_column(loaded: LoadedTask, findings: Findings) -> None:
-    """Reports a `doc_to_text` that is meant as a column's name, but that no column has.
+def _check_column(loaded: LoadedTask, code: str, key: str, findings: Findings) -> None:
+    """Reports a template that is meant as a column's name, but that no column has.
 
-    lm-eval takes it as the text of the prompt, which is then the same in all rows.
+    lm-eval takes it as the text itself, which is then the same in all rows.
     """
-    text = loaded.leaf.config.get("doc_to_text")
+    text = loaded.leaf.config.get(key)
     if not isinstance(text, str) or "{{" in text or "{%" in text:
         return
     columns = list(getattr(loaded.task, "features", []) or [])
@@ -157,7 +157,7 @@ def _check_column(loaded: LoadedTask, findings: Findings) -> None:
         return
     what = f"{text!r} is no column"
     fix = near(text, columns) or f"columns: {', '.join(columns)}"
-    findings.add_at("EP303", loaded.leaf, "doc_to_text", what, fix=fix)
+    findings.add_at(code, loaded.leaf, key, what, fix=fix)
 
 
 def _rows_where(loaded: LoadedTask, holds: Callable[[int, list[Any]], bool]) -> list[str]:
@@ -189,6 +189,16 @@ def _check_targets(loaded: LoadedTask, findings: Findings) -> None:
         places = f"a list (first in {lists[0]}), no list (first in {others[0]})"
         what = f"the gold answer is {places}"
         _report(loaded, findings, "EP409", "doc_to_target", what)
+    _check_target_word(loaded, findings)
+
+
+def _check_target_word(loaded: LoadedTask, findings: Findings) -> None:
+    """A gold answer that is one word in all rows, and none of the options."""
+    word = loaded.leaf.config.get("doc_to_target")
+    options = loaded.leaf.config.get("doc_to_choice")
+    is_option = isinstance(options, list) and word in options
+    if len(loaded.instances) > 1 and str(word).isidentifier() and not is_option:
+        _check_column(loaded, "EP307", "doc_to_target", findings)
 
 
 def _check_examples(loaded: LoadedTask, findings: Findings) -> None:

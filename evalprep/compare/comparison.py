@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalprep.compare.agreement import lone_metric_sentences, lone_metrics
 from evalprep.compare.closing import closing_lines
-from evalprep.compare.conclusion import SECONDARY, WORSE, Conclusion, conclude, missing_rows
+from evalprep.compare.conclusion import (
+    SECONDARY,
+    WORSE,
+    Conclusion,
+    conclude,
+    missing_rows,
+    refuse_wide_margin,
+)
 from evalprep.compare.flips import Flip, FlipCause
 from evalprep.compare.overall import overall
 from evalprep.compare.same_outputs import mark_same_files, same_outputs
@@ -280,8 +287,8 @@ def compare_runs(
         options: Fields of `Settings`, where none are given.
 
     Raises:
-        BadInput: an unknown task, metric, filter or fact; a confidence outside (0, 1); two runs
-            without a common task.
+        BadInput: an unknown task, metric, filter or fact; a confidence outside (0, 1); a margin
+            that no difference can exceed; two runs without a common task.
     """
     settings = settings or Settings(**options)
     settings.check()
@@ -300,7 +307,9 @@ def compare_runs(
     if other is not None and not compared and not stored:
         raise _no_common_task(run, other)
     mark_same_files(run, other, [*compared, *whole, *further, *stored])
-    _conclude([*compared, *whole, *further, *stored], settings)
+    conclusions = [*compared, *whole, *further, *stored]
+    refuse_wide_margin(conclusions, settings.margin)
+    _conclude(conclusions, settings)
     together = overall(
         compared,
         selection.known,

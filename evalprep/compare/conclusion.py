@@ -12,9 +12,10 @@ from typing import Any
 
 from custom_metrics import statistics
 from evalprep.compare.difference import ALPHA, POWER, Difference
+from evalprep.errors import BadInput, Problem
 from evalprep.numbers import p_value
 from evalprep.results import rows_missing
-from evalprep.terminal import counted
+from evalprep.terminal import counted, shortlist
 
 BETTER, WORSE, EQUIVALENT = "better", "worse", "equivalent"
 NO_DIFFERENCE = "no difference shown"
@@ -179,6 +180,35 @@ def missing_rows(
     if why:
         sentence += f" ({why})"
     conclusion.not_enough.append(sentence)
+
+
+def refuse_wide_margin(conclusions: Sequence[Conclusion], margin: float | None) -> None:
+    """Refuses a margin that holds every possible difference of a score, such as 2 for two points.
+
+    Raises:
+        BadInput: a deciding score has bounds, and they are no further apart than the margin.
+    """
+    if margin is None:
+        return
+    spans = {
+        item.name: item.difference.range
+        for item in conclusions
+        if item.decides and item.difference.bounded and item.difference.range is not None
+    }
+    names = [name for name, span in spans.items() if span <= margin]
+    if not names:
+        return
+    least = min(spans[name] for name in names)
+    share = f"{margin / 100:g} is {margin:g} points" if least <= 1 <= margin < 100 else ""
+    raise BadInput(
+        Problem(
+            what=f"margin {margin:g} calls every difference equivalent: "
+            f"the scores of {shortlist(names)} span {least:g}",
+            where="--margin",
+            allowed=f"a number below {least:g}",
+            fix=share,
+        )
+    )
 
 
 def conclude(

@@ -158,7 +158,10 @@ class Reader:
         if len(mistake.keys) > 1 and mistake.kind in {"missing", "unknown"}:
             verdict = "is missing" if mistake.kind == "missing" else "is an unknown key"
             label = ".".join(map(str, [*prefix, *mistake.keys]))
-            self.problems.add(f"{label} {verdict}", where=where, allowed=allowed)
+            if mistake.kind == "unknown":
+                allowed = ", ".join(sorted(mistake.known)) or allowed
+            fix = near(str(mistake.keys[-1]), mistake.known)
+            self.problems.add(f"{label} {verdict}", where=where, allowed=allowed, fix=fix)
         elif mistake.kind == "missing":
             self.problems.add(
                 f"{name} is missing",

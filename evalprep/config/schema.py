@@ -124,7 +124,8 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Arguments, Meta(description="further arguments of the back end, {name: value}")
     ] = field(default_factory=dict)
     gen_kwargs: Annotated[
-        Arguments, Meta(description="generation arguments that overrule all tasks, {name: value}")
+        Arguments,
+        Meta(description="generation arguments that overrule all tasks, e.g. {max_gen_toks: 256}"),
     ] = field(default_factory=dict)
     apply_chat_template: Annotated[
         bool | None,

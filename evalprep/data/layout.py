@@ -334,9 +334,8 @@ def _default_patterns(names: Sequence[str], folder: str, where: str) -> dict[str
         return present
     raise BadInput(
         Problem(
-            what="holds no data files",
+            what=f"holds no data files; it holds {shortlist(sorted(names), 20) or 'nothing'}",
             where=where,
-            allowed=_shown(names),
             fix="give a data file or its folder",
         )
     )

@@ -339,7 +339,8 @@ def require_prepared(folder: Path, *, fix: str = "run `evalprep prepare` first")
     """
     prepared = load_prepared(folder)
     if prepared is None:
-        what = "holds no manifest of a preparation"
+        is_there = folder.is_dir()
+        what = "holds no manifest of a preparation" if is_there else "no such folder"
         raise BadInput(Problem(what=what, where=str(folder), fix=fix))
     return prepared
 

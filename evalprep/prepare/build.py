@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -65,8 +65,9 @@ class Built:
 
     @property
     def lines(self) -> list[str]:
-        """The lines to paste, in order."""
-        return list(chain.from_iterable(step.lines(self.joined.final) for step in self.steps))
+        """The lines to paste, in order; a line that answers for several models once."""
+        lines = chain.from_iterable(step.lines(self.joined.final) for step in self.steps)
+        return [line for line, _ in groupby(lines)]
 
     @property
     def quick_lines(self) -> list[str]:

@@ -64,7 +64,13 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
         for pack, name in owned:
             selection.by_pack.setdefault(pack.name, []).append(name)
             selection.order.append(name)
-        if not owned:
+        if not owned and entry in packs:
+            problems.add(
+                f"the pack {entry} has no task",
+                where=config.where("tasks"),
+                fix=f"add one under `tasks:` of {packs[entry].folder / 'pack.yaml'}",
+            )
+        elif not owned:
             names = _Known(ours, list(packs))
             _add_stock(selection, entry, problems, config.where("tasks"), names)
     return selection
@@ -246,7 +252,9 @@ def _add_inline(
         problems.add(
             f"the inline task {name or entry!r} lacks {', '.join(missing)}",
             where=where,
-            allowed="a mapping as in an lm-eval task YAML: task, dataset_path, doc_to_text, ...",
+            allowed="a mapping as in an lm-eval task YAML: task, dataset_path, doc_to_text, ...; "
+            "or keys of a task of lm-eval",
+            fix=near(str(name), stock_names()) if name else "",
         )
     elif not isinstance(name, str) or not INLINE_NAME.fullmatch(name):
         problems.add(

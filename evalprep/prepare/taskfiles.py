@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalprep.data import HubFailure, named_rows
+from evalprep.data import HubFailure, is_data_file, named_rows
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.packapi import Context, TaskData
-from evalprep.packs import STOCK_GROUPS, DataFiles, Plan, TaskSpec, bring_modules
+from evalprep.packs import STOCK_GROUPS, DataFiles, Plan, SourceSpec, TaskSpec, bring_modules
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.render import render
 from evalprep.prepare.repeats import with_repeats
@@ -249,6 +249,15 @@ def write_inline(joined: Joined, build: Path) -> None:
         file.write_text(f"# Written in the config under `tasks`.\n{text}", encoding="utf-8")
 
 
+def _in_pack(context: Context, source: SourceSpec) -> SourceSpec:
+    """The source; a file that is nowhere is looked for in the pack, so that messages name it."""
+    path = Path(source.path)
+    if "://" in source.path or source.path.startswith("~") or not is_data_file(path):
+        return source
+    is_missing = context.locate(source.path) == source.path
+    return source.changed(path=str(context.pack.folder / path)) if is_missing else source
+
+
 def _plain_data(context: Context, spec: TaskSpec) -> TaskData:
     """The rows of a task of a pack that has no code, from the source that pack.yaml names.
 
@@ -260,6 +269,6 @@ def _plain_data(context: Context, spec: TaskSpec) -> TaskData:
         where = str(context.pack.folder / "pack.yaml")
         fix = "name one under `source:`, or write prepare.py"
         raise BadInput(Problem(what=what, where=where, fix=fix))
-    source = context.open(spec.source, columns=spec.columns)
+    source = context.open(_in_pack(context, spec.source), columns=spec.columns)
     source.require(list(source.renamed.values()))
     return TaskData(rows=named_rows(source.batches() or source.rows()))

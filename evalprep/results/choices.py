@@ -5,17 +5,18 @@ The only owner of that choice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Protocol
 
 import msgspec
 
-from evalprep.errors import Problems, near
+from evalprep.errors import Problem, Problems, near
 from evalprep.results.metric import Metric
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun
+from evalprep.terminal import shortlist
 
 
 class NamedMetric(Protocol):
@@ -56,10 +57,13 @@ def read_by_choice(
     names = set(chain.from_iterable(run.known_tasks for run in runs))
     for choice in choices:
         _check_task_of(choice, runs, names, where, problems)
+    lacking: dict[Problem, list[str]] = {}
     for name in sorted(names):
         chosen = _choice_for(name, choices, runs)
         if chosen is not None:
-            _check_metric(name, chosen, runs, where, problems)
+            for problem in _unknown_parts(name, chosen, runs):
+                lacking.setdefault(problem, []).append(name)
+    problems.extend(_with_tasks(problem, where, tasks) for problem, tasks in lacking.items())
     problems.raise_if_any()
     return [_with_choices(run, choices, runs) for run in runs]
 
@@ -110,29 +114,31 @@ def _choice_for(
     return next((choice for choice in reversed(choices) if not choice.task), None)
 
 
-def _check_metric(
-    name: str, choice: NamedMetric, runs: Sequence[Run], where: str, problems: Problems
-) -> None:
-    """Report a metric or filter that no run has for a task."""
+def _unknown_parts(name: str, choice: NamedMetric, runs: Sequence[Run]) -> Iterator[Problem]:
+    """Yields the metric and the filter of a choice that no run has for a task."""
     known_tasks = [run.known(name) for run in runs]
     tasks = [task for task in known_tasks if task is not None]
     metrics = chain.from_iterable(task.metrics for task in tasks)
     known = list(dict.fromkeys(metric.metric for metric in metrics))
     if choice.metric and choice.metric not in known:
-        problems.add(
-            f"no metric {choice.metric!r}",
-            where=f"{where}, task {name}",
+        yield Problem(
+            what=f"no metric {choice.metric!r}",
             allowed=", ".join(known),
             fix=near(choice.metric, known),
         )
     filters = list(dict.fromkeys(chain.from_iterable(map(_filters, tasks))))
     if choice.filter and choice.filter not in filters:
-        problems.add(
-            f"no filter {choice.filter!r}",
-            where=f"{where}, task {name}",
+        yield Problem(
+            what=f"no filter {choice.filter!r}",
             allowed=", ".join(filters),
             fix=near(choice.filter, filters),
         )
+
+
+def _with_tasks(problem: Problem, where: str, tasks: Sequence[str]) -> Problem:
+    """The problem with the tasks that have it: many have the same one."""
+    noun = "task" if len(tasks) == 1 else "tasks"
+    return replace(problem, where=f"{where}, {noun} {shortlist(tasks)}")
 
 
 def _filters(task: TaskRun) -> list[str]:

@@ -156,8 +156,7 @@ def _named_stamp(folder: Folder, beginning: str, where: str) -> str:
             what=f"{len(matching) or 'no'} run{'s' if len(matching) > 1 else ''} "
             f"with time stamp {beginning!r}",
             where=where,
-            allowed=", ".join(["newest", "each", *folder.stamps]),
-            fix="name one stamp, or enough of its beginning",
+            fix=f"name {', '.join(['newest', 'each', *folder.stamps])}; its beginning is enough",
         )
     )
 
@@ -217,7 +216,8 @@ def _no_run_at(start: Path) -> BadInput:
             where=str(start),
             allowed="a folder with results_*.json and samples_*.jsonl, the folder above it, "
             "or one of the files",
-            fix="run the printed command with --log_samples and --output_path",
+            fix="correct the path; lm_eval writes such a folder with "
+            "--output_path DIR --log_samples",
         )
     )
 

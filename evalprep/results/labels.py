@@ -8,6 +8,7 @@ from functools import partial
 
 from evalprep.errors import BadInput, Problem
 from evalprep.results.run import Run
+from evalprep.terminal import counted
 
 # What lm-eval replaces where it makes a folder's name of a model's.
 _NOT_IN_A_NAME = re.compile(r"[\"<>:/\\|?*\[\]]+")
@@ -103,7 +104,7 @@ def label_runs(runs: Sequence[Run], labels: Sequence[str] = ()) -> list[str]:
     chosen_labels = [*labels, *[""] * (len(runs) - len(labels))]
     named = [label for label in labels if label]
     if len(labels) > len(runs):
-        raise _bad_labels(f"{len(labels)} labels for {len(runs)} runs")
+        raise _bad_labels(f"{counted(len(labels), 'label')} for {counted(len(runs), 'run')}")
     if len(set(named)) < len(named):
         raise _bad_labels("one label for two runs")
     run_labels = _different_labels(runs, chosen_labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -24,6 +25,7 @@ Which = Literal["all", "wrong", "unread"]
 _REASON_UNREAD = "no answer could be read from the reply"
 _REASON_CUT = "the reply ended at its token limit"
 _REASON_OTHER = "the answer that was read is not the gold answer"
+_REASON_MORE = "the whole reply was compared, and it holds more than the gold answer"
 
 
 @dataclass(frozen=True)
@@ -209,6 +211,22 @@ def _reason(
         return f"the row has no number for {metric.name}" if metric.metric else ""
     if metric.range is None or metric.direction != "up" or score >= max(metric.range):
         return ""
-    if replier.cut(sample):
-        return _REASON_CUT
-    return _REASON_UNREAD if extraction_failed(sample) else _REASON_OTHER
+    return _REASON_CUT if replier.cut(sample) else _reason_of_answer(sample, metric)
+
+
+def _reason_of_answer(sample: Sample, metric: Metric) -> str:
+    """Returns why a complete reply is not right."""
+    if extraction_failed(sample):
+        return _REASON_UNREAD
+    return _REASON_MORE if _holds_more(sample, metric) else _REASON_OTHER
+
+
+def _holds_more(sample: Sample, metric: Metric) -> bool:
+    """Returns whether a whole reply was compared that holds the gold answer among other words."""
+    reply = text_of(sample).strip()
+    if metric.metric != "exact_match" or not sample.gold.strip():
+        return False
+    if not isinstance(sample.filtered, str) or sample.filtered.strip() != reply:
+        return False
+    gold = re.escape(sample.gold.strip())
+    return re.search(rf"\w\W+{gold}(?!\w)|(?<!\w){gold}\W+\w", reply, re.IGNORECASE) is not None

@@ -16,6 +16,7 @@ from evalprep.errors import BadInput, Problem, Problems, near
 ENDINGS = (".parquet", ".jsonl", ".json")
 _IDS = ("id", "custom_id")
 _TEXTS = ("text", "generated_text")
+_FORMS = "id with text, or with loglikelihood and is_greedy"
 _OK = 200
 
 
@@ -98,9 +99,19 @@ def _unreadable(path: Path, number: int, row: Any, error: Exception) -> BadInput
         Problem(
             what=f"row {number} {what}; its fields: {', '.join(keys) or 'none'}",
             where=str(path),
-            allowed="id with text, or with loglikelihood and is_greedy; or the lines of an OpenAI "
-            "batch output",
+            allowed=f"{_FORMS}; or the lines of an OpenAI batch output",
             fix=near(missing, keys) if missing else "",
+        )
+    )
+
+
+def _without_id(path: Path, columns: Sequence[str]) -> BadInput:
+    return BadInput(
+        Problem(
+            what=f"has no column {_IDS[0]}; its columns: {', '.join(columns)}",
+            where=str(path),
+            allowed=_FORMS,
+            fix=near(_IDS[0], columns),
         )
     )
 
@@ -111,7 +122,9 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
 
     try:
         with pq.ParquetFile(path) as file:
-            names = set(file.schema_arrow.names)
+            names = file.schema_arrow.names
+            if not {*_IDS} & {*names}:
+                raise _without_id(path, names)
             usable = [name for name in (*_IDS, *_TEXTS, *_LIKELIHOOD) if name in names]
             for batch in file.iter_batches(columns=usable):
                 yield from batch.to_pylist()

@@ -105,7 +105,7 @@ class Sources:
 def task_table(scores: Scores, sources: Sources) -> Table:
     """The primary metric of each task with samples."""
     with_published = any(task.published or task.withheld for task in scores.tasks)
-    names = ["n", "rows", "95% interval", "subtasks"]
+    names = ["n", "mean", "95% interval", "subtasks"]
     if with_published:
         names.append("published")
     names.append("unparsed")
@@ -199,7 +199,7 @@ def _stored_table(title: str, stored: Sequence[StoredScore]) -> Table:
 def group_table(scores: Scores) -> Table:
     """The groups that have a pooled value."""
     groups = [group for group in scores.groups if group.micro.value is not None]
-    names = ("n", "rows", "95% interval", "tasks' mean", "95% interval ")
+    names = ("n", "mean", "95% interval", "tasks' mean", "95% interval ")
     columns = [Column("group", Kind.NAME), *_measures(names)]
     units = [group.unit for group in groups]
     title = _titled("Groups: all rows pooled, mean of tasks", units)

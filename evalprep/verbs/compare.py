@@ -302,7 +302,7 @@ def _write_flips(
     except OSError as error:
         if args.out is not None:
             raise cannot_write(error, f"--out {args.out}") from error
-        reason = f"{path.parent} is not writable; --out names another place"
+        reason = f"{path.parent} is not writable; name another place with --out"
         return "", f"changed samples were not written: {reason}"
     return str(args.out or usual), ""
 

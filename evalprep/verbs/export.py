@@ -321,7 +321,7 @@ class _Job:
         try:
             return self.entry.write(self.subjects, folder, self.settings)
         except OSError as error:
-            fix = "--out names another place"
+            fix = "name another place with --out"
             raise cannot_write(error, f"--out {folder}", fix=fix) from error
 
     def _trial(self, folder: Path) -> Written:
@@ -348,7 +348,9 @@ class _Job:
         try:
             make_folder(out, within=out if self.args.out else first.folder)
         except OSError as error:
-            raise cannot_write(error, f"--out {out}", fix="--out names another place") from error
+            raise cannot_write(
+                error, f"--out {out}", fix="name another place with --out"
+            ) from error
         return out
 
     def _notes(self) -> list[str]:

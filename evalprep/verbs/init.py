@@ -98,7 +98,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--backend",
         choices=tuple(_WITHOUT_GPU),
-        help="what runs the model (vllm where there is a GPU, else hf)",
+        help="what runs the model (default: vllm on a GPU or where it is installed, else hf)",
     )
     add("--json", action="store_true", help="print the result as JSON")
 

@@ -16,10 +16,11 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from evalprep.data import column_of, paths_in, unpacked_name, value_at
@@ -195,6 +196,8 @@ def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:
     _all_answered(args, table, problems)
     if args.kind == "number":
         _all_numbers(args, table, problems)
+    if args.kind == "choice" and not options:
+        _all_letters(args, table, problems)
     prompt, renamed = _prompt(args.prompt, table.columns, problems)
     _columns_exist(args, options, table, problems)
     answers = ONLY_LETTERS
@@ -393,19 +396,43 @@ def _all_numbers(args: argparse.Namespace, table: _Table, problems: Problems) ->
     from custom_metrics.extract.number import extract_number
     from custom_metrics.extract.numeral import canonical_number
 
-    unread = []
-    for number, value in enumerate(table.gold, 1):
-        if value is None:
-            continue
-        text = str(value)
-        if not canonical_number(text) and not extract_number(text):
-            unread.append(f"{number} ({text})")
+    def is_read(text: str) -> bool:
+        return bool(canonical_number(text) or extract_number(text))
+
+    fix = "write numbers with a decimal point, e.g. 1.5, or choose another --kind"
+    _refuse_unread(args, table, is_read, "a number", fix, problems)
+
+
+def _all_letters(args: argparse.Namespace, table: _Table, problems: Problems) -> None:
+    """Adds a problem where right answers without options are no letters."""
+    from custom_metrics.extract.choice import extract_choice
+
+    def is_read(text: str) -> bool:
+        return extract_choice(text, ascii_uppercase) is not None
+
+    fix = "name the columns of the options: --choices a,b,c; or choose another --kind"
+    _refuse_unread(args, table, is_read, "a letter", fix, problems)
+
+
+def _refuse_unread(
+    args: argparse.Namespace,
+    table: _Table,
+    is_read: Callable[[str], bool],
+    kind: str,
+    fix: str,
+    problems: Problems,
+) -> None:
+    """Adds a problem for the right answers that the scorer cannot read."""
+    answers = [
+        (number, str(value)) for number, value in enumerate(table.gold, 1) if value is not None
+    ]
+    unread = [f"{number} ({text})" for number, text in answers if not is_read(text)]
     if unread:
         rows = counted(len(unread), "row")
         problems.add(
-            f"{rows} whose right answer is not a number: {shortlist(unread, 5)}",
+            f"{rows} whose right answer is not {kind}: {shortlist(unread, 5)}",
             where=f"--target {args.target}",
-            fix="write numbers with a decimal point, e.g. 1.5, or choose another --kind",
+            fix=fix,
         )
 
 

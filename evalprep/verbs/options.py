@@ -302,10 +302,37 @@ class Parser(argparse.ArgumentParser):
             from evalprep.errors import near
 
             name = unknown[0].partition("=")[0]
-            suggestion = near(name, self._option_string_actions) if name.startswith("-") else ""
+            options = self._option_string_actions
+            if name.startswith("-"):
+                suggestion = near(name, options)
+            else:
+                names_config = name.endswith((".yaml", ".yml")) and "--config_path" in options
+                suggestion = f"did you mean --config_path {name}?" if names_config else ""
             hint = f"; {suggestion}" if suggestion else ""
             self.error(f"unknown: {shlex.join(unknown)}{hint}")
         return known
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Reads one value; a number that is none is refused without Python's words."""
+        if action.type not in (int, float):
+            return super()._get_value(action, arg_string)
+        try:
+            return action.type(arg_string)
+        except ValueError:
+            kind = "whole number" if action.type is int else "number"
+            share = _share(arg_string) if action.type is float else ""
+            raise argparse.ArgumentError(action, f"{arg_string!r} is no {kind}{share}") from None
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuses a value that is none of the choices, with the nearest one."""
+        if action.choices is None or value in action.choices:
+            return
+        from evalprep.errors import near
+
+        choices = [str(choice) for choice in action.choices]
+        suggestion = near(str(value), choices)
+        hint = f"; {suggestion}" if suggestion else ""
+        raise argparse.ArgumentError(action, f"{value!r} is none of {', '.join(choices)}{hint}")
 
     def error(self, message: str) -> NoReturn:
         """Ends with a message and the place of the options, without the whole usage."""
@@ -318,6 +345,18 @@ class Parser(argparse.ArgumentParser):
         known = self._option_string_actions
         words = None if args is None else list(by_todays_names(args, known))
         return super().parse_known_args(words, namespace)
+
+
+def _share(text: str) -> str:
+    """Returns how a percentage is written as a share; empty where the text is none.
+
+    >>> _share("2%"), _share("two")
+    ('; write 0.02', '')
+    """
+    try:
+        return f"; write {float(text.removesuffix('%')) / 100:g}" if text.endswith("%") else ""
+    except ValueError:
+        return ""
 
 
 def _place_form(action: argparse.Action) -> str:

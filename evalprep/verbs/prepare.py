@@ -306,12 +306,13 @@ def _next_command(done: Preparation, core: Core) -> str:
     # Only published verdicts can be compared with; without any, the suite scores are the next thing
     # to see.
     published = any(facts["previous"] for facts in done.tasks.values())
-    verb = f"evalprep {'compare' if published else 'score'} RUN"
+    verb = "compare" if published else "score"
     if done.models > 1:  # their samples lie under several time stamps
-        verb = f"evalprep leaderboard {core.output_path}"
+        verb = "leaderboard"
+    results = shlex.quote(nearby(core.output_path))
     # A folder of packs holds code: verbs after the run take it from the config in the current
     # folder, or from whoever names it again.
     packs = [nearby(folder) for folder in core.template_dir]
     is_usual = [folder.resolve() for folder in core.template_dir] == configured_packs()
     option = f" --template_dir {shlex.quote(','.join(packs))}" if packs and not is_usual else ""
-    return f"{verb}{option}"
+    return f"evalprep {verb} {results}{option}"

@@ -296,7 +296,7 @@ def _check_folder(out: Path, within: Path) -> None:
         write_atomically(probe, "")
         probe.unlink()
     except OSError as error:
-        raise cannot_write(error, f"--out {out}", fix="--out names another place") from error
+        raise cannot_write(error, f"--out {out}", fix="name another place with --out") from error
 
 
 # --- what is shown beside the runs

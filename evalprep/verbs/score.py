@@ -245,7 +245,7 @@ def _write(
             raise cannot_write(error, f"--out {folder}") from error
         place = folder.parent
         item.files = []
-        item.problem = f"nothing written: {place} is not writable; --out names another place"
+        item.problem = f"nothing written: {place} is not writable; name another place with --out"
 
 
 def _write_shared_tables(

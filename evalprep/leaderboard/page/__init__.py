@@ -100,7 +100,12 @@ def _sections(board: Board) -> Iterator[str]:
 
 def _sentences(board: Board) -> str:
     """Returns what belongs below the table of scores."""
-    texts = sayings(board, "Small figures below a value")
+    texts = [*sayings(board, "Small figures below a value")]
+    if len(board.rows) > 1:
+        texts.append(
+            "Shades run from the worst to the best value of a column, whether or not a difference "
+            "is shown."
+        )
     items = "".join(f"<li>{escape(text)}</li>" for text in texts)
     return f'<ul class="notes">{items}</ul>\n'
 

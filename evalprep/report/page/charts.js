@@ -51,8 +51,7 @@ function intervals(marks, domain, zero = null) {
   });
   return picture;
 }
-function axis(domain, percent = false) {
-  const shares = [0, 0.25, 0.5, 0.75, 1];
+function axis(domain, percent = false, shares = [0, 0.25, 0.5, 0.75, 1]) {
   return el(
     "span",
     { class: "axis", "aria-hidden": "true" },

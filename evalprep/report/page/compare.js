@@ -180,7 +180,7 @@ function comparisonSection(which) {
       rows.push(differenceRow(comparison, which, item, [...base, part], item.name, domain));
     }
   }
-  const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis(domain, true));
+  const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis(domain, true, [0, 0.5, 1]));
   return el(
     "section",
     {},

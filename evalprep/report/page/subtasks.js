@@ -69,10 +69,14 @@ function subtasks() {
         "span",
         { class: "key" },
         severalRuns && dot(which),
-        "mean of subtasks ",
-        el("b", {}, num(["tasks", number, "runs", which, "macro"])),
-        ", mean of rows ",
-        el("b", {}, num(["tasks", number, "runs", which, "score", "value"])),
+        el(
+          "span",
+          {},
+          "mean of subtasks ",
+          el("b", {}, num(["tasks", number, "runs", which, "macro"])),
+          ", mean of rows ",
+          el("b", {}, num(["tasks", number, "runs", which, "score", "value"])),
+        ),
       )
     );
     return el(

@@ -16,7 +16,10 @@ from evalprep.results.readers.jsonplaces import Place, find_places
 from evalprep.results.sample import Damage, loads
 
 #: What to do about a file that breaks off, mostly where `json.dump` met a value it cannot write.
-WRITE_AGAIN = "write it again; json.dump(..., default=str) does not stop at a data type or function"
+WRITE_AGAIN = (
+    "copy it again, or write it again; "
+    "json.dump(..., default=str) does not stop at a data type or function"
+)
 _SMALL = 65_536  # bytes of a value that is decoded to recognise a file
 _HELD = 2**25  # bytes: a larger file is read value by value
 _objects = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -16,6 +16,7 @@ from evalprep.results.logged import NONE, CallSettings, DamagedPart, Dataset, Re
 from evalprep.results.metric import Direction, Metric
 
 _STDERR = "_stderr"
+_WITHOUT_DEVICE = ("vllm", "dummy", "completions")  # ends of the names of lm-eval's models
 _FUNCTION = re.compile(r"(?:def |<function )(\w+)")
 _TEMPLATE_KEYS = (
     "doc_to_text",
@@ -388,7 +389,9 @@ def _shown_settings(
     content: Mapping[str, Any], config: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, Any]]:
     """Group, name and value of the settings that pages list, as they were logged."""
-    for key in ("batch_size", "device", "limit", "gen_kwargs", "use_cache", "bootstrap_iters"):
+    # lm-eval logs its default, cuda:0, also where the engine ignores the option.
+    device = [] if str(config.get("model")).endswith(_WITHOUT_DEVICE) else ["device"]
+    for key in ("batch_size", *device, "limit", "gen_kwargs", "use_cache", "bootstrap_iters"):
         yield "Run", key, config.get(key)
     arguments = config.get("model_args")
     if isinstance(arguments, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 CONFIG = Path("eval_config.yaml")
 WORK_DIR = Path("work_dir")
+#: Key of the config -> the option that stands for it.
+_OPTION_OF = {
+    "model_name": "--model",
+    "tasks": "--tasks",
+    "limit": "--limit",
+    "backend": "--backend",
+    "output_path": "--out",
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,21 @@ def prepared_folder(args: argparse.Namespace) -> Folder:
                 )
             )
         return Folder(place.resolve(), configured_packs() or _packs_of(place))
-    return _prepare(place, options, args)
+    try:
+        return _prepare(place, options, args)
+    except BadInput as error:
+        problems = [_by_option(problem, place, options) for problem in error.problems]
+        raise BadInput(problems) from None
+
+
+def _by_option(problem: Problem, place: Path | None, options: Mapping[str, Any]) -> Problem:
+    """The problem of a key, named by the option that the user wrote or may write for it."""
+    for key, option in _OPTION_OF.items():
+        if key in options and problem.where == f"--set {key}":
+            return replace(problem, where=option)
+        if place is None and problem.what == f"{key} is missing":
+            return replace(problem, fix=f"add {option}, or name a config")
+    return problem
 
 
 def _packs_of(work_dir: Path) -> list[Path]:

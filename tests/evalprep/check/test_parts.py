@@ -8,6 +8,7 @@ from custom_metrics.harness.results import second_opinions
 from evalprep.check import Findings, RunSettings, prompts, scoring
 from evalprep.check.data import check_rows
 from evalprep.check.functions import top_level_names
+from evalprep.check.generation import check_generation
 from evalprep.check.tree import Leaf, TaskFile
 
 
@@ -109,3 +110,15 @@ def test_functions_under_match_and_exception_groups_are_names_of_a_module(tmp_pa
     path = tmp_path / "utils.py"
     path.write_text(MODULE)
     assert top_level_names(path) == {"score", "other", "parse"}
+
+
+def test_a_misspelt_generation_argument_gets_a_suggestion(tmp_path):
+    findings = Findings()
+    arguments = {"until": [], "do_sample": False, "temprature": 0.0}
+    leaf = leaf_of(tmp_path, generation_kwargs=arguments)
+    check_generation(leaf, RunSettings.given(backend="vllm"), findings)
+    (unknown,) = [finding for finding in findings.sorted() if finding.code == "EP204"]
+    assert (unknown.what, unknown.fix) == (
+        "temprature is unknown to vLLM",
+        "did you mean temperature?",
+    )

@@ -80,6 +80,18 @@ def test_equivalent_is_an_interval_within_the_margin(tmp_path, lost, gained, mar
     assert task.verdict == verdict
 
 
+def test_a_margin_that_holds_every_difference_is_refused(tmp_path):
+    sides = [verdicts(40, lost=3, gained=1, right=right) for right in (False, True)]
+    now, before = two_small_runs(tmp_path, *({"t": Task({"acc": values})} for values in sides))
+    with pytest.raises(BadInput) as caught:
+        compare_runs(load_run(now), load_run(before), margin=2)
+    (problem,) = caught.value.problems
+    assert problem.what == ("margin 2 calls every difference equivalent: the scores of t span 1")
+    assert problem.fix == "0.02 is 2 points"
+    (task,) = compare_runs(load_run(now), load_run(before), margin=0.99).tasks
+    assert task.verdict == "equivalent"
+
+
 @pytest.mark.parametrize("margin", [0.0, -0.02, math.inf, math.nan])
 def test_a_margin_is_a_number_above_0(margin):
     with pytest.raises(BadInput, match="is not a number above 0"):

@@ -39,6 +39,13 @@ def test_pairs_that_differ_are_named_with_difference_and_p(board_of, tmp_path):
         assert "-13.3 [" in page.replace("\\", "")
 
 
+def test_the_page_states_what_a_shade_means(board_of, tmp_path):
+    now, before = Task({"acc": verdicts(30, lost=1)}), Task({"acc": verdicts(30)})
+    board_of({"a": now}, {"a": before}, "--out", tmp_path / "out")
+    page = (tmp_path / "out/leaderboard.html").read_text()
+    assert "whether or not a difference is shown" in page
+
+
 def perplexity(shift, logged):
     rows = [[-100.0 - at % 9 - shift * (1 + at % 3), 20] for at in range(80)]
     task = Task({"word_perplexity": rows}, {"word_perplexity": False})

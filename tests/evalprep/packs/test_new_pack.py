@@ -146,6 +146,8 @@ def scored(task, doc, reply):
          ["has no group"]),
         (["--data", "nowhere.csv", "--prompt", "question", "--target", "answer"], ["no file or folder"]),
         (["--kind", "choice"], ["needs rows"]),
+        (["--data", "q.jsonl", "--prompt", "question", "--target", "answer", "--kind", "choice"],
+         ["whose right answer is not a letter: 1 (", "--choices a,b,c"]),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_at_once_and_nothing_is_written(tmp_path, arguments, said):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
+import re
 import time
 
 import pytest
@@ -338,6 +340,24 @@ def test_nothing_sticks_out_at_400_pixels(page, name):
         assert page.js("document.documentElement.scrollWidth") == 400
         page.click(".back")
         assert page.js("getComputedStyle(document.querySelector('.left')).display") != "none"
+
+
+def test_the_means_above_subtasks_are_one_sentence(page):
+    view(page, "subtasks")
+    text = page.js("document.querySelector('main section .legend .key').innerText")
+    assert re.fullmatch(r"\s*mean of subtasks [\d.]+, mean of rows [\d.]+", text)
+
+
+def test_labels_of_the_differences_do_not_touch(page):
+    page.size(1280, 900)
+    view(page, "comparison")
+    gaps = page.js(
+        "[...document.querySelector('.axis').children].map((node) => {"
+        " const range = document.createRange(); range.selectNodeContents(node);"
+        " const box = range.getBoundingClientRect(); return [box.left, box.right]; })"
+    )
+    assert len(gaps) == 3
+    assert all(before[1] < after[0] for before, after in itertools.pairwise(gaps))
 
 
 @pytest.mark.parametrize("name", VIEWS)

@@ -168,7 +168,7 @@ def test_a_stamp_that_does_not_name_one_run(tmp_path, stamp):
     write_run(tmp_path, {"t": [Row("a")]}, stamp=LATER)
     with pytest.raises(BadInput) as caught:
         find_run(tmp_path, timestamp=stamp)
-    assert LATER in caught.value.problems[0].allowed
+    assert LATER in caught.value.problems[0].fix
 
 
 def test_missing_pieces_are_notes(tmp_path):

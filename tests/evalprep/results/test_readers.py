@@ -80,6 +80,16 @@ def test_truthfulqa_of_that_generation_is_read_as_its_leaderboard_reads_it(tmp_p
     assert "worse by 30.0 points" in capsys.readouterr().out.lower()
 
 
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [("hf", "cuda:0"), ("vllm", None), ("local-chat-completions", None), ("dummy", None)],
+)
+def test_the_device_is_shown_where_the_engine_takes_it(model, shown):
+    run = decode_run(of_0_4(config={"model": model, "device": "cuda:0"}), "a.json")
+    facts = {name: value for _, name, value in run.settings.shown}
+    assert facts.get("device") == shown
+
+
 def test_the_generation_without_directions_and_rows():
     run = decode_run(of_0_4(), "a.json")
     task = run.tasks["t"]

@@ -129,6 +129,15 @@ def test_parts_in_any_order_and_a_reply_in_place_of_a_failure(tmp_path):
     assert replies["q4"].failure == "the row has no text"
 
 
+def test_a_table_without_ids_is_refused_with_its_columns(tmp_path):
+    pq.write_table(pa.table({"idx": ["q1"], "answer": ["a"]}), tmp_path / "a.parquet")
+    with pytest.raises(BadInput) as raised:
+        read_replies([tmp_path / "a.parquet"])
+    (problem,) = raised.value.problems
+    assert problem.what == "has no column id; its columns: idx, answer"
+    assert problem.fix == "did you mean idx?"
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

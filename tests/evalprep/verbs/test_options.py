@@ -281,3 +281,74 @@ def test_a_cut_option_is_refused_by_name(capsys, words, meant):
         main(words)
     assert ended.value.code == 2
     assert meant in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["compare", "a", "b", "--margin", "2%"], "--margin: '2%' is no number; write 0.02"),
+        (["compare", "a", "b", "--margin", "x"], "--margin: 'x' is no number\n"),
+        (["report", "a", "--limit", "1.5"], "--limit: '1.5' is no whole number\n"),
+        (["new-pack", "x", "--kind", "choise"], "'choise' is none of exact, choice, "),
+        (["new-pack", "x", "--kind", "choise"], "; did you mean choice?\n"),
+        (["prepare", "my.yaml"], "unknown: my.yaml; did you mean --config_path my.yaml?\n"),
+        (["prepare", "my"], "unknown: my\n"),
+    ],
+)
+def test_what_a_wrong_argument_is_answered_with(words, message, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_tasks_that_lack_a_metric_share_a_message(tmp_path, capsys):
+    rows = {name: [Row(str(at)) for at in range(3)] for name in "abcde"}
+    home = str(write_run(tmp_path / "run", rows))
+    assert main(["compare", home, home, "--no_write", "--metric", "acc"]) == 2
+    message = capsys.readouterr().err
+    assert "error: 1 mistake" in message
+    assert "--metric, tasks a, b, c and 2 more: no metric 'acc'" in message
+
+
+def test_an_unknown_time_stamp_is_answered_with_those_of_the_folder(tmp_path, capsys):
+    home = str(write_run(tmp_path / "run", {"t": [Row("0")]}))
+    assert main(["score", home, "--timestamp", "1999"]) == 2
+    message = capsys.readouterr().err
+    assert "no run with time stamp '1999'\n  fix: name newest, each, 2" in message
+
+
+def test_a_column_of_means_is_not_headed_as_a_count(tmp_path, capsys):
+    home = str(write_run(tmp_path / "run", {"t": [Row("0"), Row("1", correct=0.0)]}))
+    assert main(["score", home, "--no_write"]) == 0
+    head = next(line for line in capsys.readouterr().out.splitlines() if "95% interval" in line)
+    assert head.split() == ["task", "n", "mean", "95%", "interval", "subtasks", "unparsed"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["merge", "nowhere"], "nowhere: no such folder\n"),
+        (["check", "nowhere"], "nowhere: no such folder\n"),
+        (["merge", "."], "holds no manifest of a preparation\n"),
+        (["score", "nowhere"], "no such file or folder\n"),
+        (["score", "nowhere"], "fix: correct the path; lm_eval writes such a folder with"),
+    ],
+)
+def test_a_place_that_is_not_there(words, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_more_labels_than_runs_are_counted(tmp_path, capsys):
+    home = str(write_run(tmp_path / "run", {"t": [Row("0")]}))
+    assert main(["report", home, "--label", "a,b", "--out", str(tmp_path / "out")]) == 2
+    assert "--label: 2 labels for 1 run\n" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_answered_with_the_option(tmp_path, capsys):
+    home = str(write_run(tmp_path / "run", {"t": [Row("0")]}))
+    (tmp_path / "file").write_text("")
+    assert main(["report", home, "--out", str(tmp_path / "file/below")]) == 2
+    assert "name another place with --out\n" in capsys.readouterr().err

@@ -103,3 +103,21 @@ def test_messages_for_a_chat_server_are_shown_as_such(tmp_path, capsys):
     assert "prompt:\n  [user]\n  Name a letter.\n  Only one.\n" in printed(capsys, str(home))
     (view,) = evalprep.load_run(home).samples()
     assert view.prompt == messages
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "reason"),
+    [
+        ("It is A.", "It is A.", "the whole reply was compared, and it holds more than the gold"),
+        ("a, of course", "a, of course", "the whole reply was compared"),
+        ("It is A.", "B", "the answer that was read is not the gold answer"),
+        ("It is AB.", "It is AB.", "the answer that was read is not the gold answer"),
+        ("(A)", "(A)", "the answer that was read is not the gold answer"),
+    ],
+)
+def test_a_whole_reply_that_holds_the_gold_answer_has_a_reason_of_its_own(
+    tmp_path, reply, answer, reason
+):
+    row = Row("a", response=reply, answer=answer, correct=0.0)
+    (view,) = evalprep.load_run(write_run(tmp_path, {"t": [row]})).samples(which="wrong")
+    assert view.reason.startswith(reason)

@@ -179,6 +179,7 @@ def test_outputs_of_two_models_are_two_runs(tmp_path, capsys):
     fields = {"org/model_a": "responses.model_a.text", "model_b": "responses.model_b.text"}
     config = write_config(tmp_path, {**QA, "outputs": fields}, **MODELS)
     assert main(["prepare", "--config", str(config)]) == 0
+    assert capsys.readouterr().out.count("run --replies rows") == 1
     assert main(["run", "--stored", str(tmp_path / "work_dir")]) == 0
     runs = [tmp_path / "eval_results" / f"stored__model_{name}" for name in "ab"]
     capsys.readouterr()

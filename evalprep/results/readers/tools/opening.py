@@ -15,7 +15,9 @@ from evalprep.results.pointers import store_of
 from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import JsonParts
 
-Kind = Literal["folder", "zip", "parquet", "json", "lines", "text", "pointer", "other"]
+Kind = Literal[
+    "folder", "zip", "parquet", "json", "lines", "text", "pointer", "empty", "broken", "other"
+]
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
 _LONGEST_LINE = 2**24  # bytes: a longer first line is a file of one object
 _SNIFFED = 65_536  # bytes of a table from which its delimiter is told
@@ -31,14 +33,12 @@ class Opening:
         names: Entries of a folder, members of an archive, columns of a table, keys of an object;
             of lines the keys of the first object.
         first: Small values of the first object.
-        damage: Why a file that is called JSON cannot be read.
     """
 
     path: Path
     kind: Kind
     names: frozenset[str] = frozenset()
     first: Mapping[str, Any] = field(default_factory=dict)
-    damage: str = ""
 
     def has(self, *names: str) -> bool:
         """Returns whether all these names are there."""
@@ -46,8 +46,6 @@ class Opening:
 
     def describe(self) -> str:
         """Returns what the place looks like, for a message."""
-        if self.damage:
-            return f"JSON that is damaged ({self.damage})"
         named = ", ".join(sorted(self.names)[:8])
         looks = {
             "folder": "a folder",
@@ -57,6 +55,8 @@ class Opening:
             "lines": "JSON Lines with the keys",
             "text": "a text file that begins with",
             "pointer": "a pointer to a file that was not fetched",
+            "empty": "an empty file",
+            "broken": "a JSON file that is damaged or was cut off",
             "other": "a file of an unknown kind",
         }[self.kind]
         if named and self.kind != "folder":
@@ -108,6 +108,8 @@ def _of_text(path: Path) -> Opening:
             several = len(line) < _LONGEST_LINE and bool(_first_line(file))
         except (OSError, EOFError):  # a packed file that breaks off
             return Opening(path, "other")
+    if not line:
+        return Opening(path, "empty")
     begin = line.lstrip(b"\xef\xbb\xbf \t")
     if not begin.startswith((b"{", b"[")):
         return _of_table(path)
@@ -137,9 +139,9 @@ def _of_whole_json(path: Path) -> Opening:
     """The opening of a JSON file of many lines."""
     try:
         parts = JsonParts.of_file(path)
-    except ValueError as error:
+    except ValueError:
         is_called_json = path.name.removesuffix(".gz").endswith((".json", ".jsonl"))
-        return Opening(path, "other", damage=str(error) if is_called_json else "")
+        return Opening(path, "broken" if is_called_json else "other")
     return Opening(path, "json", frozenset(parts.keys), parts.small())
 
 

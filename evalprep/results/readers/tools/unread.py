@@ -28,6 +28,7 @@ _HELM_FILES = {
     "display_predictions.json",
     "display_requests.json",
 }
+_DAMAGED = {"empty", "broken"}
 _TABLES = {"text", "lines", "json", "parquet"}
 #: Field of a row -> names that its column often has.
 _USUAL_COLUMNS: Mapping[str, Sequence[str]] = {
@@ -50,6 +51,8 @@ class Unread(NamedTuple):
 def unread_file(opening: Opening) -> Unread:
     """Returns what a file is that no reader takes, and what to pass instead of it."""
     path = opening.path
+    if opening.kind in _DAMAGED:
+        return Unread(opening.describe(), WRITE_AGAIN)
     if path.name.removesuffix(".gz") in _HELM_FILES:
         return Unread("one file of a HELM run", f"pass its folder: {path.parent}")
     if opening.kind == "json" and opening.has("score", "score:std"):
@@ -59,8 +62,6 @@ def unread_file(opening: Opening) -> Unread:
         what = "predictions of OpenCompass, which have no verdicts"
         fix = "write them as a table with a column of scores, and pass --columns"
         return Unread(what, fix)
-    if opening.damage:
-        return Unread(opening.describe(), WRITE_AGAIN)
     if any(name.startswith("pass@") for name in opening.names):
         return Unread("pass@k values without samples", "pass the results of each sample")
     fix = _columns_for(opening) or _OTHER_FORMAT

@@ -327,6 +327,21 @@ def test_a_pointer_is_named(tmp_path):
         assert "is a pointer of Git LFS" in _refused(place)
 
 
+@pytest.mark.parametrize("name", ["results.json", "samples.jsonl", "table.csv"])
+def test_an_empty_file_is_named(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("")
+    assert "it looks like an empty file\n" in _refused(path)
+
+
+def test_a_json_file_that_was_cut_off_is_named(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text('{"results": {"t": {"acc,none": 0.')
+    message = _refused(path)
+    assert "it looks like a JSON file that is damaged or was cut off\n" in message
+    assert "fix: copy the file again" in message
+
+
 def test_a_damaged_archive_is_named(tmp_path):
     path = write_eval(tmp_path / "log.eval", [inspect_sample(0)])
     path.write_bytes(path.read_bytes()[:200])
