@@ -18,6 +18,7 @@ settings.load_profile("full" if FULL else "quick")
 
 #: Files that take over 20 s, by their time in a full run; the order of the others matters little.
 LONGEST = (
+    "docs/test_ten_tasks.py",
     "packs/compliance/test_end_to_end.py",
     "evalprep/run/test_cluster.py",
     "evalprep/run/test_replies.py",
@@ -40,6 +41,7 @@ LONGEST = (
     "evalprep/packs/test_proof_served.py",
     "evalprep/packs/test_proof.py",
     "test_wheel.py",
+    "evalprep/verbs/test_edited_run.py",
 )
 
 _caches = pytest.StashKey[tempfile.TemporaryDirectory]()

@@ -116,7 +116,7 @@ def test_a_misspelt_generation_argument_gets_a_suggestion(tmp_path):
     findings = Findings()
     arguments = {"until": [], "do_sample": False, "temprature": 0.0}
     leaf = leaf_of(tmp_path, generation_kwargs=arguments)
-    check_generation(leaf, RunSettings.given(backend="vllm"), findings)
+    check_generation(leaf, RunSettings.without_config(backend="vllm"), findings)
     (unknown,) = [finding for finding in findings.sorted() if finding.code == "EP204"]
     assert (unknown.what, unknown.fix) == (
         "temprature is unknown to vLLM",

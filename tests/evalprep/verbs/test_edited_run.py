@@ -77,6 +77,7 @@ def test_an_edited_run_has_a_record_of_its_own_that_names_the_edit(project, caps
     assert SENTENCE in (project / "page" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_an_edit_that_a_second_preparation_keeps_stays_marked(project, capsys):
     edit(project)
     assert main(["prepare"]) == 0
@@ -180,6 +181,7 @@ def test_results_after_an_edit_count_whichever_way_they_were_made(two_commands, 
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [run, paste])
 def test_a_second_edit_takes_results_out_and_its_return_brings_them_back(two_commands, capsys, way):
     run(two_commands)
@@ -191,6 +193,7 @@ def test_a_second_edit_takes_results_out_and_its_return_brings_them_back(two_com
     assert left(capsys) == ALL_DONE
 
 
+@pytest.mark.slow
 def test_results_of_run_count_again_where_a_second_edit_is_taken_back(two_commands, capsys):
     reword(two_commands, "Name")
     run(two_commands)
@@ -209,6 +212,7 @@ def test_command_sh_skips_what_run_did_after_an_edit(two_commands):
     assert script.stdout.splitlines() == ["c1-plain: done already", "c2-plain: done already"]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_done_is_concluded_though_another_one_is_newer(project, capsys):
     (prepared_as,) = records(project)
     run(project)
@@ -226,6 +230,7 @@ def test_a_run_that_is_done_is_concluded_though_another_one_is_newer(project, ca
     assert f"report_{stamp}/report.html" in words
 
 
+@pytest.mark.slow
 def test_the_id_of_a_run_chooses_all_its_commands(two_commands, capsys):
     (prepared_as,) = records(two_commands)
     run(two_commands)
@@ -242,6 +247,7 @@ def test_the_id_of_a_run_chooses_all_its_commands(two_commands, capsys):
     assert prepared_as in words
 
 
+@pytest.mark.slow
 def test_results_of_an_edit_that_was_prepared_do_not_count_once_it_is_taken_back(
     two_commands, capsys
 ):
@@ -265,6 +271,7 @@ def test_results_of_an_edit_that_was_prepared_do_not_count_once_it_is_taken_back
     assert "edited" not in records(two_commands)[unedited]
 
 
+@pytest.mark.slow
 def test_the_record_of_an_edited_run_stays_when_the_edit_is_taken_back(project, capsys):
     (unedited,) = records(project)
     reword(project, "Name")
@@ -298,6 +305,7 @@ def test_the_table_of_status_counts_what_its_list_of_tasks_counts(project, capsy
     assert main(["status", "--left", "c1-plain"]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names_primary", [True, False])
 def test_a_filter_that_was_added_after_the_run_is_read_after_rescore(
     project, capsys, names_primary

@@ -31,6 +31,7 @@ def status(capsys, place):
     return content["phase"], line["status"], line["progress"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", ["merge", "run"])
 def test_shards_are_seen_by_status_and_not_run_again(project, capsys, last):
     assert main(["run", "work_dir", "--shard", "1/2"]) == 0

@@ -339,7 +339,7 @@ def test_a_json_file_that_was_cut_off_is_named(tmp_path):
     path.write_text('{"results": {"t": {"acc,none": 0.')
     message = _refused(path)
     assert "it looks like a JSON file that is damaged or was cut off\n" in message
-    assert "fix: copy the file again" in message
+    assert "fix: copy it again, or write it again" in message
 
 
 def test_a_damaged_archive_is_named(tmp_path):
