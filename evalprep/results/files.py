@@ -278,7 +278,7 @@ def _refuse_others(
         names = [folder.path.name for folder in (newest, *others)]
         raise BadInput(
             Problem(
-                what=f"runs of {len(names)} models: {shortlist(names, _NAMED)}",
+                what=f"runs in {len(names)} folders: {shortlist(names, _NAMED)}",
                 where=str(start),
                 fix=f"name the folder of one, e.g. {newest.path}",
             )

@@ -55,7 +55,7 @@ def test_one_of_several_models_is_never_judged_for_all(tmp_path, capsys):
     places = [str(tmp_path / name) for name in ("now", "before")]
     assert main(["gate", *places, "--policy", str(policy)]) == 2
     message = capsys.readouterr().err
-    assert "runs of 2 models: org__good, org__bad" in message
+    assert "runs in 2 folders: org__good, org__bad" in message
     assert f"e.g. {tmp_path / 'now' / 'org__good'}" in message
     one = str(tmp_path / "now" / "org__bad")
     assert main(["gate", one, places[1], "--policy", str(policy)]) == 1

@@ -148,7 +148,7 @@ def test_none_of_several_models_is_taken_for_all(tmp_path):
     with pytest.raises(BadInput) as caught:
         find_run(tmp_path)
     problem = caught.value.problems[0]
-    assert problem.what == "runs of 2 models: new, old"
+    assert problem.what == "runs in 2 folders: new, old"
     assert problem.fix.endswith(str(tmp_path / "new"))
     assert find_run(tmp_path / "old").folder.name == "old"
 

@@ -89,7 +89,7 @@ def test_samples_of_one_of_several_models_are_not_shown_for_all(tmp_path, capsys
     write_run(tmp_path, {"t": [Row("a")]}, model="org__first")
     write_run(tmp_path, {"t": [Row("a")]}, model="org__second", stamp=LATER)
     assert main(["samples", str(tmp_path)]) == 2
-    assert "runs of 2 models: org__second, org__first" in capsys.readouterr().err
+    assert "runs in 2 folders: org__second, org__first" in capsys.readouterr().err
     assert printed(capsys, str(tmp_path / "org__first"))
 
 
