@@ -167,18 +167,25 @@ def _lines(name: str, shape: Shape, source: random.Random, words: Sequence[str])
 
 @dataclass(frozen=True)
 class Place:
-    """A temporary folder with a cache of its own."""
+    """A temporary folder with a cache of its own.
+
+    Attributes:
+        folder: Where the runs are written.
+        repeats: How often each command and each peer is measured.
+    """
 
     folder: Path
+    repeats: int = REPEATS
 
     def python(self, code: str, *arguments: str | Path) -> Cost:
         """What a script takes."""
-        return measure([sys.executable, "-c", code, *map(os.fspath, arguments)], repeats=REPEATS)
+        command = [sys.executable, "-c", code, *map(os.fspath, arguments)]
+        return measure(command, repeats=self.repeats)
 
     def looks(self, verb: str, *arguments: str | Path) -> tuple[Cost, Cost]:
         """What a command takes with an empty cache, and once more."""
         command = [sys.executable, "-m", "evalprep", verb, *map(os.fspath, arguments)]
-        rounds = [self._two_looks(command) for _ in range(REPEATS)]
+        rounds = [self._two_looks(command) for _ in range(self.repeats)]
         first, second = (
             min(costs, key=lambda cost: cost.cpu) for costs in zip(*rounds, strict=True)
         )
@@ -261,11 +268,11 @@ def main() -> int:
     parser.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--docs", type=Path, help="page whose table is replaced")
     args = parser.parse_args()
-    scale = 0.02 if args.short else 1.0
+    scale, repeats = (0.02, 1) if args.short else (1.0, REPEATS)
     measures: list[Measure] = []
     for part in args.part:
         with tempfile.TemporaryDirectory() as folder:
-            measures += PARTS[part](Place(Path(folder)), scale)
+            measures += PARTS[part](Place(Path(folder), repeats), scale)
     report = Report(
         "results",
         "python -m benchmarks.results",
