@@ -50,15 +50,24 @@ class RequestedTasks(TaskManager):  # type: ignore[misc]
         """Reads files until some names, and the members of the groups among them, are there."""
         requested = list(names)
         while not self._is_whole:
-            unread = [name for name in self._with_members(requested) if self._is_unread(name)]
-            unread += [name for name in requested if name not in self._index]
+            unread = self._unread_names(requested)
             if not unread:
                 return
-            files = [stock_file(name) for name in unread]
-            folders = {file.parent for file in files if file is not None}
-            new_folders = folders.difference(self._stock_folders)
-            self._stock_folders += sorted(new_folders)
-            self._read(whole=None in files or not new_folders)
+            self._read_files_of(unread)
+
+    def _unread_names(self, requested: list[str]) -> list[str]:
+        """Those of some names, and of the members of their groups, that are yet to be read."""
+        absent = [name for name in requested if name not in self._index]
+        members = [name for name in self._with_members(requested) if self._is_unread(name)]
+        return list(dict.fromkeys([*absent, *members]))
+
+    def _read_files_of(self, names: Iterable[str]) -> None:
+        """Adds the folders of lm-eval with some names; all of them where one is in no file."""
+        files = [stock_file(name) for name in names]
+        folders = {file.parent for file in files if file is not None}
+        new_folders = folders.difference(self._stock_folders)
+        self._stock_folders += sorted(new_folders)
+        self._read(whole=None in files or not new_folders)
 
     def _with_members(self, requested: Iterable[str]) -> list[str]:
         """Some names, and the members of the groups among them and below."""
