@@ -52,8 +52,18 @@ def describe(name: str, function: Callable[..., Any]) -> dict[str, str]:
 def _signature(function: Callable[..., Any]) -> str:
     """Writes the arguments without their types: `(prediction, reference, stemmer=False)`."""
     parameters = inspect.signature(function).parameters.values()
-    texts = [str(each.replace(annotation=inspect.Parameter.empty)) for each in parameters]
-    return f"({', '.join(texts)})"
+    return f"({', '.join(map(_argument, parameters))})"
+
+
+def _argument(parameter: inspect.Parameter) -> str:
+    """Writes an argument with its default, the same in each process: a function by its name."""
+    untyped = parameter.replace(annotation=inspect.Parameter.empty)
+    default = parameter.default
+    if inspect.isfunction(default):
+        return f"{parameter.name}={default.__name__}"
+    if isinstance(default, frozenset) and default:  # has no order
+        return f"{parameter.name}=..."
+    return str(untyped)
 
 
 def _entry(metric: dict[str, str]) -> str:

@@ -85,3 +85,15 @@ def test_scorers_load_without_the_heavy_packages(project_root):
         "json_repair",
     }
     assert not heavy & set(re.split(r"\s+", done.stdout))
+
+
+def test_the_list_is_the_same_in_each_process(project_root, monkeypatch):
+    listed = []
+    for seed in ("1", "2"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        words = [sys.executable, "-m", "custom_metrics", "list"]
+        done = subprocess.run(words, cwd=project_root, capture_output=True, text=True, check=True)
+        listed.append(done.stdout)
+    assert listed[0] == listed[1]
+    assert "agreement_interval(a, b, statistic=cohen_kappa, confidence=0.95" in listed[0]
+    assert "fm.insult_words(text, words=...)" in listed[0]
