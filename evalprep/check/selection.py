@@ -12,7 +12,7 @@ from typing import Any
 from evalprep.check.finding import Findings
 from evalprep.check.tree import Leaf, TaskFile, Tree, read_tree
 from evalprep.errors import near
-from evalprep.packs import stock_file
+from evalprep.packs import member_names, stock_file
 
 _GROUP_KEYS = {"group", "group_alias", "task", "aggregate_metric_list", "metadata"}
 
@@ -233,18 +233,7 @@ def files_behind(tree: Tree, requested: Iterable[str]) -> set[Path]:
 
 def _member_names(file: TaskFile) -> list[str]:
     """The names that a group's file has for its members and for the groups inside of it."""
-    members = file.data.get("task") if file.kind == "group" else None
-    if not isinstance(members, list):
-        return []
-    names: list[Any] = []
-    for member in members:
-        if not isinstance(member, dict):
-            names.append(member)
-            continue
-        names.append(member.get("group"))
-        inner = member.get("task")
-        names += inner if isinstance(inner, list) else [inner]
-    return [name for name in names if isinstance(name, str)]
+    return list(member_names(file.data)) if file.kind == "group" else []
 
 
 def stock_tasks(name: str) -> list[dict[str, Any]]:

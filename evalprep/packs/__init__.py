@@ -91,6 +91,6 @@ if TYPE_CHECKING:
     from evalprep.packs.rubric import PREFERENCE, Rubric, RubricJudge, text_at
     from evalprep.packs.rubricfile import read_rubric
     from evalprep.packs.skeletons import Questions, skeleton
-    from evalprep.packs.stock import is_remembered, stock_file, stock_names
+    from evalprep.packs.stock import is_remembered, member_names, stock_file, stock_names
 else:
     __getattr__ = offered(__name__)

@@ -6,14 +6,14 @@ member of a group. Its tags and patterns, and names that are nowhere, get the wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from lm_eval.tasks import TaskManager
 from lm_eval.tasks._index import Kind
 
-from evalprep.packs.stock import stock_file, stock_names
+from evalprep.packs.stock import member_names, stock_file, stock_names
 
 
 class RequestedTasks(TaskManager):  # type: ignore[misc]
@@ -77,7 +77,7 @@ class RequestedTasks(TaskManager):  # type: ignore[misc]
             entry = self._index.get(waiting.pop())
             if entry is None or entry.kind != Kind.GROUP:
                 continue
-            members = [name for name in _members(entry.cfg) if name not in names]
+            members = [name for name in member_names(entry.cfg) if name not in names]
             names |= dict.fromkeys(members)
             waiting += members
         return list(names)
@@ -90,20 +90,3 @@ class RequestedTasks(TaskManager):  # type: ignore[misc]
         entry = self._index.get(name)
         is_partial = entry is None or entry.kind == Kind.TAG
         return is_partial and name in stock_names()
-
-
-def _members(group: Mapping[str, Any]) -> Iterator[str]:
-    """The names that a group's list of tasks refers to, those of groups within it included."""
-    members = group.get("task")
-    if not isinstance(members, list):
-        return
-    for member in members:
-        if isinstance(member, str):
-            yield member
-        elif isinstance(member, Mapping):
-            yield from filter(_is_name, (member.get("group"), member.get("task")))
-            yield from _members(member)
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str)

@@ -12,10 +12,10 @@ import importlib.util
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from evalprep.files import write_atomically
 from evalprep.places import caches
@@ -51,6 +51,20 @@ def stock_file(name: str) -> Path | None:
 def _files() -> dict[str, str]:
     """The name of each task and group of lm-eval's own -> its file below the tasks folder."""
     return _remembered(_FILES, _scan_files) or {}
+
+
+def member_names(group: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the names in the list of a group of lm-eval, and in the lists of groups within it."""
+    members = group.get("task")
+    if not isinstance(members, list):
+        return
+    for member in members:
+        if isinstance(member, str):
+            yield member
+        elif isinstance(member, Mapping):
+            named = (member.get("group"), member.get("task"))
+            yield from (name for name in named if isinstance(name, str))
+            yield from member_names(member)
 
 
 def is_remembered() -> bool:
