@@ -38,6 +38,7 @@ from evalprep.numbers import finite_number
 from evalprep.packs import Pack
 from evalprep.places import shareable_folder, without_home
 from evalprep.results import (
+    OTHER_THAN_NEWEST,
     Run,
     TaskRun,
     note_on_empty_replies,
@@ -307,16 +308,13 @@ def _notes_on_choices(runs: Sequence[Run]) -> list[str]:
     if len(chosen) < 2:
         return list(chain.from_iterable(_with_label(run, run.files.notes) for run in runs))
     labels = shortlist([run.label for run in chosen], _NAMED)
-    note = (
-        f"{labels}: the newest of several runs in the folder (--timestamp chooses another, "
-        "--timestamp each takes the newest samples of every task)"
-    )
+    note = f"{labels}: the newest of several runs in the folder ({OTHER_THAN_NEWEST})"
     others = (_with_label(run, filterfalse(_is_on_newest, run.files.notes)) for run in runs)
     return [note, *chain.from_iterable(others)]
 
 
 def _is_on_newest(note: str) -> bool:
-    return "(--timestamp chooses" in note
+    return OTHER_THAN_NEWEST in note
 
 
 def _notes_on(task: TaskRun) -> Iterator[str]:

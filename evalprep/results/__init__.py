@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from evalprep.results.files import (
         EACH,
         NEWEST,
+        OTHER_THAN_NEWEST,
         find_run,
         refuse_pointers,
         results_below,

@@ -161,12 +161,18 @@ def _named_stamp(folder: Folder, beginning: str, where: str) -> str:
     )
 
 
+#: How to read another run of a folder than its newest; the note on that choice ends with it.
+OTHER_THAN_NEWEST = (
+    "--timestamp chooses another, --timestamp each takes the newest samples of every task"
+)
+
+
 def _notes_on_newest(folder: Folder, chosen: str) -> Iterator[str]:
     """Yields which other runs of lm-eval a folder holds than the newest."""
     if len(folder.stamps) > 1:
         yield (
             f"{len(folder.stamps)} runs in {folder.path}: the newest, {chosen}, is used "
-            "(--timestamp chooses another, --timestamp each takes the newest samples of every task)"
+            f"({OTHER_THAN_NEWEST})"
         )
         others = _other_models(folder, chosen)
         if others:
