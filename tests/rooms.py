@@ -2,7 +2,6 @@
 
     python -m tests.rooms            # exit code 1 where a room imports upward, or docs/rooms.svg is not current
     python -m tests.rooms --write    # draw docs/rooms.svg anew
-    python -m tests.rooms --climbs [FILE:FUNCTION:PARAMETER]    # see tests/climbs.py
 
 Imports inside functions count, and those for types alone. From outside, a room is imported by its
 own name: its `__init__` offers what others may use, and its modules are its own affair.
@@ -221,33 +220,11 @@ def picture(root: Path = PROJECT_ROOT) -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _print_climbs(targets: list[str]) -> None:
-    from tests.climbs import WAYS, climbs
-
-    for target in [target for target in targets if target] or WAYS:
-        handings = climbs(PROJECT_ROOT, target)
-        print(f"{target}: {len(handings)}")
-        print("".join(f"    {handing}\n" for handing in handings), end="")
-
-
 def main() -> int:
     """Check the rule and the picture, or draw it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="draw docs/rooms.svg anew")
-    parser.add_argument(
-        "--climbs",
-        action="append",
-        nargs="?",
-        const="",
-        default=[],
-        metavar="FILE:FUNCTION:PARAMETER",
-        help="print how often the way of this value climbs back up; may be repeated; without a "
-        "value those of a config and of the plan that rows are written by",
-    )
     args = parser.parse_args()
-    if args.climbs:
-        _print_climbs(args.climbs)
-        return 0
     told = problems() + deep_imports()
     if args.write:
         PICTURE.write_text(picture(), encoding="utf-8")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from evalprep.surface import offered
-from tests.climbs import WAYS, climbs
 from tests.rooms import (
     NOUNS,
     PICTURE,
@@ -126,26 +125,3 @@ def test_a_planted_offer_that_nobody_takes_is_named(tmp_path):
 def test_what_a_room_does_not_offer_is_no_attribute():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         offered("evalprep.packs")("nothing")
-
-
-@pytest.mark.parametrize("target", WAYS)
-def test_data_goes_down(target, project_root):
-    assert len(climbs(project_root, target)) < 6, target
-
-
-def test_a_climb_is_a_second_handing_down(tmp_path):
-    """`top` hands its value down twice, to `packs` and then to `errors`; `same` only once."""
-    files = {
-        "prepare/build.py": "from evalprep.packs.plan import plan\nfrom evalprep.errors import tell\n"
-        "def top(value):\n    name = value.name\n    plan(value)\n    tell(name)\n"
-        "def same(value):\n    plan(value)\n    return tell(plan(1))\n",
-        "packs/plan.py": "def plan(value):\n    return value\n",
-        "errors.py": "def tell(name):\n    return name\n",
-    }
-    for name, text in files.items():
-        path = tmp_path / "evalprep" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    (climb,) = climbs(tmp_path, "evalprep/prepare/build.py:top:value")
-    assert str(climb) == "evalprep.prepare.build.top:6 -> evalprep.errors.tell"
-    assert climbs(tmp_path, "evalprep/prepare/build.py:same:value") == []
