@@ -113,11 +113,6 @@ CODES: dict[str, Code] = {
         "keep the folder elsewhere",
     ),
     "EP116": Code("error", "A group contains itself.", "remove it from its own members"),
-    "EP117": Code(
-        "note",
-        "The task is one of lm-eval's own; it was not checked.",
-        "check it with --include_path and the folder of lm-eval's tasks",
-    ),
     "EP118": Code(
         "error",
         "A key is written twice in one mapping; YAML keeps the last in silence.",

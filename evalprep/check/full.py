@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from evalprep.check.chat import chat_template, check_template
-from evalprep.check.files import spare_stock
+from evalprep.check.files import is_stock, spare_stock
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
 from evalprep.check.loading import LoadedTask, import_nltk, load_tasks
@@ -137,7 +137,7 @@ def _check(
             scorers[task.name] = scorer
         if task.name not in settings.stored_tasks:
             check_stops(task, tokenizer, scorer, findings)
-    spare_stock(findings)
+    spare_stock(findings, named=all(map(is_stock, static.tree.roots)))
     return FullCheck(static, loaded, scorers, tokenizer)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ _DEFAULTS = {
 }
 
 
-def check_groups(tree: Tree, findings: Findings, stock: Collection[str]) -> None:
+def check_groups(tree: Tree, findings: Findings) -> None:
     """Every group of the tree; inline groups inside of others are not looked into."""
     for name, file in tree.index.items():
         if file.kind != "group":
@@ -31,7 +31,7 @@ def check_groups(tree: Tree, findings: Findings, stock: Collection[str]) -> None
         if entries is None:
             continue
         # Mistakes of the members are reported where they are selected.
-        members = select_leaves(tree, [name], Findings(), stock)
+        members = select_leaves(tree, [name], Findings())
         leaves = [leaf for leaf in members if leaf.file.kind != "class"]
         group = _Group(name, file, leaves)
         for entry in entries if isinstance(entries, list) else [entries]:

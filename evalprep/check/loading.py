@@ -150,7 +150,7 @@ def load_tasks(
 
 def _task_manager(static: StaticCheck, settings: RunSettings) -> Any:
     """lm-eval's manager of the tasks at hand, with the metadata that lm-eval makes of arguments."""
-    from lm_eval.tasks import TaskManager
+    from evalprep.packs import RequestedTasks
 
     metadata = {
         key: value
@@ -158,7 +158,7 @@ def _task_manager(static: StaticCheck, settings: RunSettings) -> Any:
         if isinstance(value, str | int | float | bool)
     }
     roots = [str(root) for root in static.tree.roots]
-    return TaskManager(include_path=roots, include_defaults=False, metadata=metadata)
+    return RequestedTasks(include_path=roots, metadata=metadata)
 
 
 def _rows_of(static: StaticCheck, settings: RunSettings) -> dict[str, TaskRows]:
@@ -238,9 +238,14 @@ def _import_failure(ref: FunctionRef) -> str:
 
 
 def _load_alone(manager: Any, leaf: Leaf, findings: Findings) -> Any:
+    """Loads one task with what its groups override; a finding says why it cannot be loaded."""
+    spec: Any = leaf.name
+    if leaf.override:
+        # lm-eval completes a mapping by the task's own file only as a member of a group.
+        spec = {"group": "evalprep_alone", "task": [{**leaf.override, "task": leaf.name}]}
     try:
         with cpu_bound(LOADING_SECONDS):
-            return manager.load([leaf.name])["tasks"].get(leaf.name)
+            return manager.load([spec])["tasks"].get(leaf.name)
     except TimeBoundError:
         _report_endless(leaf, findings)
     except Exception as error:  # noqa: BLE001

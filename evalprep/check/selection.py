@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from evalprep.check.finding import Findings
-from evalprep.check.tree import Leaf, TaskFile, Tree, read_tree
+from evalprep.check.tree import Leaf, TaskFile, Tree, read_file
 from evalprep.errors import near
-from evalprep.packs import member_names, stock_file
+from evalprep.packs import member_names, stock_file, stock_tagged
 
 _GROUP_KEYS = {"group", "group_alias", "task", "aggregate_metric_list", "metadata"}
 
 
-def select_leaves(
-    tree: Tree, requested: Iterable[str], findings: Findings, stock: Collection[str] = frozenset()
-) -> list[Leaf]:
+def select_leaves(tree: Tree, requested: Iterable[str], findings: Findings) -> list[Leaf]:
     """The tasks behind the requested names, groups and tags resolved.
 
-    What is requested twice is reported.
+    A name that the include paths do not have is looked for among lm-eval's own tasks. What is
+    requested twice is reported.
 
     Args:
         tree: The include paths.
         requested: Names as for `--tasks`, patterns too.
         findings: Gets what is wrong with names and groups.
-        stock: Names that come with lm-eval; a run finds them too, they are not looked into.
     """
     leaves: dict[str, Leaf] = {}
     origin: dict[str, str] = {}
-    selection = _Selection(tree, findings, stock)
+    selection = _Selection(tree, findings)
     for entry in requested:
         for name in _names_of(entry, selection):
             for leaf in selection.expand(name, {}, ()):
@@ -51,17 +50,13 @@ def _names_of(entry: str, selection: _Selection) -> list[str]:
     if any(sign in entry for sign in "*?["):
         names = fnmatch.filter(tree.names(), entry)
     else:
-        names = [entry] if entry in tree.index or entry in tree.tags else []
-    if names:
-        return names
-    if entry in selection.stock:
-        findings.add("EP117", entry, "comes with lm-eval", task=entry)
-    else:
+        names = [entry] if selection.has(entry) else []
+    if not names:
         some = ", ".join(sorted(tree.names())[:12]) or "no tasks at all"
         fix = near(entry, tree.names()) or f"there are: {some}"
         what = "is no task, group or tag of the folder"
         findings.add("EP108", entry, what, task=entry, fix=fix)
-    return []
+    return names
 
 
 def _overrides(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,23 +70,33 @@ def _overrides(data: Mapping[str, Any]) -> dict[str, Any]:
 class _Selection:
     tree: Tree
     findings: Findings
-    stock: Collection[str]
+
+    def file(self, name: str) -> TaskFile | None:
+        """The file of a task or group: of the include paths, else of lm-eval's own."""
+        return self.tree.index.get(name) or stock_task_file(name)
+
+    def tagged(self, tag: str) -> list[str]:
+        """The tasks that have a tag, lm-eval's own first."""
+        return list(dict.fromkeys([*stock_tagged(tag), *self.tree.tags.get(tag, ())]))
+
+    def has(self, name: str) -> bool:
+        """Returns whether a task, group or tag has this name."""
+        return bool(self.file(name) or self.tagged(name))
 
     def expand(self, name: str, override: Mapping[str, Any], path: tuple[str, ...]) -> list[Leaf]:
         """The tasks behind one name; `path` are the groups above it."""
-        tree = self.tree
-        if name in tree.tags and name not in tree.index:
+        tree, file = self.tree, self.file(name)
+        if file is None:
             below = (*path, name)
-            leaves = (self.expand(member, override, below) for member in tree.tags[name])
+            leaves = (self.expand(member, override, below) for member in self.tagged(name))
             return list(chain.from_iterable(leaves))
-        file = tree.index[name]
         if file.kind != "group":
             config = {
                 key: value
                 for key, value in {**file.data, **override}.items()
                 if key not in {"tag", "group", "task_list"}
             }
-            return [Leaf(name, file, {**config, "task": name})]
+            return [Leaf(name, file, {**config, "task": name}, override)]
         if name in path:
             what = f"the group {name} contains itself: {' > '.join((*path, name))}"
             if name in tree.tags:
@@ -148,7 +153,7 @@ class _Selection:
         path: tuple[str, ...],
     ) -> list[Leaf]:
         group, inner = path[-1], str(member["group"])
-        if inner in self.tree.index:
+        if self.file(inner) is not None:
             own = {key: value for key, value in member.items() if key != "group"}
             return self.expand(inner, {**override, **own}, path)
         if "task" not in member:
@@ -164,13 +169,8 @@ class _Selection:
         override: Mapping[str, Any],
         path: tuple[str, ...],
     ) -> list[Leaf]:
-        if member in self.tree.index or member in self.tree.tags:
+        if self.has(member):
             return self.expand(member, override, path)
-        if member in self.stock:
-            self.findings.add(
-                "EP117", file.where("task"), f"{member} comes with lm-eval", task=member
-            )
-            return []
         self.findings.add(
             "EP110",
             file.where("task"),
@@ -193,7 +193,7 @@ class _Selection:
         It is a change to a known task, or a task that exists in this group alone.
         """
         inner, merged = str(member["task"]), {**override, **member}
-        if inner in self.tree.index or inner in self.tree.tags or inner in self.stock:
+        if self.has(inner):
             merged.pop("task")
             return self._named(file, group, inner, merged, path)
         if "include" in member:
@@ -209,6 +209,11 @@ class _Selection:
         if "dataset_path" in merged or "custom_dataset" in merged:
             return [Leaf(f"{group}::{inner}", file, {**merged, "task": f"{group}::{inner}"})]
         return self._named(file, group, inner, merged, path)
+
+
+def is_known(tree: Tree, name: str) -> bool:
+    """Returns whether the include paths or lm-eval have a task, group or tag of this name."""
+    return _Selection(tree, Findings()).has(name)
 
 
 def files_behind(tree: Tree, requested: Iterable[str]) -> set[Path]:
@@ -236,28 +241,14 @@ def _member_names(file: TaskFile) -> list[str]:
     return list(member_names(file.data)) if file.kind == "group" else []
 
 
+@cache
+def stock_task_file(name: str) -> TaskFile | None:
+    """The file of a task or group that comes with lm-eval; None where none declares that name."""
+    path = stock_file(name)
+    # What is wrong with its files is for the authors of lm-eval.
+    return None if path is None else read_file(path, Findings())
+
+
 def stock_tasks(name: str) -> list[dict[str, Any]]:
-    """The settings of a task that comes with lm-eval, or of each task of a group.
-
-    Empty for a tag, and where a member of the group is one.
-    """
-    folders: dict[Path, None] = {}
-    tree, waiting = Tree([]), [name]
-    while waiting:
-        file = stock_file(waiting[0])
-        if file is None or file.parent in folders:
-            return []
-        folders[file.parent] = None
-        tree = read_tree(folders, Findings())
-        waiting = [member for member in _names_behind(tree, name) if member not in tree.index]
-    return [leaf.config for leaf in select_leaves(tree, [name], Findings())]
-
-
-def _names_behind(tree: Tree, name: str) -> list[str]:
-    """A name, and the names of all members of the group that it is, as far as they are there."""
-    names = [name]
-    for known in names:
-        file = tree.index.get(known)
-        members = [] if file is None else _member_names(file)
-        names += [member for member in members if member not in names]
-    return names
+    """The settings of a task that comes with lm-eval, or of each task of a group or tag."""
+    return [leaf.config for leaf in select_leaves(Tree([]), [name], Findings())]

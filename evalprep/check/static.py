@@ -5,20 +5,20 @@ It runs at the end of every preparation. Nothing is imported that a task names, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.check.data import check_data_files, check_rows
-from evalprep.check.files import check_files, spare_stock, yaml_of
+from evalprep.check.files import check_files, is_stock, spare_stock, yaml_of
 from evalprep.check.finding import Finding, Findings
 from evalprep.check.functions import check_functions, registered_names
 from evalprep.check.generation import check_generation
 from evalprep.check.groups import check_groups
 from evalprep.check.machine import check_machine
 from evalprep.check.metrics import check_keys, check_metrics
-from evalprep.check.selection import files_behind, select_leaves
+from evalprep.check.selection import files_behind, is_known, select_leaves
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf, Tree, read_tree
 from evalprep.packs import Prepared, load_prepared, stock_names
@@ -71,9 +71,9 @@ def check_static(
     check_files(tree, findings, stock, may_be_empty=only_stock)
     names = requested
     if names is None:
-        names = _all_tasks(tree, findings, stock)
-    check_groups(tree, findings, stock)
-    leaves = select_leaves(tree, names, findings, stock)
+        names = _all_tasks(tree, findings)
+    check_groups(tree, findings)
+    leaves = select_leaves(tree, names, findings)
     if requested is not None:
         _spare_others(tree, names, findings)
     leaves = _without_waiting(leaves, roots, findings)
@@ -81,14 +81,14 @@ def check_static(
     check_functions(leaves, findings)
     check_machine(leaves, settings, findings, data_bytes=data_bytes)
     check_helpers(roots, findings)
-    spare_stock(findings)
+    spare_stock(findings, named=all(map(is_stock, tree.roots)))
     if settings.ours:
         _spare_tasks_of_config(leaves, findings)
-    known = [name for name in names if name in tree.index or name in tree.tags]
+    known = [name for name in names if is_known(tree, name)]
     return StaticCheck(tree, leaves, rows, known)
 
 
-def _all_tasks(tree: Tree, findings: Findings, stock: Collection[str]) -> list[str]:
+def _all_tasks(tree: Tree, findings: Findings) -> list[str]:
     """Every name of a folder that is no group.
 
     The groups are resolved for what is wrong with them.
@@ -97,7 +97,7 @@ def _all_tasks(tree: Tree, findings: Findings, stock: Collection[str]) -> list[s
     # Each for itself: that several groups share a task matters only when they are asked for
     # together.
     for group in groups:
-        select_leaves(tree, [group], findings, stock)
+        select_leaves(tree, [group], findings)
     return [name for name in tree.index if name not in groups]
 
 
@@ -242,12 +242,8 @@ def check_tree(tree: Path, config: Config, requested: Sequence[str] | None = Non
     settings = RunSettings.from_core(core, config.folder)
     names = [name for name in core.tasks if isinstance(name, str)]
     final_folder = Path(core.on_run_machine(core.work_dir))
-    checked = check_static(
+    check_static(
         [tree], requested, settings, findings, moved=(final_folder, tree), user_names=names
     )
-    stock = stock_names()
-    for name in names:
-        if name in stock and name not in checked.tree.index:
-            findings.add("EP117", name, "comes with lm-eval", task=name)
     built, final = str(tree.resolve()), str(core.work_dir)
     return [finding.moved(built, final) for finding in findings.sorted()]

@@ -115,11 +115,13 @@ class Leaf:
         name: Task name.
         file: Where it is declared.
         config: Its settings, functions as `FunctionRef`.
+        override: Those of the settings that groups above it give.
     """
 
     name: str
     file: TaskFile
     config: dict[str, Any]
+    override: Mapping[str, Any] = field(default_factory=dict)
 
     def where(self, key: str = "") -> str:
         """File, line and key."""

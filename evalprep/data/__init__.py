@@ -19,6 +19,6 @@ if TYPE_CHECKING:
     from evalprep.data.nested import column_of, paths_in, value_at
     from evalprep.data.prepared import Repeats, named_rows, write_rows
     from evalprep.data.rowfiles import STREAMED, is_data_file, parquet_rows
-    from evalprep.data.sources import Source, config_names, open_source, source_lines
+    from evalprep.data.sources import Source, config_names, local_splits, open_source, source_lines
 else:
     __getattr__ = offered(__name__)

@@ -143,6 +143,34 @@ def choose(
         BadInput: no such config or split, several and none was named, no files, or files that are
             no rows.
     """
+    config, entry, files = _files_of_config(names, card, config, data_files, data_dir, where)
+    chosen = _split(files, split, where)
+    parts = [(part, files[part.split]) for part in parts_of(chosen, list(files), where)]
+    _refuse_empty(parts, names, where)
+    return Chosen(parts, config, chosen, _options_of(card, entry, config))
+
+
+def splits_in(
+    names: Sequence[str], card: Card, *, config: str | None = None, data_files: Any = None
+) -> list[str]:
+    """The names of all splits of a data set, as `choose` finds them.
+
+    Raises:
+        BadInput: no such config, or files that are no rows.
+    """
+    _, _, files = _files_of_config(names, card, config, data_files, None, "")
+    return [split for split, paths in files.items() if paths]
+
+
+def _files_of_config(
+    names: Sequence[str],
+    card: Card,
+    config: str | None,
+    data_files: Any,
+    data_dir: str | None,
+    where: str,
+) -> tuple[str | None, Mapping[str, Any], dict[str, list[str]]]:
+    """The config that is meant, its entry in the card, and split -> files."""
     folder = _inside(data_dir, where) if data_dir else ""
     entry: Mapping[str, Any] = {}
     if card.configs:
@@ -155,10 +183,7 @@ def choose(
     files = _files_by_split(names, data_files, folder, where)
     if not card.configs or data_dir:
         files = _of_one_format(files, where)
-    chosen = _split(files, split, where)
-    parts = [(part, files[part.split]) for part in parts_of(chosen, list(files), where)]
-    _refuse_empty(parts, names, where)
-    return Chosen(parts, config, chosen, _options_of(card, entry, config))
+    return config, entry, files
 
 
 def _declared(

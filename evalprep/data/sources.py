@@ -23,7 +23,7 @@ from evalprep.data.batches import with_columns
 from evalprep.data.card import CARD_FILES, read_card
 from evalprep.data.hub import hub_files, hub_snapshot
 from evalprep.data.keyed import has_texts, is_plain
-from evalprep.data.layout import Card, Chosen, choose
+from evalprep.data.layout import Card, Chosen, choose, splits_in
 from evalprep.data.nested import column_of, value_at
 from evalprep.data.remote import hub_address, local_copy, protocol_of
 from evalprep.data.rowfiles import (
@@ -470,6 +470,16 @@ def config_names(
     return [
         str(config["config_name"]) for config in read_card(path).configs if "config_name" in config
     ]
+
+
+def local_splits(folder: Path, *, config: str | None = None, data_files: Any = None) -> list[str]:
+    """The names of the splits in a local folder.
+
+    Raises:
+        BadInput: no such config, too many files, or files that are no rows.
+    """
+    names = local_files(folder, str(folder))
+    return splits_in(names, read_card(folder), config=config, data_files=data_files)
 
 
 def local_files(folder: Path, where: str) -> list[str]:

@@ -91,6 +91,12 @@ if TYPE_CHECKING:
     from evalprep.packs.rubric import PREFERENCE, Rubric, RubricJudge, text_at
     from evalprep.packs.rubricfile import read_rubric
     from evalprep.packs.skeletons import Questions, skeleton
-    from evalprep.packs.stock import is_remembered, member_names, stock_file, stock_names
+    from evalprep.packs.stock import (
+        is_remembered,
+        member_names,
+        stock_file,
+        stock_names,
+        stock_tagged,
+    )
 else:
     __getattr__ = offered(__name__)

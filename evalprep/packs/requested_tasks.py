@@ -33,7 +33,7 @@ class RequestedTasks(TaskManager):  # type: ignore[misc]
     def load(self, task_list: Any) -> Any:
         """Loads tasks, after lm-eval's own were looked for."""
         specs = task_list if isinstance(task_list, list) else [task_list]
-        names = [spec for spec in specs if isinstance(spec, str)]
+        names = list(member_names({"task": specs}))
         self._find(name for name in names if not Path(name).is_file())
         return super().load(task_list)
 

@@ -1,8 +1,8 @@
-"""Names of the tasks that the installed lm-eval ships, without importing it.
+"""The tasks, groups and tags that the installed lm-eval ships, without importing it.
 
-lm-eval's own index parses 14,000 YAML files in 10 s. Names alone are found by searching the files'
-text in half a second, and remembered in the user's cache folder for the installed version, so that
-a config check stays instant.
+lm-eval's own index parses 14,000 YAML files in 10 s. Names, files and tags are found by searching
+the files' text in half a second, and remembered in the user's cache folder for the installed
+version, so that a config check stays instant.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import importlib.util
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict
 
 from evalprep.files import write_atomically
 from evalprep.places import caches
@@ -27,9 +27,27 @@ _TAGS = re.compile(
     rb"""^["']?tag["']?:[ \t]*(\[[^\]]*\]|(?:\r?\n[ \t]*- [^\r\n#]+)+|[^\r\n#]+)""", re.MULTILINE
 )
 _BETWEEN_TAGS = re.compile(rb"[\[\],\n]+(?:[ \t]*- )?")
-#: Scans that are kept; another number is another format.
-_NAMES, _FILES = "names-3", "files-1"
-T = TypeVar("T")
+#: Files that a task file takes keys from: one, or a list in brackets or on lines of its own.
+_INCLUDES = re.compile(
+    rb"""^["']?include["']?:[ \t]*(\[[^\]]*\]|(?:\r?\n[ \t]*- [^\r\n#]+)+|[^\r\n#]+)""",
+    re.MULTILINE,
+)
+_IS_TASK = re.compile(rb"""^["']?task["']?:[ \t]*[^\s\[#-]""", re.MULTILINE)
+_IS_GROUP = re.compile(rb"""^["']?group["']?:""", re.MULTILINE)
+#: The scan that is kept; another number is another format.
+_SCAN = "index-1"
+
+
+class _Scan(TypedDict):
+    """What a search of lm-eval's files gives.
+
+    Attributes:
+        files: The name of each task and group -> its file below the tasks folder.
+        tags: Each tag -> the tasks that have it, in the order of their files.
+    """
+
+    files: dict[str, str]
+    tags: dict[str, list[str]]
 
 
 @cache
@@ -38,19 +56,19 @@ def stock_names() -> frozenset[str]:
 
     Empty when lm-eval is not installed.
     """
-    return frozenset(_remembered(_NAMES, _scan_names) or ())
+    scan = _scan()
+    return frozenset(scan["files"]) | frozenset(scan["tags"])
 
 
 def stock_file(name: str) -> Path | None:
     """The file of lm-eval that declares a task or group; None where there is none, as for a tag."""
-    file = _files().get(name)
+    file = _scan()["files"].get(name)
     return None if file is None else Path(_tasks_folder() or "", file)
 
 
-@cache
-def _files() -> dict[str, str]:
-    """The name of each task and group of lm-eval's own -> its file below the tasks folder."""
-    return _remembered(_FILES, _scan_files) or {}
+def stock_tagged(tag: str) -> list[str]:
+    """The tasks of lm-eval's own that have a tag, in the order of their files."""
+    return list(_scan()["tags"].get(tag, ()))
 
 
 def member_names(group: Mapping[str, Any]) -> Iterator[str]:
@@ -69,19 +87,20 @@ def member_names(group: Mapping[str, Any]) -> Iterator[str]:
 
 def is_remembered() -> bool:
     """Returns whether asking for the names costs next to nothing."""
-    file = _cache_file(_NAMES)
+    file = _cache_file()
     return file is not None and file.is_file()
 
 
-def _remembered(kind: str, scan: Callable[[], T]) -> T | None:
-    """The outcome of a scan of lm-eval, kept for the installed version; None without one."""
-    file = _cache_file(kind)
+@cache
+def _scan() -> _Scan:
+    """The outcome of a search of lm-eval, kept for the installed version; empty without one."""
+    file = _cache_file()
     if file is None:
-        return None
+        return {"files": {}, "tags": {}}
     with contextlib.suppress(OSError, ValueError):
-        kept: T = json.loads(file.read_text(encoding="utf-8"))
+        kept: _Scan = json.loads(file.read_text(encoding="utf-8"))
         return kept
-    scanned = scan()
+    scanned = _search_files()
     # A cache that cannot be written only costs the half second again.
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -116,8 +135,8 @@ def _version(folder: str) -> str:
         return ""
 
 
-def _cache_file(kind: str) -> Path | None:
-    """The file that keeps a scan; None without lm-eval, or where its version is not known."""
+def _cache_file() -> Path | None:
+    """The file that keeps the scan; None without lm-eval, or where its version is not known."""
     folder = _tasks_folder()
     if folder is None:
         return None
@@ -129,39 +148,47 @@ def _cache_file(kind: str) -> Path | None:
     if not installed:
         return None
     stamp = f"{installed}-{changed}"
-    return caches() / "evalprep" / f"lm-eval-{kind}-{stamp}.json"
+    return caches() / "evalprep" / f"lm-eval-{_SCAN}-{stamp}.json"
 
 
-def _scan_names() -> list[str]:
-    """Names of tasks and groups, and the tags in their files and in those that they include."""
-    names = set(_files())
-    for folder, _, files in os.walk(_tasks_folder() or ""):
-        for file in files:
-            # What is only included bears names like _arc_yaml and afrimmlu_direct.
-            if file.endswith("yaml") or "." not in file:
-                # For speed, too.
-                with open(os.path.join(folder, file), "rb") as handle:  # noqa: PTH118, PTH123
-                    names |= _tags_in(handle.read())
-    return sorted(names)
-
-
-def _tags_in(text: bytes) -> set[str]:
-    """The tags that the text of one YAML file gives."""
-    tags: set[str] = set()
-    for block in _TAGS.findall(text):
-        tags |= set(map(_as_name, _BETWEEN_TAGS.split(block)))
-    return tags - {""}
-
-
-def _scan_files() -> dict[str, str]:
-    """Each name with the first file that declares it, in the order in which lm-eval reads them."""
-    tasks = Path(_tasks_folder() or "")
+def _search_files() -> _Scan:
+    """Finds each name with the first file that declares it, in the order of lm-eval, and tags."""
+    root = Path(_tasks_folder() or "")
     files: dict[str, str] = {}
-    for path in sorted(tasks.rglob("*.yaml"), key=Path.as_posix):
-        for declared in _DECLARED.findall(path.read_bytes()):
-            files.setdefault(_as_name(declared), path.relative_to(tasks).as_posix())
-    files.pop("", None)
-    return files
+    tags: dict[str, list[str]] = {}
+    for path in sorted(root.rglob("*.yaml"), key=Path.as_posix):
+        text = path.read_bytes()
+        is_first = False
+        for declared in map(_as_name, _DECLARED.findall(text)):
+            if declared and declared not in files:
+                files[declared] = path.relative_to(root).as_posix()
+                is_first = True
+        if is_first and _IS_TASK.search(text) and not _IS_GROUP.search(text):
+            name = _as_name(_DECLARED.findall(text)[0])
+            for tag in _tags_of(path, text):
+                tags.setdefault(tag, []).append(name)
+    return {"files": files, "tags": tags}
+
+
+def _tags_of(path: Path, text: bytes, seen: frozenset[Path] = frozenset()) -> list[str]:
+    """The tags of a task file: its own, else those of the last file that it includes with any."""
+    own = _TAGS.search(text)
+    if own is not None:
+        return _listed_names(own[1])
+    tags: list[str] = []
+    for included in _INCLUDES.findall(text)[:1]:
+        for name in _listed_names(included):
+            file = path.parent / name
+            if file in seen or not file.is_file():
+                continue
+            tags = _tags_of(file, file.read_bytes(), seen | {path}) or tags
+    return tags
+
+
+def _listed_names(text: bytes) -> list[str]:
+    """The names in a value of YAML: one, or a list in brackets or on lines of its own."""
+    names = map(_as_name, _BETWEEN_TAGS.split(text))
+    return [name for name in names if name]
 
 
 def _as_name(text: bytes) -> str:

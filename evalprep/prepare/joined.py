@@ -5,7 +5,8 @@ They are those of the packs, lm-eval's own tasks, and tasks written in the confi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -13,13 +14,16 @@ from typing import Any
 
 import msgspec
 
+from evalprep.check import stock_tasks, yaml_mapping
 from evalprep.config import Config
 from evalprep.data import Source
 from evalprep.packapi import Context
-from evalprep.packs import Pack, Plan, TaskSpec
+from evalprep.packs import Pack, Plan, TaskPlan, TaskSpec
 from evalprep.prepare.selection import Selection
 
-Template = Callable[[], str]
+_PLACEHOLDER = re.compile(r"\$\{\w+\}")
+#: A setting whose value a placeholder gives.
+UNKNOWN = "${}"
 
 
 @dataclass
@@ -43,19 +47,17 @@ class PlannedPack:
             values=dict(task_plan.values or declared.values),
         )
 
-    def template(self, task: str) -> Template | None:
-        """Returns a function that reads the template of a task; None for one of lm-eval's own."""
-        if self.plan.tasks[task].stock:
-            return None
+    def settings(self, task: str) -> dict[str, Any]:
+        """The keys of the template of an own task; placeholders stand as texts.
+
+        Empty where it cannot be read, which is reported when it is rendered.
+        """
         path = self.pack.folder / self.spec(task).template
-
-        def text() -> str:
-            try:
-                return path.read_text(encoding="utf-8-sig")
-            except (OSError, UnicodeDecodeError):
-                return ""  # reported when it is rendered
-
-        return text
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError):
+            return {}
+        return yaml_mapping(_PLACEHOLDER.sub(f"'{UNKNOWN}'", text))
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,16 @@ class Joined:
     def sources(self) -> list[Source]:
         """Every source that the packs have opened so far."""
         return list(chain.from_iterable(share.context.sources for share in self.packs))
+
+    def settings(self, task: TaskPlan) -> Sequence[Mapping[str, Any]]:
+        """The keys of a task's YAML; of each of its tasks where lm-eval brings a group or tag."""
+        if task.stock:
+            return [{**settings, **task.overrides} for settings in stock_tasks(task.name)]
+        inline = self.selection.inline.get(task.name)
+        if inline is not None:
+            return [inline]
+        owners = [share for share in self.packs if task.name in share.plan.tasks]
+        return [share.settings(task.name) for share in owners[:1]]
 
     def running(self) -> Plan:
         """The plan without the tasks that are left out and the groups that have no member left."""

@@ -5,7 +5,6 @@ What a back end cannot do is left out, with the reason.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import chain
@@ -16,14 +15,12 @@ from evalprep.config import Config, Core
 from evalprep.errors import Problems
 from evalprep.packs import Excluded, Plan, TaskPlan, closed, cycle
 from evalprep.prepare.bos import without_overruled_bos
-from evalprep.prepare.joined import Joined, PlannedPack, Template
+from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.repeats import add_repeats
 from evalprep.prepare.selection import Selection
 from evalprep.prepare.shares import backend_of, with_chat
 from evalprep.terminal import shortlist
 
-_OUTPUT_TYPE = re.compile(r"^output_type:\s*[\"']?(\w+)", re.MULTILINE)
-_PREFIX = re.compile(r"^gen_prefix:", re.MULTILINE)
 _BY_TYPE = {
     "generate_until": "generate",
     "loglikelihood": "loglikelihood",
@@ -64,6 +61,7 @@ def join_plans(
     whole = _united(packs)
     _add_other_tasks(whole, selection, config.core)
     joined = Joined(config, whole, packs, selection)
+    joined.notes += selection.notes
     joined.notes += dict.fromkeys(chain.from_iterable(share.context.notes for share in packs))
     _turn(joined, problems)
     if circle := cycle(whole):
@@ -292,21 +290,13 @@ def _refuse_messages_as_text(joined: Joined, problems: Problems) -> None:
         )
 
 
-def _exclude_unable(plan: Plan, core: Core, templates: Mapping[str, Template | None]) -> None:
-    """Excludes the tasks that the back end cannot run."""
-    for name, task in plan.tasks.items():
-        reason = "" if name in plan.excluded else cannot(task, core, templates.get(name))
-        if reason:
-            plan.excluded[name] = Excluded("ability", reason, task.tags)
-
-
 def _leave_out(joined: Joined, problems: Problems, unreachable: Collection[str]) -> None:
     """Leaves out what cannot run, and what is of no use without it."""
     plan, core = joined.plan, joined.config.core
-    templates: dict[str, Template | None] = {}
-    for share in joined.packs:
-        templates |= {name: share.template(name) for name in share.plan.tasks}
-    _exclude_unable(plan, core, templates)
+    for name, task in plan.tasks.items():
+        reason = "" if name in plan.excluded else _cannot(task, joined)
+        if reason:
+            plan.excluded[name] = Excluded("ability", reason, task.tags)
     plan.excluded = closed(plan, joined.named)
     unavailable = [name for name in joined.named if name in plan.excluded]
     for name in unavailable:
@@ -315,7 +305,7 @@ def _leave_out(joined: Joined, problems: Problems, unreachable: Collection[str])
         problems.add(
             f"{name} cannot run: {plan.excluded[name].reason}",
             where=joined.config.where("tasks"),
-            allowed=_that_can(plan.tasks[name], core, templates.get(name)),
+            allowed=_that_can(plan.tasks[name], joined),
             fix=_other_choice(plan.tasks[name], core, "choose another task or back end"),
         )
     if plan.tasks and not unavailable and set(plan.tasks) <= set(plan.excluded):
@@ -347,32 +337,33 @@ def _other_choice(task: TaskPlan, core: Core, otherwise: str) -> str:
     return otherwise
 
 
-def needs_of(task: TaskPlan, core: Core, template: Template | None = None) -> frozenset[str]:
-    """Abilities that a task needs: those that it declares, else those that its template tells."""
+def _needs_of(task: TaskPlan, joined: Joined) -> frozenset[str]:
+    """Abilities that a task needs: those that it declares, else those that its YAML implies."""
     if task.needs is not None:
         return task.needs
-    way = "chat" if with_chat(task, core) else "plain"
-    if template is None:
-        # One of lm-eval's own, which is not looked into: how it is called says as much.
-        return frozenset({way})
-    text = template()
-    output_type = _OUTPUT_TYPE.search(text)
-    need = _BY_TYPE.get(output_type[1] if output_type else "generate_until", "generate")
-    if need != "generate":
-        return frozenset({need})
-    prefill = {"prefill"} if _PREFIX.search(text) else set()
-    return frozenset({"generate", way, *prefill})
+    way = "chat" if with_chat(task, joined.config.core) else "plain"
+    needs: set[str] = set()
+    for settings in joined.settings(task):
+        if "class" in settings and "output_type" not in settings:
+            needs.add(way)  # its class makes the requests
+            continue
+        output_type = str(settings.get("output_type") or "generate_until")
+        need = _BY_TYPE.get(output_type, "generate")
+        needs |= {"generate", way} if need == "generate" else {need}
+        if need == "generate" and "gen_prefix" in settings:
+            needs.add("prefill")
+    return frozenset(needs or {way})
 
 
-def cannot(task: TaskPlan, core: Core, template: Template | None = None) -> str:
+def _cannot(task: TaskPlan, joined: Joined) -> str:
     """Returns why a task cannot run on its back end, in words; empty where it can."""
-    backend = backend_of(task, core)
+    backend = backend_of(task, joined.config.core)
     if backend not in BACKENDS:
         return ""
-    missing = sorted(needs_of(task, core, template) - BACKENDS[backend].abilities)
+    missing = sorted(_needs_of(task, joined) - BACKENDS[backend].abilities)
     return f"{backend} gives no {', no '.join(WORDS[name] for name in missing)}" if missing else ""
 
 
-def _that_can(task: TaskPlan, core: Core, template: Template | None) -> str:
-    needs = needs_of(task, core, template)
+def _that_can(task: TaskPlan, joined: Joined) -> str:
+    needs = _needs_of(task, joined)
     return ", ".join(name for name, backend in BACKENDS.items() if needs <= backend.abilities)

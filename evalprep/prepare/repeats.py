@@ -26,7 +26,7 @@ from evalprep.config import Core
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import as_mapping
 from evalprep.packs import TaskPlan
-from evalprep.prepare.joined import Joined, Repeats
+from evalprep.prepare.joined import UNKNOWN, Joined, Repeats
 from evalprep.prepare.shares import backend_of
 from evalprep.results import choose_primary, metrics_of_filters
 from evalprep.terminal import shortlist
@@ -158,7 +158,7 @@ class _Refused:
 def _repeat(joined: Joined, task: TaskPlan, draws: int, refused: _Refused) -> None:
     """Repeats one task, or says why it cannot be."""
     core, name = joined.config.core, task.name
-    leaves = _settings(joined, task)
+    leaves = joined.settings(task)
     if not leaves:
         what = f"repeats: what {name} consists of is not known"
         fix = "name its tasks one by one in place of the group or tag"
@@ -191,25 +191,6 @@ def _refuse_equal_draws(
         if reason:
             refused.greedy(task.name, reason)
             return
-
-
-def _settings(joined: Joined, task: TaskPlan) -> list[Mapping[str, Any]]:
-    """The settings of a task as its YAML has them, of each task of a group that lm-eval brings.
-
-    Placeholders of a template stand as texts.
-    """
-    if task.stock:
-        return [{**settings, **task.overrides} for settings in stock_tasks(task.name)]
-    inline = joined.selection.inline.get(task.name)
-    if inline is not None:
-        return [inline]
-    for share in joined.packs:
-        if task.name in share.plan.tasks:
-            template = share.template(task.name)
-            text = template() if template is not None else ""
-            without_values = _PLACEHOLDER.sub("'${}'", text)
-            return [yaml_mapping(without_values)]
-    return []
 
 
 def _likelihood(settings: Mapping[str, Any]) -> bool:
@@ -245,7 +226,7 @@ def why_alike(settings: Mapping[str, Any], gen_kwargs: Mapping[str, Any]) -> str
 
 def _is_placeholder(value: Any) -> bool:
     """Returns whether a setting gets its value from a template."""
-    return value == "${}" or _PLACEHOLDER.match(str(value)) is not None
+    return value == UNKNOWN or _PLACEHOLDER.match(str(value)) is not None
 
 
 def _metric(leaves: Sequence[Mapping[str, Any]]) -> str:

@@ -35,6 +35,7 @@ class Selection:
         overrides: Keys that the config sets of lm-eval's own tasks, by task name.
         order: All names as they were asked for.
         local_data: Digest of the local data of tasks that the config writes or changes, by name.
+        notes: What local data change in tasks of lm-eval.
     """
 
     by_pack: dict[str, list[str]] = field(default_factory=dict)
@@ -43,6 +44,7 @@ class Selection:
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     local_data: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
 
 def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Selection:
@@ -58,7 +60,10 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
             mapping = with_absolute_files(entry, config)
             digest = digest_of(local_files(entry, config.folder))
             selection.local_data[str(entry.get("task"))] = digest
-            _add_mapping(selection, mapping, problems, config.where("tasks", number), ours)
+            where = config.where("tasks", number)
+            _add_mapping(selection, mapping, problems, where, ours)
+            if entry.get("task") in selection.overrides:
+                _fit_local_data(selection, entry, config, problems, where)
             continue
         owned = [(planned[entry], entry)] if entry in planned else _of_packs(packs, entry)
         for pack, name in owned:
@@ -190,12 +195,9 @@ def _add_mapping(
 
 
 def _is_stock(entry: dict[str, Any], ours: list[str]) -> bool:
-    """Returns whether a mapping that is no whole task names one of lm-eval's own."""
+    """Returns whether a mapping names one of lm-eval's own tasks, whose other keys then stay."""
     name = entry.get("task")
-    is_whole = all(key in entry for key in INLINE_REQUIRED)
-    if is_whole or not isinstance(name, str) or name in ours:
-        return False
-    return name in stock_names()
+    return isinstance(name, str) and name not in ours and name in stock_names()
 
 
 def _add_override(
@@ -216,6 +218,26 @@ def _add_override(
     selection.overrides[name] = {key: value for key, value in entry.items() if key != "task"}
     selection.stock.append(name)
     selection.order.append(name)
+
+
+def _fit_local_data(
+    selection: Selection, entry: Mapping[str, Any], config: Config, problems: Problems, where: str
+) -> None:
+    """Fits one of lm-eval's own tasks to the splits of the local data that the config gives it."""
+    from evalprep.check import stock_tasks
+    from evalprep.prepare.localsplits import fit_to_local_data
+
+    name = str(entry["task"])
+    settings = stock_tasks(name)
+    if len(settings) != 1:  # a group: each task of it has splits of its own
+        return
+    num_fewshot = config.core.num_fewshot
+    fitted = fit_to_local_data(
+        entry, settings[0], config.folder, num_fewshot=num_fewshot, where=where
+    )
+    selection.overrides[name] |= fitted.keys
+    selection.notes += fitted.notes
+    problems.extend(fitted.problems)
 
 
 def with_absolute_files(entry: dict[str, Any], config: Config) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import yaml
 from evalprep.cli import main
 from evalprep.status.job import read_jobs
 from tests import PROJECT_ROOT
+from tests.evalprep.check.test_stock import TASKS as STOCK_ROWS
 from tests.evalprep.results.writing import Row, write_run
 from tests.loops import each
 
@@ -54,9 +55,12 @@ def folder(tmp_path, monkeypatch):
         write_run(tmp_path / name, {"hellaswag": ROWS})
     (tmp_path / "policy.yaml").write_text("defaults: {max_drop: 2%}\n")
     (tmp_path / "data/hellaswag").mkdir(parents=True)
-    row = json.dumps({"question": "?", "answer": "A"}) + "\n"
-    for path in ("data/hellaswag/validation.jsonl", "data/arc_easy.jsonl"):
-        (tmp_path / path).write_text(row)
+    for path, file in (
+        ("data/hellaswag/validation.jsonl", "hellaswag/hellaswag.yaml"),
+        ("data/arc_easy.jsonl", "arc/arc_easy.yaml"),
+    ):
+        lines = [json.dumps(row) + "\n" for row in STOCK_ROWS[file]]
+        (tmp_path / path).write_text("".join(lines))
     return tmp_path
 
 

@@ -284,7 +284,8 @@ def newcomer(tmp_path_factory):
     for path, says in MODELS.items():
         build(home / "given" / path, says)
     data_set(home / "given/data", "Llama-3.2-1B-Instruct-evals", "gpqa", "mmlu")
-    shutil.copytree(home / "hub/hellaswag", home / "given/data/hellaswag")
+    (home / "given/data/hellaswag").mkdir()
+    shutil.copy(home / "hub/hellaswag/validation.jsonl", home / "given/data/hellaswag")
     shutil.copy(home / "hub/ai2_arc/ARC-Easy/test.jsonl", home / "given/data/arc_easy.jsonl")
     (home / "bin").mkdir()
     for program, module in (("evalprep", "evalprep"), ("lm_eval", "lm_eval")):

@@ -41,7 +41,7 @@ def test_users_of_a_published_task_hear_no_advice_to_its_author():
     for code in CODES:
         findings.add(code, f"{stock_folder()}/tasks/x/x.yaml:3 (some_key)", "is so", task=code)
         findings.add(code, "mine.yaml:3 (some_key)", "is so", task=code)
-    spare_stock(findings)
+    spare_stock(findings, named=True)
     found = findings.sorted()
     assert {one.code for one in found if one.where.startswith("mine")} == {*CODES}
     spared = {one.task for one in found if one.code == "EP120" and "elsewhere" in one.what}

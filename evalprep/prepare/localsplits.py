@@ -1,0 +1,131 @@
+"""A task of lm-eval with local data: its keys, fitted to the config and the splits that are there.
+
+A data set of the hub often has splits and configs that a local copy lacks. lm-eval loads the split
+of the few-shot examples also for zero shots, so that a missing one ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalprep.data import config_names, local_splits
+from evalprep.errors import BadInput, Problem
+from evalprep.files import as_mapping
+
+#: The keys that name splits, in the order in which lm-eval looks for the evaluated one.
+_EVALUATED = ("test_split", "validation_split")
+_SPLITS = (*_EVALUATED, "training_split", "fewshot_split")
+#: Where lm-eval takes few-shot examples from, in its order.
+_SHOTS = ("fewshot_split", "training_split", "validation_split")
+
+
+@dataclass
+class Fitted:
+    """What local data change in a task of lm-eval.
+
+    Attributes:
+        keys: Keys of the task that do not fit the data -> their values in place.
+        notes: One sentence for each change.
+        problems: Why the task cannot be run on the data.
+    """
+
+    keys: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def fit_to_local_data(
+    entry: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    folder: Path,
+    *,
+    num_fewshot: int | None,
+    where: str,
+) -> Fitted:
+    """Fits a task of lm-eval to the data that a config gives it.
+
+    Args:
+        entry: The task's mapping in the config.
+        settings: The keys of lm-eval's own file.
+        folder: The folder from which paths in the entry count.
+        num_fewshot: Shots of the whole run; None leaves them to the task.
+        where: Place of the entry, for messages.
+    """
+    fitted = Fitted()
+    name = str(entry["task"])
+    try:
+        splits = _splits_of(entry, settings, folder, fitted)
+    except BadInput as error:
+        fitted.problems += error.problems
+        return fitted
+    if splits is None:
+        return fitted
+    merged = {**settings, **entry, **fitted.keys}
+    absent = {key: merged[key] for key in _SPLITS if merged.get(key) and merged[key] not in splits}
+    evaluated = next((key for key in _EVALUATED if merged.get(key) and key not in absent), None)
+    found = ", ".join(splits) or "none"
+    if evaluated is None:
+        wanted = next((str(merged[key]) for key in _EVALUATED if merged.get(key)), "test")
+        fix = f"name the file {wanted}.jsonl, or set test_split"
+        what = f"the data of {name} have no split {wanted!r}"
+        fitted.problems.append(Problem(what=what, where=where, allowed=found, fix=fix))
+        return fitted
+    shots = _shots(merged, num_fewshot)
+    source = next((key for key in _SHOTS if settings.get(key)), None)
+    if shots and source in absent and not _names_shots(entry):
+        what = (
+            f"{name} takes {shots} few-shot examples from the split {absent[source]!r}, which its "
+            "data lack"
+        )
+        fix = f"add that split, set fewshot_split to one of {found}, or num_fewshot: 0"
+        fitted.problems.append(Problem(what=what, where=where, allowed=found, fix=fix))
+        return fitted
+    left_out = {key: split for key, split in absent.items() if key not in entry}
+    fitted.keys |= dict.fromkeys(left_out)
+    if left_out:
+        names = ", ".join(dict.fromkeys(map(str, left_out.values())))
+        fitted.notes.append(
+            f"{name}: the local data have no split {names}; {merged[evaluated]} is evaluated"
+        )
+    return fitted
+
+
+def _splits_of(
+    entry: Mapping[str, Any], settings: Mapping[str, Any], folder: Path, fitted: Fitted
+) -> Sequence[str] | None:
+    """The splits of local data; None where the data are not local.
+
+    Raises:
+        BadInput: a folder whose files are no rows.
+    """
+    files = as_mapping(entry.get("dataset_kwargs")).get("data_files")
+    if isinstance(files, Mapping):
+        return [str(split) for split in files]
+    if files is not None:
+        return ["train"]
+    path = entry.get("dataset_path")
+    place = folder / path if isinstance(path, str) else None
+    if place is None or not place.is_dir():
+        return None
+    config = entry.get("dataset_name", settings.get("dataset_name"))
+    is_known = config is None or config in config_names(str(place))
+    if not is_known and "dataset_name" not in entry:
+        fitted.keys["dataset_name"] = None
+        fitted.notes.append(f"{entry['task']}: the local data have no config {config}")
+    return local_splits(place, config=config if is_known else None)
+
+
+def _shots(task: Mapping[str, Any], num_fewshot: int | None) -> int:
+    """The number of few-shot examples, by lm-eval's rule: 0 in a task stays 0."""
+    own = task.get("num_fewshot")
+    if own == 0 or num_fewshot is None:
+        return own if isinstance(own, int) else 0
+    return num_fewshot
+
+
+def _names_shots(entry: Mapping[str, Any]) -> bool:
+    """Returns whether a mapping of the config says where few-shot examples come from."""
+    return any(key in entry for key in ("fewshot_split", "training_split", "fewshot_config"))
