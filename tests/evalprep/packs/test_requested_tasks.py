@@ -90,8 +90,19 @@ def test_a_task_of_the_folder_counts_before_lm_evals_own(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["mmlu", "arc_*", "ai2_arc", "no_such_task_of_anybody"])
-def test_groups_with_tags_and_patterns_get_the_whole_index(name, whole, tmp_path):
+@pytest.mark.parametrize("name", ["mmlu", "ai2_arc", "super-glue-lm-eval-v1"])
+def test_tags_are_whole_without_the_index(name, whole, tmp_path):
+    manager = manager_of(tmp_path)
+    assert manager.match_tasks([name]) == [name]
+    assert len(manager.all_tasks) < len(whole.all_tasks) / 10
+    for known, entry in whole.task_index.items():
+        if known in manager.task_index:
+            assert manager.task_index[known].tags >= (entry.tags if known == name else set())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["arc_*", "no_such_task_of_anybody"])
+def test_patterns_and_unknown_names_get_the_whole_index(name, whole, tmp_path):
     manager = manager_of(tmp_path)
     assert manager.match_tasks([name]) == whole.match_tasks([name])
     assert manager.all_tasks == whole.all_tasks
