@@ -21,7 +21,7 @@ MANY = 20
 """A repeat with this upper bound or a higher one is a loop where its copies multiply."""
 MOST_STATES = 2_000
 _SAMPLES = "a\x00\t\n\r \xa0\x1b!\"#$%&'()*+,-./09:;<=>?@AZ[\\]^_`z{|}~\x85é\u0661東😀"
-_CATEGORIES = {
+CATEGORIES = {
     op.CATEGORY_DIGIT: r"\d",
     op.CATEGORY_NOT_DIGIT: r"\D",
     op.CATEGORY_SPACE: r"\s",
@@ -247,7 +247,7 @@ class Automaton:
         if code is op.ANY:
             return bool(flags & re.DOTALL) or character != "\n"
         if code is op.CATEGORY:
-            return re.match(_CATEGORIES[argument], character, flags & re.ASCII) is not None
+            return re.match(CATEGORIES[argument], character, flags & re.ASCII) is not None
         if code is op.IN:
             negated = argument[0][0] is op.NEGATE
             items = argument[negated:]

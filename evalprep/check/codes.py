@@ -535,6 +535,12 @@ CODES: dict[str, Code] = {
         "out.",
         "choose the filter with metadata.primary_filter",
     ),
+    "EP519": Code(
+        "note",
+        "No reply could be made for the filter's regular expression, so that its gold answers were "
+        "not tried.",
+        "look at some replies with `evalprep samples` after a run with --limit",
+    ),
     # EP6: tokens
     "EP601": Code(
         "note",

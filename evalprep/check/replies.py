@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
 
+from evalprep.check.matching_text import text_with
+
 # The ways in which evaluations ask for an answer. A filter finds a gold answer when it finds it in
 # one of them.
 FORMS = (
@@ -77,10 +79,19 @@ def unrelated_reply(golds: Iterable[str]) -> str:
     return next(fitting, _UNRELATED[-1])
 
 
-def perfect_replies(task: Any, doc: Mapping[str, Any]) -> list[str]:
-    """Replies that a scorer ought to accept, the plainest first; any one of them is enough."""
+def perfect_replies(task: Any, doc: Mapping[str, Any], patterns: Iterable[str] = ()) -> list[str]:
+    """Replies that a scorer ought to accept, the plainest first; any one of them is enough.
+
+    Args:
+        task: lm-eval's task.
+        doc: The row.
+        patterns: Regular expressions of the task's filters, each of which gets replies that it can
+            read.
+    """
     golds = gold_texts(task, doc)
     replies = [form.format(gold=gold) for gold, form in product(golds, FORMS)]
+    made = [text_with(pattern, gold) for gold, pattern in product(golds, patterns)]
+    replies += [text for text in made if text is not None]
     solution = doc.get("solution")
     if golds and isinstance(solution, str) and solution.strip():
         replies.insert(0, solution)

@@ -13,6 +13,7 @@ from evalprep.check.bound import TimeBoundError
 from evalprep.check.data import listed
 from evalprep.check.finding import Findings
 from evalprep.check.loading import LoadedTask
+from evalprep.check.matching_text import can_write
 from evalprep.check.replies import (
     HARD,
     gold_texts,
@@ -239,13 +240,19 @@ def _perfect(loaded: LoadedTask, number: int) -> Iterator[list[Any]]:
     if gold_check.lower() in {"none", "false"}:
         return
     if loaded.generates:
-        for text in perfect_replies(loaded.task, requests[0].doc):
+        for text in perfect_replies(loaded.task, requests[0].doc, _patterns(loaded)):
             yield [text]
         return
     is_choice = loaded.leaf.output_type == "multiple_choice"
     if is_choice and requests[0].request_type == "loglikelihood":
         for position in _gold_positions(loaded, number):
             yield _likelihoods(loaded, number, {position}, (-0.1, True), (-50.0, False))
+
+
+def _patterns(loaded: LoadedTask, filter_name: str = "") -> list[str]:
+    """The regular expressions of a task's filters, or of one of them."""
+    steps = [step for name, step in loaded.leaf.filter_steps if filter_name in {"", name}]
+    return [str(step["regex_pattern"]) for step in steps if step.get("regex_pattern")]
 
 
 def _worst(loaded: LoadedTask, number: int) -> Iterator[list[Any]]:
@@ -382,6 +389,8 @@ def _report_missed(scorer: Scorer, tally: _Tally, report: Report) -> None:
     below = f"{scorer.metric} is below 1 for a reply that gives the gold answer"
     for name, rows in tally.missed.items():
         code = "EP502" if name == scorer.filter else "EP517"
+        if not all(map(can_write, _patterns(scorer.loaded, name))):
+            code = "EP519"
         share = f"{listed(rows)} of {tally.golds}"
         report(code, f", filter {name}: {below}, in {share}")
 
