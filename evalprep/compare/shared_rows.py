@@ -162,6 +162,7 @@ def _masked(table: Table, other: Table, names: Collection[tuple[str, str]]) -> t
     """The shared rows of both sides without the numbers that one side alone has."""
     metrics, other_metrics = dict(table.metrics), dict(other.metrics)
     for name, other_name in names:
+        # A side that lost the metric has no name for it, and no number.
         now, before = table.numbers(name), other.numbers(other_name)
         known = np.isfinite(now) & np.isfinite(before)
         metrics[name] = np.where(known, now, np.nan)

@@ -359,6 +359,11 @@ def _compare_score(
         reason = "no test for this score: what each row adds to it is not known"
         result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
         return result
+    if tested.low is not None and tested.low == tested.high:
+        # Rows that are all alike on both sides show no chance, and rule nothing out.
+        reason = "no test for this score: every row has the same value, and it has no known bounds"
+        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
+        return result
     result.difference = tested
     return result
 

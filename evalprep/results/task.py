@@ -112,6 +112,13 @@ class TaskRun:
     def _first_values(self) -> FirstValues:
         return first_values(self.path)
 
+    @property
+    def lost_its_scores(self) -> bool:
+        """Returns whether rows name scores of which none has a number."""
+        values = self._first_values.values
+        named = [metric.metric for metric in self.metrics if metric.metric in values]
+        return bool(named) and all(values[name] is None for name in named)
+
     @cached_property
     def primary(self) -> Metric:
         """The metric that stands for the task, among those that its rows have numbers of.

@@ -232,6 +232,9 @@ class Walk:
             returned = function(**arguments)
         except Exception as error:  # noqa: BLE001
             # One broken score must not take the others with it.
+            unscored = [name for name, task in tasks.items() if task.lost_its_scores]
+            if unscored:
+                return Result.without_value(f"no row of {grouped(unscored)} has a score")
             return _failed(spec.function, error)
         result = checked(returned, spec.function)
         result = result.with_notes(self._k_of_n(spec, tasks))

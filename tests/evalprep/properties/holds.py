@@ -190,7 +190,9 @@ def _scores(
         own = None
         if item is not None:
             own = item[key] if item[f"own_{key}"] is None else item[f"own_{key}"]
-        if item is not None and not _is_close(own, value):
+        if item is not None and value is None and item["verdict"] not in UNDECIDED:
+            yield f"score: {name} has no value, compare: {item['words']}"
+        if item is not None and value is not None and not _is_close(own, value):
             yield f"score: {name} {value}, compare {key} {item[key]}, own {item[f'own_{key}']}"
         cell = cells.get(name)
         if cell is not None and not (_is_close(cell["value"], value) and cell["n"] in {rows, None}):

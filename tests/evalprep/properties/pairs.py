@@ -23,6 +23,8 @@ KINDS = {
     "loss": ("loss", (0.1, 0.7, 2.5, 4.0), False),
 }
 SHARES = ("verdict", "graded", "list")
+#: Kinds beside which a task may log `acc_norm`.
+SECOND_TO = ("verdict", "graded")
 FAULTS = (
     "rows away",
     "subtask away",
@@ -39,7 +41,7 @@ FAULTS = (
 
 @dataclass
 class Row:
-    """One document: its score, and how often it is written."""
+    """One document: its score, that by a second metric, and how often it is written."""
 
     at: int
     value: float | None
@@ -47,17 +49,20 @@ class Row:
     document: str | None = None
     weight: int = 1
     failed: bool = False
+    second: float | None = None
     extra: list[float | None] = field(default_factory=list)
 
 
 @dataclass
 class Task:
-    """One task of one side."""
+    """One task of one side; `counted` is what the results file says of its rows: `meant`, `written`, or nothing."""
 
     name: str
     kind: str
     rows: list[Row]
     size: int
+    second: bool = False
+    counted: str = "meant"
 
     @property
     def metric(self) -> str:
@@ -118,6 +123,8 @@ def make_pair(chance: random.Random, relation: str) -> Pair:
                 values = task.values
                 most = values.index(row.value) if relation == LOWER else len(values) - 1
                 row.value = values[chance.randint(0, most)]
+            if task.second and chance.random() < change:
+                row.second = 0.0 if relation == LOWER else chance.choice((0.0, 1.0))
     pair = Pair(now, before, _scores(chance, now), [relation])
     for _ in range(chance.choice((0, 1, 1, 2, 3))):
         _add_fault(chance, pair)
@@ -137,7 +144,12 @@ def _task(chance: random.Random, name: str) -> Task:
         value = values[-1] if chance.random() < ease else chance.choice(values[:-1])
         weight = 2 * chance.randint(1, 3) if kind == "list" else 1
         rows.append(Row(at, value, subtasks[at], documents[at], weight))
-    return Task(name, kind, rows, size)
+    task = Task(name, kind, rows, size, counted=chance.choice(("meant", "meant", "written", "")))
+    if kind in SECOND_TO and chance.random() < 0.3:
+        task.second = True
+        for row in rows:
+            row.second = float(chance.random() < 0.6)
+    return task
 
 
 def _labels(chance: random.Random, size: int, letter: str) -> list[str | None]:
@@ -207,8 +219,9 @@ def _add_fault(chance: random.Random, pair: Pair) -> None:
             row.extra.append(row.value if fault == "lines doubled" else task.values[0])
     else:
         lacking = {"some": some, "subtask": chosen, "all": task.rows}[fault.split()[0]]
+        column = chance.choice(("value", "value", "second"))
         for row in lacking:
-            row.value = None
+            setattr(row, column, None)
 
 
 def _fail(rows: Iterable[Row], task: Task) -> None:
@@ -280,16 +293,40 @@ def write_side(folder: Path, tasks: list[Task], model: str, stamp: str) -> str:
     parts["model_name"] = f"org/{model}"
     for task in tasks:
         known = [row.value for row in task.rows if row.value is not None]
-        mean = sum(known) / len(known) if known else float("nan")
-        parts["results"][task.name] = {f"{task.metric},none": mean, "alias": task.name}
+        parts["results"][task.name] = {f"{task.metric},none": mean_of(known), "alias": task.name}
         parts["configs"][task.name] = {"task": task.name, "metadata": {"version": 1.0}}
         parts["higher_is_better"][task.name] = {task.metric: KINDS[task.kind][2]}
-        parts["n-samples"][task.name] = {"original": task.size, "effective": task.size}
+        if task.second:
+            numbers = [row.second for row in task.rows if row.second is not None]
+            parts["results"][task.name]["acc_norm,none"] = mean_of(numbers)
+            parts["higher_is_better"][task.name]["acc_norm"] = True
+        if task.counted:
+            effective = task.size if task.counted == "meant" else len(task.rows)
+            parts["n-samples"][task.name] = {"original": task.size, "effective": effective}
         lines = [_line(task, row, value) for row in task.rows for value in (row.value, *row.extra)]
         path = home / f"samples_{task.name}_{stamp}.jsonl"
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    parts |= _groups(tasks)
     (home / f"results_{stamp}.json").write_text(json.dumps(parts), encoding="utf-8")
     return str(home)
+
+
+def mean_of(numbers: list[float]) -> float:
+    return sum(numbers) / len(numbers) if numbers else float("nan")
+
+
+def _groups(tasks: list[Task]) -> dict[str, Any]:
+    """The groups of a results file: one of all verdicts, and within it one without the first of them."""
+    members = [task for task in tasks if task.kind == "verdict"]
+    if len(members) < 2:
+        return {}
+    inner, outer = members[1:], members
+    groups = {}
+    for name, of_group in (("inner", inner), ("outer", outer)):
+        numbers = [row.value for task in of_group for row in task.rows if row.value is not None]
+        groups[name] = {"acc,none": mean_of(numbers), "alias": name}
+    below = {"outer": [members[0].name, "inner"], "inner": [task.name for task in inner]}
+    return {"groups": groups, "group_subtasks": below}
 
 
 def _line(task: Task, row: Row, value: float | None) -> str:
@@ -309,13 +346,15 @@ def _line(task: Task, row: Row, value: float | None) -> str:
         "resps": [[f"reply {value}"]],
         "filtered_resps": [f"reply {value}"],
         "filter": "none",
-        "metrics": [task.metric, "scorer_error"],
+        "metrics": [task.metric, *(["acc_norm"] if task.second else []), "scorer_error"],
         "doc_hash": sha256(json.dumps(doc, indent=2)),
         "prompt_hash": sha256(prompt),
         "target_hash": sha256("A"),
         task.metric: logged,
         "scorer_error": float(row.failed),
     }
+    if task.second:
+        sample["acc_norm"] = row.second
     return json.dumps(sample)
 
 
