@@ -22,6 +22,7 @@ from evalprep.compare.flips import Flip, FlipCause
 from evalprep.compare.overall import overall
 from evalprep.compare.same_outputs import mark_same_files, same_outputs
 from evalprep.compare.settings import ALL, PRIMARY, Settings
+from evalprep.compare.shortfall import Lack
 from evalprep.compare.sides import (
     Sides,
     column_key,
@@ -605,7 +606,7 @@ def _check_expected_rows(conclusion: Conclusion, first: TaskComparison, *, is_fi
         conclusion.expected = first.expected
         conclusion.not_enough = list(first.not_enough)
         return
-    missing = [reason for reason in first.not_enough if "expected rows" in reason]
+    missing = [reason for reason in first.not_enough if reason.kind is Lack.MISSING_ROWS]
     conclusion.not_enough += missing
     if not missing and first.expected is not None:
         missing_rows(conclusion, first.expected)

@@ -28,7 +28,7 @@ from evalprep.compare.comparable import (
     with_option,
 )
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
-from evalprep.compare.difference import difference
+from evalprep.compare.difference import difference, differing_value
 from evalprep.compare.disjoint import nothing_in_common
 from evalprep.compare.pairing import (
     BY_DOCUMENT,
@@ -41,10 +41,11 @@ from evalprep.compare.pairing import (
 )
 from evalprep.compare.questions import GOLD_COLUMN
 from evalprep.compare.settings import Settings
+from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import TaskComparison, TaskSides, compare_task, direction_of, row_units
 from evalprep.compare.warnings import row_names
 from evalprep.compare.whole import compare_whole, is_whole
-from evalprep.numbers import number, percent
+from evalprep.numbers import finite_number, number, percent
 from evalprep.results import (
     TABLE,
     UNKNOWN,
@@ -64,6 +65,7 @@ from evalprep.results import (
 )
 from evalprep.terminal import counted
 
+NOTHING_SCORED = "no row was scored on both sides"
 STRICT = "strict-match"  # the filter that is the published rule
 
 
@@ -109,13 +111,6 @@ def metric_of_published(task: TaskRun) -> Metric:
     return replace(task.metric(metric, filter_name), declared=primary.declared)
 
 
-def row_values(metric: Metric, table: Table) -> Floats:
-    """The score of every row of a table; NaN where a row has none, or its scorer failed."""
-    values = table.metrics.get(metric.metric, np.full(len(table), np.nan))
-    failed = table.scoring_failed
-    return np.where(failed, np.nan, values) if metric.is_score and failed.any() else values
-
-
 def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskComparison:
     """Pair the rows of both sides of a task, and say what they carry.
 
@@ -144,7 +139,30 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     result.not_comparable = disagreements + result.not_comparable
     _check_rows(result, sides, rows, settings)
     result.notes = notes + result.notes
+    if not is_whole(metric):
+        _put_own_values(result, rows)
     return result
+
+
+def _put_own_values(result: TaskComparison, rows: SideRows) -> None:
+    """Put the mean of each side over all rows that it scored where it is not that of the pairs."""
+    item = result.difference
+    now = _mean(rows.values, rows.table.weights.get(result.metric))
+    item.own_now = differing_value(now, item.now)
+    if rows.other is None or rows.other_values is None or rows.other_metric is None:
+        return
+    before = _mean(rows.other_values, rows.other.weights.get(rows.other_metric.metric))
+    item.own_previous = differing_value(before, item.previous)
+
+
+def _mean(values: Floats, weights: Floats | None) -> float | None:
+    """The mean of those rows that have a number, weighed as `score` weighs them."""
+    known = np.isfinite(values)
+    if not known.any():
+        return None
+    own_weights = None if weights is None else weights[known]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return finite_number(float(np.average(values[known], weights=own_weights)))
 
 
 def _say_whether_comparable(
@@ -251,7 +269,7 @@ def _compare_further_metric(
     )
     result.notes += _note_on_unscored(pairs)
     if item.n == 0:
-        result.not_enough.append("no row was scored on both sides")
+        result.not_enough.append(Shortfall(Lack.NO_SCORED_PAIR, NOTHING_SCORED))
     elif first.expected is not None:
         missing_rows(result, first.expected, tolerated=settings.tolerated_missing)
     return result
@@ -281,7 +299,7 @@ def _read_rows(sides: Sides, metric: Metric) -> SideRows:
     table = task.table(metric.filter)
     if against is None:
         notes = _note_on_published(task, metric)
-        return SideRows(table, row_values(metric, table), None, None, notes=notes)
+        return SideRows(table, table.numbers(metric.metric), None, None, notes=notes)
     other_metric = against.metric(metric.metric, metric.filter)
     other = against.table(metric.filter)
     notes = ()
@@ -299,9 +317,9 @@ def _read_rows(sides: Sides, metric: Metric) -> SideRows:
         notes = (*notes, message)
     return SideRows(
         table=table,
-        values=row_values(metric, table),
+        values=table.numbers(metric.metric),
         other=other,
-        other_values=row_values(other_metric, other),
+        other_values=other.numbers(other_metric.metric),
         other_metric=other_metric,
         notes=notes,
     )
@@ -344,7 +362,8 @@ def _check_rows(result: TaskComparison, sides: Sides, rows: SideRows, settings: 
     why = "" if pairs is None else _why_missing(pairs)
     if result.difference.n == 0:
         known = f" ({why})" if why else ""
-        result.not_enough.append(f"no row was scored on both sides{known}")
+        kind = Lack.NO_SCORED_PAIR if result.metric else Lack.NO_ROW_SCORE
+        result.not_enough.append(Shortfall(kind, f"{NOTHING_SCORED}{known}"))
         return
     sizes = _expected(sides, rows.table, rows.other)
     if pairs is not None and pairs.across_tools:
@@ -367,7 +386,8 @@ def _check_tools_rows(
         return
     lacking = expected - pairs.smaller
     if lacking > settings.tolerated_missing * expected:
-        result.not_enough.append(rows_missing(lacking, expected))
+        sentence = rows_missing(lacking, expected)
+        result.not_enough.append(Shortfall(Lack.MISSING_ROWS, sentence))
     missing_rows(result, pairs.paired, why, tolerated=settings.tolerated_missing)
     result.expected = expected
 
@@ -441,7 +461,7 @@ def _note_on_published(task: TaskRun, metric: Metric) -> tuple[str, ...]:
     primary = task.primary
     if (metric.metric, metric.filter) == (primary.metric, primary.filter):
         return ()
-    values = row_values(primary, task.table())
+    values = task.table().numbers(primary.metric)
     known = values[np.isfinite(values)]
     mean = float(known.mean()) if known.size else None
     own = percent(mean) if known.size and known.max() <= 1 else number(mean)

@@ -14,6 +14,7 @@ from evalprep.compare.comparable import differing, manner_notes, reasons, with_o
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, from_evidence
 from evalprep.compare.settings import Settings
+from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import direction_of
 from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, part_of
 from evalprep.terminal import shortlist
@@ -103,10 +104,12 @@ def _compare_stored_metric(
     name = f"{task}: {metric.name}"
     conclusion = Conclusion(name, "stored", values, metric=metric.metric, filter=metric.filter)
     if values.delta is None:
-        conclusion.not_enough.append("no finite score on one of the sides")
+        reason = "no finite score on one of the sides"
+        conclusion.not_enough.append(Shortfall(Lack.NO_VALUE, reason))
         return conclusion
     if metric.stderr is None or baseline.stderr is None:
-        conclusion.not_enough.append("no test for this score: no standard error is stored")
+        reason = "no test for this score: no standard error is stored"
+        conclusion.not_enough.append(Shortfall(Lack.NO_TEST, reason))
         return conclusion
     is_turned = values.higher_is_better is False
     gain = -values.delta if is_turned else values.delta

@@ -318,6 +318,7 @@ def _suite_demands(
         confidence=policy.confidence,
         allow=policy.allow,
         tolerated_missing=policy.missing,
+        pairing=policy.pairing,
         tasks=comparison,
     )
     return [
@@ -398,7 +399,7 @@ def _demand(
 def _why_undecided(conclusion: Conclusion, item: Difference, rule: Rule) -> str | None:
     """Returns what keeps a check of comparable runs from being decided; None where nothing does."""
     if conclusion.not_enough or item.evidence is None:
-        return "; ".join(conclusion.not_enough) or conclusion.words
+        return "; ".join(map(str, conclusion.not_enough)) or conclusion.words
     if item.n < rule.min_n and item.made_of != "stored":
         return f"{counted(item.n, 'pair')}, {rule.min_n} are needed"
     if item.higher_is_better is None:

@@ -162,7 +162,7 @@ def _cell(column: Column, values: ColumnValues | None, at: int, pairs: Pairs) ->
         part.append(values.few_read)
     if cell.value is not None:
         other += pairs.otherwise_made(at, column, values)
-        part += pairs.fewer_tasks(column, cell.tasks)
+        part += pairs.fewer_tasks(at, column, cell.tasks)
     if other:
         cell.standing = OTHER
         cell.why = other

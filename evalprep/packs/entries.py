@@ -207,6 +207,7 @@ class ScoreEntry(Struct, frozen=True, forbid_unknown_fields=True):
     of_stored: str = ""
     cluster: str = "cluster_id"
     on_missing: Literal["none", "skip"] = "none"
+    unscored: Literal["left_out", "given"] = "left_out"
     tags: Map = field(default_factory=dict)
     name: str = ""
 

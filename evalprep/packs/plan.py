@@ -149,6 +149,8 @@ class ScoreSpec:
         cluster: Column that rows of one unit share.
         on_missing: `none` (a part that is left out leaves no value) or `skip` (goes on and says "k
             of n").
+        unscored: Rows without a number in the metric of their task: `left_out`, or `given` to a
+            function that reads the replies or leaves such rows out itself.
         tags: The pack's own.
     """
 
@@ -171,6 +173,7 @@ class ScoreSpec:
     of_stored: str = ""
     cluster: str = "cluster_id"
     on_missing: str = "none"
+    unscored: str = "left_out"
     tags: Mapping[str, Any] = field(default_factory=dict)
 
     @property

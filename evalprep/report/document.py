@@ -142,7 +142,7 @@ def build_report(
     }
     compared = _compare_all(runs, options)
     if scores:
-        _compare_suites(compared, runs, scores, known_packs, allow)
+        _compare_suites(compared, runs, scores, known_packs, options["settings"])
     flips = [item.flips for item in compared]
     browser = Browser(
         runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples
@@ -247,7 +247,7 @@ def _compare_suites(
     runs: Sequence[Run],
     scores: Sequence[Scores],
     packs: Mapping[str, Pack],
-    allow: Sequence[str],
+    settings: Settings,
 ) -> None:
     """Adds the conclusions about suite scores to the comparisons of two runs."""
     for item in compared:
@@ -257,7 +257,13 @@ def _compare_suites(
         candidate, baseline = (runs[place] for place in places)
         both = (scores[places[0]], scores[places[1]])
         item.comparison.suite = compare_suite(
-            candidate, baseline, packs, allow=allow, scores=both, tasks=item.comparison
+            candidate,
+            baseline,
+            packs,
+            allow=settings.allow,
+            pairing=settings.pairing,
+            scores=both,
+            tasks=item.comparison,
         )
 
 

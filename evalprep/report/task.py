@@ -88,11 +88,11 @@ def _filters(replies: Replies, metric: str) -> list[FilterPart]:
         replies.table.filters, key=lambda filter_name: filter_name != replies.table.filter
     ):
         table = replies.table if name == replies.table.filter else replies.task.table(name)
-        values = table.metrics.get(metric)
+        values = table.numbers(metric)
         with np.errstate(
             over="ignore", invalid="ignore"
         ):  # a mean of immense scores is infinite, and shown as none
-            value = None if values is None or np.isnan(values).all() else float(np.nanmean(values))
+            value = None if np.isnan(values).all() else float(np.nanmean(values))
         entries.append(
             {"name": name, "n": len(table), "value": value, "unparsed": _unparsed(table)}
         )

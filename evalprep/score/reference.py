@@ -36,6 +36,10 @@ class Remembered:
     )
 
 
+#: What scores compare with.
+Reference = Run | Remembered | Results
+
+
 def open_reference(path: Path, packs: Iterable[Pack]) -> Run:
     """Opens `--reference`: a run, a log that a pack can read, or a `scores.json` of this tool.
 

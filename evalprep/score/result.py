@@ -12,7 +12,7 @@ from typing import Any
 
 from custom_metrics import statistics
 from custom_metrics.statistics import Influence
-from evalprep.score.estimate import WITHOUT_SPREAD, Estimate
+from evalprep.score.estimate import NO_NUMBER, WITHOUT_SPREAD, Estimate
 
 #: What each row adds to a score, or a function that computes it.
 RowInfluence = Influence | Callable[[], Influence | None]
@@ -169,6 +169,13 @@ class Result(Mapping[str, Any]):
     def with_notes(self, notes: Sequence[str]) -> Result:
         """Returns the result with further notes behind its own."""
         return self.changed(notes=[*self.notes, *notes]) if notes else self
+
+    def without_rows(self, count: int) -> Result:
+        """Returns the result with some rows more that were left out as they have no number."""
+        if not count:
+            return self
+        skipped = {**(self.skipped or {}), NO_NUMBER: count}
+        return Result.of({**self.returned, "skipped": skipped})
 
     def without_uncertainty(self) -> Result:
         """Returns the result without interval and standard error, as if it had named none."""

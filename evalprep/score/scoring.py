@@ -23,7 +23,7 @@ from evalprep.score.outcome import checked
 from evalprep.score.owners import packs_of, without_pack
 from evalprep.score.plan import plan_behind
 from evalprep.score.published import Published, looked_up, published_for
-from evalprep.score.reference import Remembered, Results, named_reference
+from evalprep.score.reference import Reference, Remembered, Results, named_reference
 from evalprep.score.result import Result
 from evalprep.score.suite import Scores, SuiteScore
 from evalprep.score.task import TaskScore, score_groups, score_tasks
@@ -33,8 +33,6 @@ from evalprep.score.walk import Walk
 _ITS_OWN_REFERENCE = (
     "the run is its own reference: a score that compares with the reference says nothing of it"
 )
-#: What scores compare with.
-Reference = Run | Remembered | Results
 
 
 def score_run(
@@ -84,7 +82,33 @@ def score_run(
         stored=stored_scores(run),
         efforts=run.efforts,
         judges=judges,
+        scored_against=reference,
     )
+
+
+def score_suite(
+    run: Run, packs: Mapping[str, Pack], reference: Reference | None
+) -> dict[str, SuiteScore]:
+    """The suite scores of a run by their ids, without its tasks and published values.
+
+    Args:
+        run: The run.
+        packs: All packs.
+        reference: What scores compare with, as `Scores.scored_against` names it.
+    """
+    suite: list[SuiteScore] = []
+    for pack in packs_of(run, packs):
+        suite += _suite_scores(_walk_pack(pack, run, reference), (), run)
+    return {score.id: score for score in suite}
+
+
+def specs_of(run: Run, packs: Mapping[str, Pack]) -> dict[str, ScoreSpec]:
+    """The declarations of a run's suite scores by their ids, parents first."""
+    specs: dict[str, ScoreSpec] = {}
+    for pack in packs_of(run, packs):
+        walk = Walk(pack, run, None)
+        specs |= {f"{pack.name}/{name}": spec for name, spec in walk.specs.items()}
+    return specs
 
 
 def _judged(run: Run, packs: Sequence[Pack]) -> tuple[Ratings, list[JudgeEffort]]:

@@ -44,6 +44,7 @@ def read_specs(pack: Pack, run_specs: Iterable[ScoreSpec] = ()) -> dict[str, Sco
             cluster=entry.cluster,
             rule=entry.rule,
             on_missing=entry.on_missing,
+            unscored=entry.unscored,
         )
         for name, entry in pack.suite_scores.items()
     }

@@ -13,6 +13,7 @@ from msgspec import to_builtins
 from evalprep.annotate import JudgeEffort, Ratings
 from evalprep.results import SHARE, Efforts, few_read
 from evalprep.score.published import Published
+from evalprep.score.reference import Reference
 from evalprep.score.result import Result
 from evalprep.score.task import GroupScore, TaskScore
 from evalprep.score.unsampled import StoredScore
@@ -117,7 +118,10 @@ class SuiteScore:
 
 @dataclass
 class Scores:
-    """Everything that `evalprep score` says about a run; `to_dict` gives it as plain data."""
+    """Everything that `evalprep score` says about a run; `to_dict` gives it as plain data.
+
+    `scored_against` is what scores that compare with a reference were held against.
+    """
 
     run: str
     model: str
@@ -129,6 +133,7 @@ class Scores:
     stored: list[StoredScore] = field(default_factory=list)
     efforts: Efforts = field(default_factory=Efforts)
     judges: list[JudgeEffort] = field(default_factory=list)
+    scored_against: Reference | None = field(default=None, repr=False)
 
     @property
     def has_values(self) -> bool:

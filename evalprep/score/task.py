@@ -27,6 +27,7 @@ from evalprep.score.estimate import Estimate
 from evalprep.score.opinions import Opinion, second_opinions
 from evalprep.score.published import Published
 from evalprep.score.unsampled import StoredScore, further_scores, unit_of
+from evalprep.terminal import grouped
 
 OVER_ALL_ROWS = "computed over all rows at once, as logged"
 
@@ -144,7 +145,7 @@ def score_task(name: str, task: TaskRun) -> TaskScore:
     table, headline = task.table(), task.headline
     scored = collect({name: task}, {})
     result, unit = micro(scored), _unit(scored, task)
-    if not task.primary.metric and headline.value is not None:
+    if not task.primary.metric and headline.value is not None and headline.kind != "stored":
         # Its rows have no score of their own: a perplexity, say, stands for them all.
         result = _over_all_rows(headline.value, len(table))
         unit = unit_of(headline)
@@ -230,6 +231,9 @@ def _reason_against_pooling(run: Run, name: str, tasks: Mapping[str, TaskRun]) -
         return (
             "higher is better for some of its tasks and lower for others, and they are not pooled"
         )
+    unscored = [name for name, task in tasks.items() if not collect({name: task}, {}).values.size]
+    if 0 < len(unscored) < len(tasks):
+        return f"no row of {grouped(unscored)} has a score, and its tasks are not pooled"
     if len({task.primary.metric for task in tasks.values()}) > 1 or not _one_scale(tasks):
         return (
             "its tasks are scored by different metrics or on different scales, and are not pooled"

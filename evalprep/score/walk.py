@@ -185,10 +185,16 @@ class Walk:
         has_stored = any(task in self.run.stored for task in absent)
         if spec.of_stored and has_stored:
             return self._of_stored(spec)
-        may_go_on = spec.on_missing == "skip" and tasks
-        if absent and not may_go_on:
+        unscored = [name for name, task in tasks.items() if _is_unscored(spec, task)]
+        scored = {name: task for name, task in tasks.items() if name not in unscored}
+        may_go_on = spec.on_missing == "skip" and scored
+        if not may_go_on and absent:
             return Result.without_value(self._why(absent))
-        return self._of_rows(spec, tasks)
+        reason = f"no row of {grouped(unscored)} has a score"
+        if not may_go_on and unscored:
+            return Result.without_value(reason)
+        result = self._of_rows(spec, scored)
+        return result.with_notes([reason]) if unscored else result
 
     def _of_rows(self, spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> Result:
         """A score from the rows of some tasks, in the way that it is declared."""
@@ -217,7 +223,7 @@ class Walk:
         """A score by a function of the pack."""
         function = resolve(spec, self.pack)
         arguments = {
-            "rows": {task: self._rows_of(task) for task in tasks},
+            "rows": {task: self._rows_for(spec, task) for task in tasks},
             "inputs": {name: self.results[name].returned for name in spec.needs},
             "reference": self._reference_of(spec),
             "params": dict(spec.params),
@@ -226,9 +232,13 @@ class Walk:
             returned = function(**arguments)
         except Exception as error:  # noqa: BLE001
             # One broken score must not take the others with it.
+            unscored = [name for name, task in tasks.items() if task.lost_its_scores]
+            if unscored:
+                return Result.without_value(f"no row of {grouped(unscored)} has a score")
             return _failed(spec.function, error)
         result = checked(returned, spec.function)
         result = result.with_notes(self._k_of_n(spec, tasks))
+        result = result.without_rows(self._unscored_rows(spec, tasks))
         return _with_uncertainty(result, spec)
 
     def _of_stored(self, spec: ScoreSpec) -> Result:
@@ -261,11 +271,11 @@ class Walk:
             return None
         return {name: results[name].to_dict() for name in names}
 
-    def _of_counts(self, spec: ScoreSpec, tasks: Collection[str]) -> Result:
+    def _of_counts(self, spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> Result:
         """A score that is a function of counts which add up over rows."""
         counts = resolve(spec, self.pack, "counts")
         value_of = resolve(spec, self.pack, "value")
-        rows = {task: self._rows_of(task) for task in tasks}
+        rows = {task: self._rows_for(spec, task) for task in tasks}
         size = sum(map(len, rows.values()))
         try:
             lines = np.asarray(counts(rows), dtype=np.float64)
@@ -286,7 +296,18 @@ class Walk:
         estimate = Estimate(value=value, n=size, rule="a function of sums over rows")
         influence_of_rows = partial(statistics.influence_of_counts, units, lines, value_of_sums)
         result = Result.of_estimate(estimate, influence_of_rows)
+        result = result.without_rows(self._unscored_rows(spec, tasks))
         return result.with_notes(self._k_of_n(spec, tasks))
+
+    def _rows_for(self, spec: ScoreSpec, name: str) -> list[dict[str, Any]]:
+        """The rows of a task that the functions of a score get."""
+        rows = self._rows_of(name)
+        known = _is_given(spec, self.run.tasks[name])
+        return rows if known.all() else [row for row, keep in zip(rows, known, strict=True) if keep]
+
+    def _unscored_rows(self, spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> int:
+        """Returns how many rows of some tasks are not given to the functions of a score."""
+        return sum(int(np.sum(~_is_given(spec, task))) for task in tasks.values())
 
     def _why(self, absent: list[str], lacking: str = "no samples") -> str:
         """Returns why tasks are not there.
@@ -314,16 +335,46 @@ class Walk:
         count = len(planned) - len(absent)
         return [f"{count} of {len(planned)} tasks, without {', '.join(absent)}"]
 
-    def _rows_of(self, task: str) -> list[dict[str, Any]]:
-        if task not in self._rows:
+    def _rows_of(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a task that count, with the answers of its annotators."""
+        if name not in self._rows:
             from evalprep.annotate import attach
 
-            rows = row_mappings(self.run.tasks[task])
-            self._rows[task] = rows
-            note = attach(self.pack, self.run, task, rows)
+            task = self.run.tasks[name]
+            rows = row_mappings(task)
+            note = attach(self.pack, self.run, name, rows)
             if note:
                 self.notes[note] = None
-        return self._rows[task]
+            kept = task.kept.get(task.primary.filter)
+            if kept is not None:
+                places = zip(kept.rows.tolist(), kept.table.ids, strict=True)
+                rows = [{**rows[place], "sample_id": row_id} for place, row_id in places]
+            self._rows[name] = rows
+        return self._rows[name]
+
+
+def _is_given(spec: ScoreSpec, task: TaskRun) -> NDArray[np.bool_]:
+    """For each row of a task that counts, whether the functions of a score get it.
+
+    A row without a number in the metric of its task is a missing one. Between two runs that holds
+    for every score, or one of them would be made of other rows.
+    """
+    table = task.table()
+    metric = task.primary.metric
+    if metric not in table.metrics or (spec.unscored == "given" and not task.kept):
+        return np.ones(len(table), dtype=np.bool_)
+    known: NDArray[np.bool_] = np.isfinite(table.numbers(metric))
+    return known
+
+
+def _is_unscored(spec: ScoreSpec, task: TaskRun) -> bool:
+    """True for a task no row of which has the number that a score is made of."""
+    if spec.function not in BUILT_IN:
+        known = _is_given(spec, task)
+        return bool(known.size) and not known.any()
+    metric = str(spec.params.get("metric") or task.primary.metric)
+    numbers = task.table(spec.params.get("filter")).numbers(metric)
+    return not np.isfinite(numbers).any()
 
 
 def _spec_of_name(name: str, pack: Pack) -> ScoreSpec:

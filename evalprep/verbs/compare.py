@@ -247,6 +247,7 @@ def _add_suite(
             confidence=args.confidence,
             margin=args.margin,
             allow=args.allow,
+            pairing=pair_rules(args),
             scores=(now, before),
             tasks=comparison,
         )
