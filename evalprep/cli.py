@@ -18,7 +18,7 @@ from evalprep.errors import BadInput, Problem, near
 from evalprep.files import following_links
 from evalprep.tables import Column, Kind, Table, table_lines
 from evalprep.terminal import counted, guarded, progress
-from evalprep.verbs.options import complete
+from evalprep.verbs.options import complete, note_on_packs
 from evalprep.verbs.reading import reading_results
 from evalprep.verbs.registry import VERBS, module_of, parser_of
 
@@ -119,6 +119,8 @@ def _run_verb(verb: str, arguments: Sequence[str], prog: str) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     parser = parser_of(verb, prog)
     args = complete(parser.parse_args(arguments))
+    if note := note_on_packs(args):
+        print(note, file=sys.stderr)
     follow = getattr(args, "follow_links", False)
     gc.set_threshold(*COLLECT_AFTER)
     # Python looks for cycles among all objects before it ends, which takes a tenth of the time of a
