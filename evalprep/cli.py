@@ -16,7 +16,7 @@ from typing import Any
 
 from evalprep import __version__
 from evalprep.errors import BadInput, FileTooLarge, Problem, cannot_write, near
-from evalprep.files import following_links
+from evalprep.files import following_links, name_place
 from evalprep.tables import Column, Kind, Table, table_lines
 from evalprep.terminal import Output, counted, guarded, outputs, progress, raw
 from evalprep.verbs.options import complete, note_on_packs
@@ -160,7 +160,17 @@ def _run_verb(verb: str, arguments: Sequence[str], prog: str) -> int:
     atexit.register(gc.freeze)
     silent = verb in _OWN_SCREEN or getattr(args, "json", False) or getattr(args, "quiet", False)
     with guarded(), progress(silent=silent), following_links(allowed=follow):
+        for place in _places_of(args):
+            name_place(place, is_typed=True)
         return _run(module_of(verb), args)
+
+
+def _places_of(args: argparse.Namespace) -> list[str]:
+    """The runs and logs that the user typed."""
+    names = ("run", "other", "baseline", "reference", "dir")
+    places = [getattr(args, name, None) for name in names]
+    places += getattr(args, "runs", None) or []
+    return [str(place) for place in places if isinstance(place, str | os.PathLike)]
 
 
 def _run(module: Any, args: argparse.Namespace) -> int:
