@@ -7,6 +7,7 @@ five mistakes costs one run and not five.
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,11 +61,16 @@ class BadInput(Exception):  # noqa: N818
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+class FileTooLarge(BadInput):
+    """Raised where a file would pass the limit of the shell (`ulimit -f`) or of the file system."""
+
+
 def cannot_write(
     error: OSError, where: str, fix: str = "free space or name another place"
 ) -> BadInput:
     """Returns the error for a place that the user named and that cannot be written to."""
-    return BadInput(Problem(what=f"cannot write: {error.strerror}", where=where, fix=fix))
+    problem = Problem(what=f"cannot write: {error.strerror}", where=where, fix=fix)
+    return FileTooLarge(problem) if error.errno == errno.EFBIG else BadInput(problem)
 
 
 @dataclass

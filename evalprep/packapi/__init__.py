@@ -49,6 +49,8 @@ if TYPE_CHECKING:
         file_sha256,
         make_folder,
         open_atomically,
+        open_file,
+        read_file,
         replace_file,
         write_atomically,
     )

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from evalprep.packs.numbered import ONLY_LETTERS, AnswerForm, answer_form
     from evalprep.packs.ownership import (
         is_own_file,
+        own_packs,
+        remember_config,
         remember_file,
         remember_folder,
         state_folder,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.credentials import without_secrets
-from evalprep.files import as_mapping, read_object, unchanged_sha256, write_atomically
+from evalprep.files import as_mapping, read_object_within, unchanged_sha256, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.packs.datafiles import task_of
 from evalprep.packs.plan import (
@@ -129,7 +129,7 @@ def manifest_data(
 
 def read_manifest(work_dir: Path) -> dict[str, Any] | None:
     """The manifest of a work folder, None where there is none that we can read."""
-    data = read_object(work_dir / MANIFEST)
+    data = read_object_within(work_dir / MANIFEST, work_dir)
     if data.get("schema") == 1:
         return _from_first(data)
     return data if data.get("schema") == SCHEMA else None

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
-from evalprep.files import StrayLink, is_stray
+from evalprep.files import StrayLink, is_stray, open_file
 from evalprep.results.invocations import Invocation, invocation_of
 from evalprep.results.logged import RunResults
 from evalprep.results.pointers import store_of
@@ -256,7 +256,7 @@ def _named_by_hand(path: Path, names: Iterable[str]) -> Iterator[str]:
 
 def _is_results(path: Path) -> bool:
     """Returns whether a file begins as results of lm-eval do, or soon has a key of theirs."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         beginning = file.read(_LOOKED_AT)
     if _RESULTS_BEGIN.match(beginning):
         return True

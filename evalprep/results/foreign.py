@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import name_place, read_file
 from evalprep.packs import Log, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
@@ -62,6 +63,7 @@ def open_run(
         BadInput: none of them is there, or a log is damaged.
     """
     reading = chosen_reading()
+    name_place(path)
     # A file of another tool is told by its first line; others would read it whole to refuse it.
     if Path(path).is_file() or reading.format:
         run_of_tool = _read_tool_run(Path(path), reading)
@@ -269,7 +271,7 @@ def _own_scores(path: Path) -> dict[str, Any] | None:
     if file.suffix != ".json" or not file.is_file():
         return None
     try:
-        content = json.loads(file.read_bytes())
+        content = json.loads(read_file(file))
     except (ValueError, RecursionError):
         return None
     if not isinstance(content, dict) or content.get("kind") != "evalprep scores":

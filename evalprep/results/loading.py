@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import structs
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping
+from evalprep.files import as_mapping, name_place
 from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
 from evalprep.places import last_part
 from evalprep.results.directions import Turned, turned_notes
@@ -60,6 +60,7 @@ def load_run(
     Raises:
         BadInput: no run there, or with `each` the calls of several models.
     """
+    name_place(path)
     files = find_run(path, timestamp=timestamp, run=run)
     results = _read_results_files(files)
     if timestamp == EACH:

@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from evalprep.errors import BadInput, Problem, near
+from evalprep.files import open_file
 from evalprep.places import last_part
 from evalprep.results.effort import Efforts
 from evalprep.results.logged import GroupResults, RowCounts, TaskResults
@@ -98,7 +99,10 @@ def _first_rows(task: TaskRun, count: int) -> TaskRun:
     file = Path(tempfile.mkdtemp(dir=_space().name)) / task.path.name
     all_rows: set[str] = set()
     kept_rows: set[str] = set()
-    with task.path.open(encoding="utf-8") as lines, file.open("w", encoding="utf-8") as kept_lines:
+    with (
+        open_file(task.path, "r", encoding="utf-8") as lines,
+        file.open("w", encoding="utf-8") as kept_lines,
+    ):
         for number, line in enumerate(lines):
             row = _row_of(line, number)
             all_rows.add(row)

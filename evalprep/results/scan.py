@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evalprep.files import open_file
 from evalprep.results.columns import TableBuilder
 from evalprep.results.lines import ABSENT, FIELDS, Columns, Layout, columns_of, names_in
 from evalprep.results.sample import UNDECODABLE, Damage, Sample, parse
@@ -40,7 +41,7 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
             `doc_hash`.
     """
     scan = _Scan(TableBuilder(filter_name, id_source))
-    with path.open("rb") as file:
+    with open_file(path) as file:
         blocks = _blocks(file)
         for block in tracked(blocks, f"reading {path.name}", _lines_about(path), rows=len):
             scan.take(block)
@@ -116,7 +117,7 @@ def _lines_about(path: Path) -> int | None:
 
     None where that cannot be told.
     """
-    with path.open("rb") as file:
+    with open_file(path) as file:
         first = next(_blocks(file), None)
     return None if first is None else round(len(first) * path.stat().st_size / first.size)
 
@@ -274,7 +275,7 @@ def first_values(path: Path) -> FirstValues:
 
 def _samples_of(path: Path) -> Iterator[Sample]:
     """The readable samples of a file."""
-    with path.open("rb") as lines:
+    with open_file(path) as lines:
         for raw in lines:
             sample = parse(raw) if raw.strip() else None
             if isinstance(sample, Sample):
@@ -283,7 +284,7 @@ def _samples_of(path: Path) -> Iterator[Sample]:
 
 def first_line(path: Path) -> Sample | None:
     """The first usable line of a samples file, or None."""
-    with path.open("rb") as lines:
+    with open_file(path) as lines:
         for raw in lines:
             if raw.strip() and isinstance(item := parse(raw), Sample):
                 return item

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evalprep.files import open_file
 from evalprep.results.lines import SampleReader
 from evalprep.results.metric import NOT_SCORES, SCORER_ERROR
 from evalprep.results.sample import UNKNOWN, Damage, Sample
@@ -140,7 +141,7 @@ class Table:
     def lines(self, rows: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
         """Some rows and their lines as they stand in the file, in the order asked for."""
         remaining = iter(rows)
-        with self.path.open("rb") as file:
+        with open_file(self.path) as file:
             while chosen_rows := list(islice(remaining, _LOOKED_UP)):
                 yield from self._lines_of(chosen_rows, file.fileno())
 

@@ -105,7 +105,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "template_dir": {
         "action": "extend",
         "metavar": "LIST",
-        "help": "folders of your packs, with commas (default: template_dir of ./eval_config.yaml)",
+        "help": "folders of your packs, with commas (default: template_dir of ./eval_config.yaml, "
+        "where you prepared it)",
     },
 }
 #: Options that state how results of other tools are read.
@@ -442,38 +443,73 @@ def _words_of(name: str, value: Any) -> list[str]:
 
 
 def complete(args: argparse.Namespace) -> argparse.Namespace:
-    """Fills in the packs that the user's config in the current folder names.
+    """Fills in the packs that the config in the current folder names.
 
-    A config in the folder of a run that is read is not the user's: it may come from somebody else.
+    A pack is code, and a folder may come from somebody else: only a config that this user prepared
+    brings its packs along. `unnamed_packs` are those that it does not, for `note_on_packs`.
     """
-    args.own_template_dir = []
-    places = _places_of(args)
-    needs_packs = getattr(args, "uses_packs", False) and not args.template_dir
-    if needs_packs and not _within(Path(), places):
-        args.template_dir = args.own_template_dir = configured_packs() or None
+    args.own_template_dir, args.unnamed_packs = [], []
+    if getattr(args, "uses_packs", False) and not args.template_dir:
+        folders = _folders_of_config()
+        own = _prepared_ones(folders)
+        args.template_dir = args.own_template_dir = own or None
+        args.unnamed_packs = [folder for folder in folders if folder not in own]
     return args
 
 
 def configured_packs() -> list[Path]:
-    """Returns the folders of packs that the config of this folder names, as far as they exist.
+    """Returns the folders of packs of the config of this folder, where the user prepared it.
 
     A config with mistakes names none: verbs after the run do not depend on it.
     """
-    config = Path("eval_config.yaml")
-    if not config.is_file():
+    return _prepared_ones(_folders_of_config())
+
+
+def note_on_packs(args: argparse.Namespace) -> str:
+    """Returns a sentence on packs that a stranger's config names; empty without any."""
+    if not args.unnamed_packs:
+        return ""
+    from evalprep.packs import holds_packs
+    from evalprep.places import nearby
+
+    names = [nearby(folder) for folder in args.unnamed_packs if holds_packs(folder)]
+    if not names:
+        return ""
+    option = f"--template_dir {shlex.quote(','.join(names))}"
+    return (
+        f"note: packs in {', '.join(names)} are not used, because you did not prepare "
+        f"{_CONFIG} here; look at their code, then add {option}"
+    )
+
+
+_CONFIG = Path("eval_config.yaml")
+
+
+def _folders_of_config() -> list[Path]:
+    """The folders that `template_dir` of the current folder's config names and that exist."""
+    if not _CONFIG.is_file():
         return []
     from evalprep.errors import BadInput
     from evalprep.places import place
     from evalprep.yamlfile import load_yaml
 
     try:
-        source = load_yaml(config)
+        source = load_yaml(_CONFIG)
     except BadInput:
         return []
     named = source.data.get("template_dir")
     names = named if isinstance(named, list) else [named]
     folders = [place(name, source.folder) for name in names if isinstance(name, str)]
     return [folder.resolve() for folder in folders if folder.is_dir()]
+
+
+def _prepared_ones(folders: list[Path]) -> list[Path]:
+    """Those of the config's folders of packs that the user prepared from."""
+    if not folders:
+        return []
+    from evalprep.packs import own_packs
+
+    return own_packs(_CONFIG, folders)
 
 
 def add_baseline(parser: Parser, description: str) -> None:
@@ -506,16 +542,3 @@ def refuse_second_baseline(args: argparse.Namespace, named: str, *, where: str) 
     if args.other is not None:
         what = f"two baselines: {args.other} and {named}"
         raise BadInput(Problem(what=what, where=where, fix="leave one of them out"))
-
-
-def _places_of(args: argparse.Namespace) -> list[Path]:
-    """The runs that a verb reads."""
-    runs = [getattr(args, name, None) for name in ("run", "other", "baseline", "reference")]
-    runs += getattr(args, "runs", [])
-    return [Path(str(run)) for run in runs if run]
-
-
-def _within(folder: Path, places: Iterable[Path]) -> bool:
-    """Returns whether a folder is that of a run or lies within one."""
-    homes = [place if place.is_dir() else place.parent for place in places]
-    return any(folder.resolve().is_relative_to(home.resolve()) for home in homes)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalprep.packapi import ExportRun
+from evalprep.packapi import ExportRun, read_file
 
 HARNESS = "LMEval_SUMMARY.json"
 
@@ -61,7 +61,7 @@ def harness_scores(content: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 def read_object(file: Path) -> dict[str, Any] | None:
     """A JSON object from a file; empty where there is none, None for anything else."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_file(file))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError):

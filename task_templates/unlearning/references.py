@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from evalprep.packapi import BadInput, Log, Problem
+from evalprep.packapi import BadInput, Log, Problem, read_file
 
 from . import authors
 from .datasets import SPLIT_OF_ROWS, SPLITS
@@ -162,7 +162,7 @@ def _load_file(  # noqa: PLR0911 - one return for each kind of value
     if path.suffix != ".json":
         return None, {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_file(path))
     except (OSError, ValueError, RecursionError) as error:
         if path.name not in (*FILES, *SHORT):
             return None, {}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import open_file
 
 GZIP = b"\x1f\x8b"
 _ZSTD = 93  # compression method of a zip member; Python reads it from 3.14
@@ -21,7 +22,7 @@ _HEADER = struct.Struct("<26xHH")  # lengths of name and extra field in a member
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """Opens a file for reading; one that is packed with gzip is unpacked on the way."""
-    with path.open("rb") as raw:
+    with open_file(path) as raw:
         is_packed = raw.read(2) == GZIP
         raw.seek(0)
         if not is_packed:
@@ -49,7 +50,7 @@ def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 def _raw_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """The compressed bytes of a member."""
-    with Path(str(archive.filename)).open("rb") as file:
+    with open_file(Path(str(archive.filename))) as file:
         file.seek(info.header_offset)
         header = file.read(_HEADER.size)
         if len(header) < _HEADER.size:

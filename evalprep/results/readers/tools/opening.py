@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from evalprep.files import open_file
 from evalprep.results.pointers import store_of
 from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import JsonParts
@@ -85,7 +86,7 @@ def opening_of(path: Path) -> Opening:
 
 def _of_zip(path: Path) -> Opening:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_file(path) as file, zipfile.ZipFile(file) as archive:
             return Opening(path, "zip", frozenset(archive.namelist()))
     except zipfile.BadZipFile:
         return Opening(path, "zip")
@@ -96,7 +97,8 @@ def _of_parquet(path: Path) -> Opening:
     import pyarrow.parquet as pq
 
     try:
-        return Opening(path, "parquet", frozenset(pq.read_schema(path).names))
+        with open_file(path) as file:
+            return Opening(path, "parquet", frozenset(pq.read_schema(file).names))
     except pa.ArrowException:
         return Opening(path, "parquet")
 
