@@ -18,10 +18,20 @@ from typing import Any
 
 from evalprep.cli import main
 from tests.oracle.folder import Folder
-from tests.oracle.plain import Plain
+from tests.oracle.plain import Plain, summed
 
 #: Where verbs and reports write, in the folder; what lies there is kept and removed after each call.
 OUT = "written"
+#: Files that hold what `--json` prints.
+_REPEATED_FILES = {"report.json", "scores.json"}
+#: Verbs that write the result files of packs.
+_OF_PACKS = {"score"}
+#: What is kept of metrics that decide nothing.
+_CONCLUSION = (
+    *("name", "n", "now", "previous", "low", "high", "p_holm", "verdict", "words"),
+    *("not_enough", "not_comparable"),
+)
+_COLUMN = ("id", "title", "kind", "better", "unit", "task")
 _SURROUNDINGS = {
     "COLUMNS": "1000",  # no line of a message is broken by the length of a path
     "NO_COLOR": "1",
@@ -47,28 +57,47 @@ def ask(folder: Folder) -> dict[str, Any]:
 
 
 def _call(line: str, plain: Plain) -> dict[str, Any]:
-    code, out, err = _typed(shlex.split(line))
+    words = shlex.split(line)
+    code, out, err = _typed(words)
     said: dict[str, Any] = {"exit": code}
     try:
-        data = json.loads(out)
-        if line.startswith("report"):
-            # The first stands in comparisons.csv, the second is how the page words the numbers.
-            data = {key: part for key, part in data.items() if key not in {"comparisons", "shown"}}
-        said["output"] = plain.value(data)
+        said["output"] = plain.value(_without_repeats(words[0], json.loads(out)))
     except ValueError:
         said["output"] = plain.lines(out)
     said["notes"] = plain.lines(err)
-    written = sorted(path for path in Path(OUT).rglob("*") if path.is_file())
-    said["files"] = {
-        name: plain.file(path)
-        for path in written
-        if (name := plain.text(str(path.relative_to(OUT)))) != "report.json"  # which is the output
-    }
-    for name, content in said["files"].items():
-        if said["output"] == content:
+    said["files"] = {}
+    for path in sorted(path for path in Path(OUT).rglob("*") if path.is_file()):
+        if path.name in _REPEATED_FILES:
+            continue
+        reduced = plain.sums(path) if words[0] in _OF_PACKS else plain.file(path)
+        name = plain.text(str(path.relative_to(OUT)))
+        said["files"][name] = reduced
+        if reduced == said["output"]:
             said["output"] = [f"as {name}"]
     shutil.rmtree(OUT, ignore_errors=True)
     return {key: part for key, part in said.items() if part not in ([], {})}
+
+
+def _without_repeats(verb: str, data: Any) -> Any:
+    """Data of `--json` without what another call or file of the folder holds, too."""
+    if isinstance(data, list):  # one of each run
+        return [_without_repeats(verb, one) for one in data]
+    match verb:
+        case "report":  # the first stands in comparisons.csv, the second words the numbers
+            return {key: part for key, part in data.items() if key not in {"comparisons", "shown"}}
+        case "compare" if "further" in data:
+            return {**data, "further": [_only(entry, _CONCLUSION) for entry in data["further"]]}
+        case "leaderboard" if "columns" in data:
+            return {**data, "columns": [_only(column, _COLUMN) for column in data["columns"]]}
+        case "score" if "results" in data:  # whose values and reasons stand under `suite`
+            sums = {name: summed(result) for name, result in data["results"].items()}
+            return {**data, "results": sums}
+        case _:
+            return data
+
+
+def _only(entry: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: entry[name] for name in names if name in entry}
 
 
 def _typed(arguments: list[str]) -> tuple[int, str, str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 FORMATS = (
     "every-eval-ever", "inspect", "model-card", "github", "junit", "markdown", "csv", "parquet",
 )  # fmt: skip
-#: Formats that say values and words in a few lines.
-SHORT = ("model-card", "github", "junit")
+#: Formats that hold values and words in a few lines.
+SHORT = ("model-card", "junit")
 POLICY = "defaults: {max_drop: 0.05, min_n: 5}\n"
 NON_INFERIORITY = "mode: non-inferiority\non_unclear: pass\ndefaults: {max_drop: 0.1, min_n: 5}\n"
 
@@ -51,18 +51,18 @@ def calls(
         scoring: Options of the verbs that compute scores, e.g. `--reference`.
         pairing: Options of the verbs that pair two runs.
         samples: Options of `samples`.
-        formats: Formats of `export`; where they are all, `report` prints its data, too.
+        formats: Formats of `export`; where they are all, `report` gives its data and tables, too.
         more: Further command lines.
     """
     pair = f"{run} {other}".strip()
     baseline = f"--baseline {other}" if other else ""
-    shown = "--json" if len(formats) > len(SHORT) else ""
+    report = "--format md,csv --json" if len(formats) > len(SHORT) else "--format md"
     lines = [
         f"score {pair} {options} {scoring} --json --no_write",
         f"compare {pair} {options} {scoring} {pairing} --json --no_write",
         f"gate {pair} {options} {pairing} --policy policy.yaml --json",
         f"leaderboard {pair} {options} {scoring} --json",
-        f"report {pair} {options} {scoring} {pairing} --out written --format md,csv {shown}",
+        f"report {pair} {options} {scoring} {pairing} --out written {report}",
         f"samples {run} {options} {samples or '-n 2'} --json",
         *(f"export {run} {baseline} {options} --to {name} --out written" for name in formats),
         *more,

@@ -1,4 +1,4 @@
-"""The kept files: one JSON file per folder, small objects on one line."""
+"""The kept files: one JSON file per folder, short members on one line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _written(value: Any, depth: int) -> str:
         return short
     inner, outer = " " * (depth + 1), " " * depth
     if isinstance(value, list):
-        parts = [_written(part, depth + 1) for part in value]
+        parts = _filled([_written(part, depth + 1) for part in value])
         return f"[\n{inner}" + f",\n{inner}".join(parts) + f"\n{outer}]"
     parts = [
         f"{json.dumps(key, ensure_ascii=False)}: {_written(part, depth + 1)}"

@@ -27,9 +27,9 @@ _NEAR = timedelta(
 )  # stamps are of this machine's zone or of UTC, and a run may pass midnight
 _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _DIGITS = 10
-_LONGEST = 240
+_LONGEST = 480
 _FIRST = 2
-_MOST = 12  # members of a list of texts or numbers
+_MOST = 8  # members of a list of texts or numbers, or of an object with one per row
 
 
 class Plain:
@@ -54,7 +54,8 @@ class Plain:
                 return "VERSION" if value == __version__ else _shorter(self.text(value))
             case Mapping():
                 kept = {self.text(str(key)): self.value(part) for key, part in value.items()}
-                return {key: kept[key] for key in sorted(kept) if not _is_nothing(kept[key])}
+                plain = {key: kept[key] for key in sorted(kept) if not _is_nothing(kept[key])}
+                return _fewer_rows(plain) if _by_row(plain) else plain
             case _:
                 return _fewer([self.value(part) for part in value])
 
@@ -71,7 +72,14 @@ class Plain:
     def lines(self, text: str) -> list[str]:
         """Reduces the lines of a text."""
         lines = [self.text(line.rstrip()) for line in text.splitlines()]
-        return [_shorter(line, 2 * _LONGEST) for line in lines if line]
+        return [_shorter(line) for line in lines if line]
+
+    def sums(self, path: Path) -> Any:
+        """Reduces a file that a pack writes to sums of its numbers and a digest of its texts."""
+        if path.suffix == ".json":
+            return summed(self.value(json.loads(path.read_text(encoding="utf-8"))))
+        lines = self.lines(path.read_text(encoding="utf-8", errors="replace"))
+        return {"lines": len(lines), "digest": _digest("\n".join(lines))}
 
     def file(self, path: Path) -> Any:
         """Reduces a file by what its name ends in: rows of samples are counted and begun."""
@@ -112,11 +120,59 @@ def _is_nothing(value: Any) -> bool:
 
 
 def _fewer(items: list[Any]) -> Any:
-    """A long list of texts or numbers is counted, begun and digested."""
+    """A long list of texts or numbers is counted, begun and summed up."""
     if len(items) <= _MOST or any(isinstance(item, (dict, list)) for item in items):
         return items
-    digest = hashlib.sha256(json.dumps(items).encode()).hexdigest()[:12]
-    return {"members": len(items), "first": items[:_FIRST], "digest": digest}
+    return {"members": len(items), "first": items[:_FIRST], **_whole(items)}
+
+
+def _by_row(items: dict[str, Any]) -> bool:
+    """Whether an object has a member per row: many names, each with a number in it."""
+    return len(items) > _MOST and all(re.search(r"\d", name) for name in items)
+
+
+def _fewer_rows(items: dict[str, Any]) -> dict[str, Any]:
+    first = dict(list(items.items())[:_FIRST])
+    return {"members": len(items), "first": first, **_whole(items)}
+
+
+def summed(items: Any) -> dict[str, Any]:
+    """Returns the sum of all numbers in some data, and a digest of all texts."""
+    whole = _whole(items)
+    digest = {"digest": whole.pop("digest")} if "digest" in whole else {}
+    return {"sum": _number(sum(whole.values())), **digest}
+
+
+def _whole(items: Any) -> dict[str, Any]:
+    """Sums of all numbers, by the name they have, and a digest of all texts."""
+    sums: dict[str, float] = {}
+    texts: list[str] = []
+    _add(items, "sum", sums, texts)
+    whole: dict[str, Any] = {name: _number(value) for name, value in sorted(sums.items())}
+    if texts:
+        whole["digest"] = _digest("\n".join(texts))
+    return whole
+
+
+def _add(item: Any, name: str, sums: dict[str, float], texts: list[str]) -> None:
+    match item:
+        case dict():
+            for key, part in item.items():
+                is_of_row = re.search(r"\d", key)
+                _add(part, name if is_of_row else f"sum of {key}", sums, texts)
+        case list():
+            for part in item:
+                _add(part, name, sums, texts)
+        case int() | float():
+            sums[name] = sums.get(name, 0) + item
+        case _:
+            texts.append(str(item))
+
+
+def _digest(text: str) -> str:
+    """A digest that does not depend on the last digits of numbers."""
+    text = _NUMBER.sub(lambda found: f"{float(found[0]):.5g}", text)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def _number(value: float) -> Any:
@@ -130,8 +186,7 @@ def _number(value: float) -> Any:
 def _shorter(text: str, most: int = _LONGEST) -> str:
     if len(text) <= most:
         return text
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{text[: most // 2]} ... {text[-40:]} ({len(text)} characters, {digest})"
+    return f"{text[: most // 2]} ... {text[-40:]} ({len(text)} characters, {_digest(text)})"
 
 
 def _without_now(found: re.Match[str]) -> str:

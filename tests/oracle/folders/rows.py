@@ -470,7 +470,7 @@ FOLDERS = {
             f"leaderboard {MODELS} --sort hard --json",
             "leaderboard out --out written --format csv,md",
             f"score {MODELS} --json --no_write",
-            f"report {MODELS} --out written --format md,csv",
+            f"report {MODELS} --out written --format md",
             "export out --to csv --out written",
         ),
     ),
