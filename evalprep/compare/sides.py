@@ -233,10 +233,12 @@ def compare_further(sides: Sides, first: TaskComparison, settings: Settings) -> 
     if against is None:
         return []
     further = []
-    others = {(metric.metric, metric.filter) for metric in against.metrics}
+    others = {(metric.metric, metric.filter): metric.kind for metric in against.metrics}
     for metric in task.metrics:
-        is_first = (metric.metric, metric.filter) == (first.metric, first.filter)
-        if metric.kind == "rows" and not is_first and (metric.metric, metric.filter) in others:
+        key = metric.metric, metric.filter
+        # A side whose rows lost all numbers of a metric has no kind of it but `stored`.
+        kinds = {metric.kind, others.get(key)}
+        if key != (first.metric, first.filter) and key in others and "rows" in kinds:
             further.append(_compare_further_metric(sides, metric, first, settings))
     return further
 

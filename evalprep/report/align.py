@@ -84,6 +84,8 @@ class Replies:
     def scores(self, places: Sequence[int]) -> list[float | None]:
         """The primary metric of some aligned rows; None where one has none."""
         values = self.table.numbers(self.task.primary.metric)
+        if not values.size:
+            return [None] * len(places)
         rows = np.array([self.rows[place] for place in places], dtype=np.int64)
         scores = np.where(rows == UNKNOWN, np.nan, values[rows])
         return [None if math.isnan(score) else score for score in scores.tolist()]

@@ -144,6 +144,20 @@ def breaks_of_agreement(answers: Answers) -> Iterator[str]:
     for place, key in enumerate(("now", "previous")):
         yield from _scores(answers, quantities, place, key)
     yield from _board(answers, quantities)
+    yield from _groups(answers)
+
+
+def _groups(answers: Answers) -> Iterator[str]:
+    """A group has one value everywhere, and none that leaves out a task without any score."""
+    for scores, cells in zip(answers.scores, answers.cells, strict=True):
+        without = {task["task"] for task in scores["tasks"] if task["micro"]["agg_value"] is None}
+        for group in scores["groups"]:
+            value = group["micro"]["agg_value"]
+            if value is not None and without & set(group["tasks"]):
+                yield f"score: group {group['group']} {value} without {without}"
+            cell = cells.get(group["group"])
+            if cell is not None and not _is_close(cell["value"], value):
+                yield f"leaderboard: group {group['group']} {cell['value']}, score {value}"
 
 
 def _report(answers: Answers, quantities: dict[str, dict[str, Any]]) -> Iterator[str]:

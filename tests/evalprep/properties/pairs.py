@@ -35,6 +35,8 @@ FAULTS = (
     "all scorers failed",
     "lines doubled",
     "lines doubled with other scores",
+    "last line cut",
+    "file emptied",
     "task away",
 )
 
@@ -55,7 +57,11 @@ class Row:
 
 @dataclass
 class Task:
-    """One task of one side; `counted` is what the results file says of its rows: `meant`, `written`, or nothing."""
+    """One task of one side.
+
+    `counted` is what the results file says of its rows: `meant`, `written`, or nothing; `lacking` is how a row
+    without a number is written: `null`, `nan`, or `absent`; `cut` is a last line that ends early.
+    """
 
     name: str
     kind: str
@@ -63,6 +69,8 @@ class Task:
     size: int
     second: bool = False
     counted: str = "meant"
+    lacking: str = "null"
+    cut: bool = False
 
     @property
     def metric(self) -> str:
@@ -214,11 +222,16 @@ def _add_fault(chance: random.Random, pair: Pair) -> None:
         _fail(some, task)
     elif fault == "all scorers failed":
         _fail(task.rows, task)
+    elif fault == "file emptied":
+        task.rows = []
+    elif fault == "last line cut":
+        task.cut = True
     elif fault.startswith("lines doubled"):
         for row in some:
             row.extra.append(row.value if fault == "lines doubled" else task.values[0])
     else:
         lacking = {"some": some, "subtask": chosen, "all": task.rows}[fault.split()[0]]
+        task.lacking = chance.choice(("null", "nan", "absent"))
         column = chance.choice(("value", "value", "second"))
         for row in lacking:
             setattr(row, column, None)
@@ -305,7 +318,8 @@ def write_side(folder: Path, tasks: list[Task], model: str, stamp: str) -> str:
             parts["n-samples"][task.name] = {"original": task.size, "effective": effective}
         lines = [_line(task, row, value) for row in task.rows for value in (row.value, *row.extra)]
         path = home / f"samples_{task.name}_{stamp}.jsonl"
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        text = "".join(f"{line}\n" for line in lines)
+        path.write_text(text[:-20] if task.cut else text, encoding="utf-8")
     parts |= _groups(tasks)
     (home / f"results_{stamp}.json").write_text(json.dumps(parts), encoding="utf-8")
     return str(home)
@@ -355,6 +369,17 @@ def _line(task: Task, row: Row, value: float | None) -> str:
     }
     if task.second:
         sample["acc_norm"] = row.second
+    if task.lacking == "nan":
+        sample |= {
+            name: float("nan")
+            for name in (task.metric, "acc_norm")
+            if name in sample and sample[name] is None
+        }
+    elif task.lacking == "absent":
+        names = [name for name in sample["metrics"] if sample[name] is not None]
+        sample = {name: entry for name, entry in sample.items() if entry is not None} | {
+            "metrics": names
+        }
     return json.dumps(sample)
 
 
