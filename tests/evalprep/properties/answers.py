@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from contextlib import redirect_stderr, redirect_stdout
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evalprep.cli import main
+from tests.evalprep.properties.pairs import Pair, write_pair
 
 LISTS = ("tasks", "metrics", "further", "stored", "suite")
 LABELS = "candidate-run,baseline-run"
@@ -115,6 +120,25 @@ class Answers:
             for score in scores["suite"]
         }
         return tasks | suite
+
+
+@contextmanager
+def answers_about(*pairs: Pair) -> Iterator[list[Answers]]:
+    """The answers about some pairs, in a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as name:
+        every = []
+        for place, pair in enumerate(pairs):
+            folder = Path(name) / str(place)
+            folder.mkdir()
+            every.append(Answers(*write_pair(folder, pair), folder))
+        yield every
+
+
+def check(pair: Pair, breaks: Iterator[str]) -> None:
+    """Fail with what was done to the pair, where a property breaks."""
+    found = list(breaks)
+    if found:
+        pytest.fail("\n".join([f"{pair.history}: {len(found)} breaks", *found[:20]]))
 
 
 def quantities_of(comparison: Any) -> dict[str, dict[str, Any]]:

@@ -60,7 +60,8 @@ class Task:
     """One task of one side.
 
     `counted` is what the results file says of its rows: `meant`, `written`, or nothing; `lacking` is how a row
-    without a number is written: `null`, `nan`, or `absent`; `cut` is a last line that ends early.
+    without a number is written: `null`, `nan`, or `absent`; `cut` is a last line that ends early; rows that are not
+    `named` have no id of their own.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Task:
     counted: str = "meant"
     lacking: str = "null"
     cut: bool = False
+    named: bool = True
 
     @property
     def metric(self) -> str:
@@ -153,6 +155,7 @@ def _task(chance: random.Random, name: str) -> Task:
         weight = 2 * chance.randint(1, 3) if kind == "list" else 1
         rows.append(Row(at, value, subtasks[at], documents[at], weight))
     task = Task(name, kind, rows, size, counted=chance.choice(("meant", "meant", "written", "")))
+    task.named = chance.random() < 0.7
     if kind in SECOND_TO and chance.random() < 0.3:
         task.second = True
         for row in rows:
@@ -347,6 +350,8 @@ def _line(task: Task, row: Row, value: float | None) -> str:
     prompt = f"Question {row.at} of a task with {task.size} rows?"
     doc = {"sample_id": f"r{row.at}", "question": prompt, "subtask_name": row.subtask}
     doc |= {"cluster_id": row.document}
+    if not task.named:
+        del doc["sample_id"]
     doc = {name: entry for name, entry in doc.items() if entry is not None}
     logged: Any = value
     if task.kind == "list" and value is not None:
