@@ -122,7 +122,7 @@ def outputs() -> Iterator[tuple[Output, Output]]:
     _occupy_closed()
     before = sys.stdout, sys.stderr
     out, errors = Output(sys.stdout, is_result=True), Output(sys.stderr, is_result=False)
-    sys.stdout, sys.stderr = out, errors  # type: ignore[assignment]
+    sys.stdout, sys.stderr = out, errors
     try:
         yield out, errors
     finally:

@@ -65,7 +65,8 @@ def _raw_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         if len(header) < _HEADER.size:
             raise zipfile.BadZipFile("cut off")
         file.seek(sum(_HEADER.unpack(header)), io.SEEK_CUR)
-        return file.read(info.compress_size)
+        content: bytes = file.read(info.compress_size)
+    return content
 
 
 def _unpacked(raw: bytes, size: int, where: str) -> bytes:
