@@ -220,6 +220,13 @@ def _report_unexpected(error: Exception, *, as_json: bool) -> int:
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         too_large = cannot_write(error, str(error.filename or ""), "raise the limit: ulimit -f")
         return report_bad_input(too_large, as_json=as_json)
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        loop = Problem(
+            what="a symbolic link leads to itself",
+            where=str(error.filename or ""),
+            fix="remove the link",
+        )
+        return report_bad_input(BadInput(loop), as_json=as_json)
     if isinstance(error, MemoryError):
         limit = Problem(
             what="there is not enough memory", fix="free some, or take fewer rows at a time"

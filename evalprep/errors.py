@@ -124,6 +124,10 @@ def _value_at(data: Any, path: Iterable[str | int]) -> Any:
     return data
 
 
+#: Two names of 200,000 letters take minutes to compare, and nobody typed them.
+_LONGEST_NAME = 200
+
+
 def near(name: str, known: Iterable[str], *, limit: int = 3) -> str:
     """Name the known words that look like `name`, in whatever case, for "did you mean".
 
@@ -132,9 +136,11 @@ def near(name: str, known: Iterable[str], *, limit: int = 3) -> str:
     >>> near("HF", ["vllm", "hf"])
     'did you mean hf?'
     """
+    if len(name) > _LONGEST_NAME:
+        return ""
     words: dict[str, str] = {}
     for word in known:
-        if word != name:
+        if word != name and len(word) <= _LONGEST_NAME:
             words.setdefault(word.lower(), word)
     close = difflib.get_close_matches(name.lower(), list(words), n=limit, cutoff=0.6)
     return f"did you mean {' or '.join(words[word] for word in close)}?" if close else ""

@@ -332,7 +332,7 @@ def sync(path: Path) -> None:
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with open_file(path, own=True) as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+        return hashlib.file_digest(handle, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def unchanged_sha256(path: Path) -> str:

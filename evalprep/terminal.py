@@ -25,13 +25,29 @@ _SHORT, _LOOK = (2.0, 0.2)
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
+# What a line of a log asks the runner of GitHub, Gitea or Azure to do: `::error::...` at its
+# beginning, `##[error]` and `##vso[...]` anywhere.
+_COMMANDS = re.compile(r"(?m)^[^\S\n]*:(?=:)|#(?=#(?:\[|vso\[))")
+_RUNNERS = ("CI", "GITHUB_ACTIONS", "TF_BUILD")
+
+
 def visible(text: str) -> str:
     r"""A text with every character that a terminal acts on written out, as JSON writes it.
+
+    In CI that holds for the first character of a command to the runner, too.
 
     >>> visible("\x1b[2Jdone")
     '\\u001b[2Jdone'
     """
-    return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    text = _ACTING.sub(_written_out, text)
+    if any(name in os.environ for name in _RUNNERS):
+        return _COMMANDS.sub(_written_out, text)
+    return text
+
+
+def _written_out(match: re.Match[str]) -> str:
+    """The last character of a match as JSON writes it, behind what is before it."""
+    return f"{match[0][:-1]}\\u{ord(match[0][-1]):04x}"
 
 
 class Output:
@@ -122,7 +138,7 @@ def outputs() -> Iterator[tuple[Output, Output]]:
     _occupy_closed()
     before = sys.stdout, sys.stderr
     out, errors = Output(sys.stdout, is_result=True), Output(sys.stderr, is_result=False)
-    sys.stdout, sys.stderr = out, errors  # type: ignore[assignment]
+    sys.stdout, sys.stderr = out, errors
     try:
         yield out, errors
     finally:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.credentials import without_secrets
+from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping, read_object_within, unchanged_sha256, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.packs.datafiles import task_of
@@ -219,7 +220,16 @@ def _entries(manifest: Mapping[str, Any], key: str, kind: type) -> Iterator[tupl
 
 
 def _task_from(name: str, facts: Mapping[str, Any]) -> TaskPlan:
-    return task_from({**as_mapping(facts.get("plan")), "name": name})
+    try:
+        return task_from({**as_mapping(facts.get("plan")), "name": name})
+    except (TypeError, ValueError) as error:
+        raise BadInput(
+            Problem(
+                what=f"the plan of task {name} is damaged: {error}",
+                where="manifest.json, or its copy beside the results",
+                fix="prepare again",
+            )
+        ) from None
 
 
 def _excluded_from(data: Mapping[str, Any]) -> Excluded:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
+import msgspec
+
 #: What a back end can do, and a task can need.
 Ability = Literal[
     "generate",
@@ -374,17 +376,15 @@ def as_json(value: Any) -> Any:
     return [as_json(held) for held in value] if isinstance(value, list | tuple) else value
 
 
-def _call_from(data: Mapping[str, Any]) -> Call:
-    call = {key: value for key, value in data.items() if key in Call.__dataclass_fields__}
-    if isinstance(call.get("seed"), list):
-        call["seed"] = tuple(call["seed"])
-    return Call(**call)
-
-
 def task_from(data: Mapping[str, Any]) -> TaskPlan:
-    """The inverse of `as_json` for a task; keys of a later version are left out."""
+    """The inverse of `as_json` for a task; keys of a later version are left out.
+
+    Raises:
+        ValueError: its call is none.
+        TypeError: another part has another type.
+    """
     known = {key: value for key, value in data.items() if key in TaskPlan.__dataclass_fields__}
-    known["call"] = _call_from(known.get("call") or {})
+    known["call"] = msgspec.convert(known.get("call") or {}, Call)
     for key in ("after", "annotators", "primary", "better"):
         if key in known and known[key] is not None:
             known[key] = tuple(known[key])

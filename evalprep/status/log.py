@@ -131,6 +131,7 @@ def _end(folder: RunFolder, count: int) -> bytes:
             size = handle.seek(0, os.SEEK_END)
             start = size - max(0, count)
             handle.seek(max(0, start))
-            return handle.read()
+            content: bytes = handle.read()
     except (NotRead, OSError):
         return b""
+    return content

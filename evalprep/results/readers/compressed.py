@@ -6,6 +6,7 @@ import gzip
 import io
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,15 +22,23 @@ _HEADER = struct.Struct("<26xHH")  # lengths of name and extra field in a member
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Opens a file for reading; one that is packed with gzip is unpacked on the way."""
+    """Opens a file for reading; one that is packed with gzip is unpacked on the way.
+
+    Raises:
+        NotRead: it is no regular file, or a link out of the place that the user named.
+        OSError: it cannot be opened, or what it is packed with is damaged.
+    """
     with open_file(path) as raw:
         is_packed = raw.read(2) == GZIP
         raw.seek(0)
         if not is_packed:
             yield raw
             return
-        with gzip.open(raw) as file:
-            yield file  # type: ignore[misc]  # a GzipFile reads and seeks as an IO does
+        try:
+            with gzip.open(raw) as file:
+                yield file  # type: ignore[misc]  # a GzipFile reads and seeks as an IO does
+        except (EOFError, zlib.error) as error:
+            raise gzip.BadGzipFile(f"damaged gzip data: {error}") from error
 
 
 def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -56,7 +65,8 @@ def _raw_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         if len(header) < _HEADER.size:
             raise zipfile.BadZipFile("cut off")
         file.seek(sum(_HEADER.unpack(header)), io.SEEK_CUR)
-        return file.read(info.compress_size)
+        content: bytes = file.read(info.compress_size)
+    return content
 
 
 def _unpacked(raw: bytes, size: int, where: str) -> bytes:

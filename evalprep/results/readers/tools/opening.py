@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,8 +77,11 @@ def opening_of(path: Path) -> Opening:
         return Opening(path, "folder", frozenset(entry.name for entry in os.scandir(path)))
     if store_of(path) is not None:
         return Opening(path, "pointer")
-    with opened(path) as file:
-        begin = file.read(4)
+    try:
+        with opened(path) as file:
+            begin = file.read(4)
+    except gzip.BadGzipFile:
+        return Opening(path, "broken")
     if begin == _ZIP:
         return _of_zip(path)
     if begin == _PARQUET:
@@ -108,7 +113,7 @@ def _of_text(path: Path) -> Opening:
         try:
             line = _first_line(file)
             several = len(line) < _LONGEST_LINE and bool(_first_line(file))
-        except (OSError, EOFError):  # a packed file that breaks off
+        except (OSError, EOFError, zlib.error):  # a packed file that breaks off
             return Opening(path, "other")
     if not line:
         return Opening(path, "empty")
