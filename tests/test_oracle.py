@@ -8,23 +8,33 @@ from tests.oracle.differences import differences
 from tests.oracle.folders import all_folders
 from tests.oracle.keeping import KEPT, read, text_of
 
+#: Folders of a quick run: the widest ones, one per kind of reader, the worst faults.
 QUICK = (
-    "two-runs",
-    "clearly-worse",
-    "graded",
-    "perplexity",
-    "whole-metrics",
-    "subtasks",
-    "documents",
-    "published",
-    "several-replies",
-    "run-ids",
-    "shards",
-    "groups",
-    "limited",
-    "few-shots",
-    "other-prompts",
-    "stated-scores",
+    *(
+        "two-runs",
+        "clearly-worse",
+        "graded",
+        "perplexity",
+        "whole-metrics",
+        "subtasks",
+        "documents",
+        "published",
+        "run-ids",
+        "shards",
+        "groups",
+        "limited",
+        "other-prompts",
+        "stated-scores",
+    ),
+    *("inspect-epochs", "across-tools", "every-eval-ever", "stored-alone", "lm-eval-0-4-0-folder"),
+    *(
+        "unscored-now",
+        "failed-everywhere",
+        "doubled-rows",
+        "three-rows-lost",
+        "stored-differs",
+        "missing-subject",
+    ),
 )
 FOLDERS = all_folders()
 

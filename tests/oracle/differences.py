@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_RELATIVE, _ABSOLUTE = 1e-8, 1e-12
-_NUMBER = re.compile(r"-?\d+\.\d{8,}(?:e-?\d+)?|-?\d\.\d+e-\d+")
+_RELATIVE, _ABSOLUTE = 1e-6, 1e-12
+_NUMBER = re.compile(r"(?<![\w.:-])-?\d+\.(?:\d{6,}(?:e-?\d+)?|\d+e-\d+)")
 _NOTHING = object()
 
 

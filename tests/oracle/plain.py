@@ -20,13 +20,13 @@ from tests import PROJECT_ROOT
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d[:-]\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d|T)")
 _COMPACT = re.compile(r"(?<!\d)\d{8}[-_T]\d{6}(?!\d)")
-_NUMBER = re.compile(r"-?\d+\.\d{9,}(?:e-?\d+)?|-?\d\.\d+e-\d+")
+_NUMBER = re.compile(r"(?<![\w.:-])-?\d+\.(?:\d{6,}(?:e-?\d+)?|\d+e-\d+)")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _NEAR = timedelta(
     hours=30
 )  # stamps are of this machine's zone or of UTC, and a run may pass midnight
 _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
-_DIGITS = 10
+_DIGITS = 7
 _LONGEST = 480
 _FIRST = 2
 _MOST = 8  # members of a list of texts or numbers, or of an object with one per row
@@ -44,7 +44,7 @@ class Plain:
         ]
 
     def value(self, value: Any) -> Any:
-        """Reduces data of JSON; what is null, false or empty is left out of objects."""
+        """Reduces data of JSON; what is null or empty is left out of objects."""
         match value:
             case bool() | None:
                 return value
@@ -60,7 +60,7 @@ class Plain:
                 return _fewer([self.value(part) for part in value])
 
     def text(self, text: str) -> str:
-        """Replaces paths, times of today and digits beyond the tenth."""
+        """Replaces paths, times of today and digits beyond the seventh."""
         for path, name in self._places:
             text = text.replace(path, name)
         for pattern in (_STAMP, _DAY, _COMPACT):
@@ -116,7 +116,7 @@ class Plain:
 
 
 def _is_nothing(value: Any) -> bool:
-    return value is None or value is False or value in ("", [], {})
+    return value is None or value in ("", [], {})
 
 
 def _fewer(items: list[Any]) -> Any:
@@ -171,7 +171,7 @@ def _add(item: Any, name: str, sums: dict[str, float], texts: list[str]) -> None
 
 def _digest(text: str) -> str:
     """A digest that does not depend on the last digits of numbers."""
-    text = _NUMBER.sub(lambda found: f"{float(found[0]):.5g}", text)
+    text = _NUMBER.sub(lambda found: f"{float(found[0]):.4g}", text)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
