@@ -118,7 +118,7 @@ def _lengths(lengths: list[int]) -> Lengths:
 def _one_run(replies: Replies) -> TaskRunPart:
     task, table = replies.task, replies.table
     scored = collect({task.name: task}, {})
-    score = score_task(task.name, task)
+    score = score_task(task.name, task, replies.expected)
     damage: list[DamagedLine] = [{"line": item.line, "why": item.why} for item in table.damage]
     return {
         "rows": len(table),

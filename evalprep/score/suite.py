@@ -13,6 +13,7 @@ from msgspec import to_builtins
 from evalprep.annotate import JudgeEffort, Ratings
 from evalprep.results import SHARE, Efforts, few_read
 from evalprep.score.published import Published
+from evalprep.score.remarks import notes_of_task
 from evalprep.score.result import Result
 from evalprep.score.task import GroupScore, TaskScore
 from evalprep.score.unsampled import StoredScore
@@ -145,8 +146,8 @@ class Scores:
             "kind": "evalprep scores",
             "run": self.run,
             "model": self.model,
-            "tasks": [task.to_dict() for task in self.tasks],
-            "stored": [asdict(score) for score in self.stored],
+            "tasks": [task.to_dict() | {"notes": notes_of_task(task)} for task in self.tasks],
+            "stored": [score.to_dict() for score in self.stored],
             "groups": [group.to_dict() for group in self.groups],
             "suite": [score.to_dict() for score in self.suite],
             "results": {score.id: score.result.to_dict() for score in self.suite},
