@@ -15,7 +15,7 @@ from evalprep.results import SHARE
 from evalprep.score.remarks import notes_of_task
 from evalprep.score.stated import Stated
 from evalprep.score.suite import Scores, SuiteScore
-from evalprep.score.task import GroupScore, TaskScore
+from evalprep.score.task import OVER_ALL_ROWS, GroupScore, TaskScore
 from evalprep.score.unsampled import StoredScore
 
 #: Said of a stored value beside one of the same metric over the rows.
@@ -123,9 +123,12 @@ def quantities_of_task(task: TaskScore) -> Iterator[Quantity]:
         reason="" if task.value is not None else task.without_score or task.micro.reason,
         notes=tuple(notes_of_task(task)),
     )
-    yield own
-    if task.stated is not None:
-        yield _beside(own, task.stated)
+    if task.micro.rule == OVER_ALL_ROWS:
+        yield replace(own, source="results file")
+    else:
+        yield own
+        if task.stated is not None:
+            yield _beside(own, task.stated)
     for score in (*task.further, *task.unlogged):
         further = _of_stored(score, task.expected)
         yield further
@@ -203,14 +206,16 @@ def _of_group(group: GroupScore) -> Iterator[Quantity]:
 def of_suite_score(score: SuiteScore) -> Quantity:
     """Returns the number of a suite score; an undefined one has no value."""
     is_defined = not score.is_undefined
-    has_ends = is_defined and score.low is not None and score.high is not None
+    interval = None
+    if is_defined and score.low is not None and score.high is not None:
+        interval = score.low, score.high
     return Quantity(
         owner=score.id,
         kind="suite",
         source="suite",
         value=score.value if is_defined else None,
         stderr=score.stderr if is_defined else None,
-        interval=(score.low, score.high) if has_ends else None,
+        interval=interval,
         n=score.n,
         unit=score.unit,
         direction=score.better,

@@ -82,3 +82,8 @@ def notes_of_task(task: TaskScore) -> list[str]:
     kinds = (missing_rows, *REMARKS)
     sentences = chain.from_iterable(sentences_of(task) for sentences_of in kinds)
     return list(dict.fromkeys([*without_score, *sentences]))
+
+
+def notes_on_value(task: TaskScore) -> list[str]:
+    """Returns the sentences that say of which rows a task's value is, where not of all."""
+    return [*unscored_rows(task), *other_values(task)]

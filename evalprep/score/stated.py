@@ -102,9 +102,17 @@ def stated_beside(
 
 
 def stated_of(run: Run, task: TaskRun, metric: Metric) -> Stated | None:
-    """Returns the same for a metric of a task, whose rows are averaged for it."""
-    if metric.kind != "rows" or metric.value is None:
+    """Returns the same for a metric of a task, whose rows are averaged for it.
+
+    A value over all rows at once is stated of rows that are not here where there are any.
+    """
+    if metric.value is None or len(task.table(metric.filter)) == 0:
         return None
+    here, expected = len(task.table(metric.filter)), expected_rows(run, task)
+    if metric.kind != "rows":
+        if expected is None or here >= expected:
+            return None
+        return Stated(metric.metric, metric.value, metric.stderr, expected, here, here)
     scored = collect({task.name: task}, {"metric": metric.metric, "filter": metric.filter})
     return stated_beside(
         metric.metric,
@@ -112,8 +120,8 @@ def stated_of(run: Run, task: TaskRun, metric: Metric) -> Stated | None:
         metric.value,
         stderr=metric.stderr,
         used=int(scored.values.size),
-        here=len(task.table(metric.filter)),
-        expected=expected_rows(run, task),
+        here=here,
+        expected=expected,
     )
 
 

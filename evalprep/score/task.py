@@ -108,15 +108,21 @@ class TaskScore:
     def stated(self) -> Stated | None:
         """What lm-eval itself reports where that is another number; else None.
 
-        It aggregates this metric in another way, rows are not here, or a file was changed.
+        It aggregates this metric in another way, rows are not here, or a file was changed. The
+        value of a metric over all rows at once is its own, over rows that may not be here.
         """
+        value, stderr, here = self.value, self.harness_stderr, self.here
+        if self.micro.rule == OVER_ALL_ROWS:
+            if value is None or here >= self.n:
+                return None
+            return Stated(self.metric, value, stderr, self.n, here, here)
         return stated_beside(
             self.metric,
-            self.value,
+            value,
             self.harness,
-            stderr=self.harness_stderr,
+            stderr=stderr,
             used=self.n,
-            here=self.here,
+            here=here,
             expected=self.expected,
         )
 
@@ -255,15 +261,8 @@ def score_task(name: str, task: TaskRun, expected: int | None) -> TaskScore:
 
 def _over_all_rows(metric: Metric, here: int, expected: int | None) -> Estimate:
     """The logged value of a metric that is computed over all rows at once, with their number."""
-    rows = here if expected is None else expected
-    notes: tuple[str, ...] = ()
-    if metric.value is not None and here < rows:
-        # The value is of rows that are not here: it keeps their number.
-        stated = Stated(metric.metric, metric.value, metric.stderr, rows, here, here)
-        notes = (stated.sentence,)
-    return Estimate(
-        value=metric.value, n=rows, rule=OVER_ALL_ROWS, stderr=metric.stderr, notes=notes
-    )
+    rows = here if expected is None else max(here, expected)
+    return Estimate(value=metric.value, n=rows, rule=OVER_ALL_ROWS, stderr=metric.stderr)
 
 
 def _empty(task: TaskRun, scored: Scored) -> int | None:
