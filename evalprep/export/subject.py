@@ -16,7 +16,7 @@ from evalprep.errors import BadInput, Problem
 from evalprep.gate import Verdict
 from evalprep.packs import Pack
 from evalprep.results import Run
-from evalprep.score import Scores
+from evalprep.score import Quantity, Scores, about, missing_rows, notes_on_value, quantities
 
 #: Time stamps of lm-eval, in the names of its files.
 _STAMP = "%Y-%m-%dT%H-%M-%S.%f"
@@ -44,6 +44,21 @@ class Subject:
     comparison: Comparison | None = None
     verdict: Verdict | None = None
     model_id: str = ""
+
+    @property
+    def stated(self) -> list[Quantity]:
+        """Values of the results file that the rows contradict."""
+        return [item for item in quantities(self.scores) if item.beside]
+
+    @property
+    def notes_on_values(self) -> list[str]:
+        """The sentences that `score` has on rows that are missing or left out, and other values."""
+        notes: list[str] = []
+        for task in self.scores.tasks:
+            sentences = [*missing_rows(task), *notes_on_value(task)]
+            notes += [f"{task.task}: {sentence}" for sentence in sentences]
+        of_groups = [item for item in self.stated if item.kind == "group"]
+        return [*notes, *about(of_groups)]
 
     @property
     def seconds(self) -> float:

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from evalprep.score.opinions import Opinion
     from evalprep.score.owners import packs_of
     from evalprep.score.published import published_for
-    from evalprep.score.quantities import (
+    from evalprep.score.quantity import (
         IN_RESULTS_FILE,
         Quantity,
         about,
+        headline_quantities,
+        of_suite_score,
         quantities,
         quantities_of_task,
     )
     from evalprep.score.reference import Remembered, may_be_opened, open_reference, references_named
-    from evalprep.score.remarks import notes_of_task, notes_on_value
+    from evalprep.score.remarks import missing_rows, notes_of_task, notes_on_value
     from evalprep.score.scoring import Reference, partial_rows, score_run
     from evalprep.score.screen import show
     from evalprep.score.sides import all_scores, export_scores, of_rule, open_side, sides_by_rule

@@ -40,7 +40,7 @@ class Quantity:
         expected: Rows that there should be; None where that is not known.
         unit: `share` for a value between 0 and 1; else empty.
         direction: Which way is better.
-        primary: It stands for its task.
+        primary: It is of the metric that stands for its task.
         beside: The results file states it, and the rows give another value.
         reason: Why it has no value.
         notes: What a reader must know.
@@ -106,6 +106,18 @@ def quantities(scores: Scores) -> Iterator[Quantity]:
         yield of_suite_score(suite)
 
 
+def headline_quantities(scores: Scores) -> Iterator[Quantity]:
+    """Yields the numbers of the metric that stands for each task, of tasks without samples, packs.
+
+    A stored value that the rows contradict is among them.
+    """
+    with_samples = {task.task for task in scores.tasks}
+    for item in quantities(scores):
+        is_shown = item.primary or item.owner not in with_samples
+        if item.kind != "group" and is_shown:
+            yield item
+
+
 def quantities_of_task(task: TaskScore) -> Iterator[Quantity]:
     """Yields the numbers of a task with samples, the one that stands for it first."""
     own = Quantity(
@@ -146,7 +158,6 @@ def _beside(own: Quantity, stated: Stated) -> Quantity:
         interval=None,
         n=stated.n,
         expected=stated.n,
-        primary=False,
         beside=True,
         notes=(stated.sentence,),
     )
