@@ -76,6 +76,12 @@ REMARKS: tuple[Callable[[TaskScore], Iterator[str]], ...] = (
 """The kinds of doubts about the rows of a task, in the order in which they are shown."""
 
 
+def guessed_metric(task: TaskScore) -> Iterator[str]:
+    """Yields which metric was taken for a task that names none."""
+    if task.metric and not task.declared:
+        yield f"no primary metric is named; {task.metric} was taken"
+
+
 def notes_of_task(task: TaskScore) -> list[str]:
     """Returns every sentence about the numbers of a task, each once."""
     without_score = [task.without_score] if task.without_score and task.value is None else []

@@ -8,7 +8,7 @@ from typing import IO
 
 from evalprep.score import tables
 from evalprep.score.efforts import effort_table
-from evalprep.score.remarks import REMARKS
+from evalprep.score.remarks import REMARKS, guessed_metric
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.score.tables import FEW_READ, Sources, doubtful
 from evalprep.tables import Note, Table, print_notes, print_table
@@ -175,13 +175,13 @@ def folded(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _guessed_metrics(scores: Scores) -> Iterator[Note]:
+    """Yields which metrics were taken for tasks that name none, each once."""
     names_of: dict[str, list[str]] = {}
     for task in scores.tasks:
-        if task.metric and not task.declared:
-            names_of.setdefault(task.metric, []).append(task.task)
-    for metric, names in names_of.items():
-        tasks = shortlist(names, _NAMED)
-        yield Note(f"{tasks}: no primary metric is named; {metric} was taken")
+        for sentence in guessed_metric(task):
+            names_of.setdefault(sentence, []).append(task.task)
+    for sentence, names in names_of.items():
+        yield Note(f"{shortlist(names, _NAMED)}: {sentence}")
 
 
 def _withheld(scores: Scores) -> Iterator[str]:
