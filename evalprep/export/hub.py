@@ -17,7 +17,7 @@ from evalprep.export.subject import Subject, Written
 from evalprep.files import as_mapping, make_folder, write_atomically
 from evalprep.numbers import number
 from evalprep.results import TaskRun
-from evalprep.score import IN_RESULTS_FILE, Quantity, headline_quantities
+from evalprep.score import IN_RESULTS_FILE, Quantity
 from evalprep.yamlfile import load_yaml
 from evalprep.yamltext import yaml_text
 
@@ -160,7 +160,7 @@ def _headline(subject: Subject, task: str) -> list[Quantity]:
     """The number that stands for a task, and what the results file has where that is another."""
     return [
         item
-        for item in headline_quantities(subject.scores)
+        for item in subject.headlines
         if item.owner == task and item.primary and item.value is not None
     ]
 

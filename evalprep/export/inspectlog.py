@@ -26,7 +26,7 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, open_atomically, replace_file
 from evalprep.results import Metric, TaskRun, expected_rows
-from evalprep.score import IN_RESULTS_FILE, Quantity, quantities
+from evalprep.score import IN_RESULTS_FILE, Quantity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -308,9 +308,8 @@ def _items_of(
 ) -> dict[str, list[Quantity]]:
     """Scorer -> its numbers as `score` has them."""
     items: dict[str, list[Quantity]] = {}
-    for item in quantities(subject.scores):
-        has_scorer = item.owner == task.name and item.key in names
-        if has_scorer and item.value is not None:
+    for item in subject.quantities_of.get(task.name, ()):
+        if item.key in names and item.value is not None:
             items.setdefault(names[item.key], []).append(item)
     # A value that is stored alone is not the mean of the samples.
     return {name: own for name, own in items.items() if own[0].source == "rows"}

@@ -13,7 +13,7 @@ from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, write_atomically
 from evalprep.gate import JUnitCase, JUnitSuite, case_of, junit_text
 from evalprep.numbers import number
-from evalprep.score import Quantity, headline_quantities
+from evalprep.score import Quantity
 
 FILE = "junit.xml"
 _TIME = "%Y-%m-%dT%H:%M:%S"
@@ -109,7 +109,7 @@ def _case_of_conclusion(conclusion: Conclusion) -> JUnitCase:
 
 def _cases_of_scores(subject: Subject) -> Iterator[tuple[str, JUnitCase]]:
     """A case for each score, which passes where it has a value."""
-    for item in headline_quantities(subject.scores):
+    for item in subject.headlines:
         owner, _slash, name = (
             item.owner.partition("/") if item.kind == "suite" else (item.owner,) * 3
         )

@@ -20,7 +20,7 @@ from evalprep.export.subject import Subject, Written
 from evalprep.files import as_mapping, make_folder, resolve_typed, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.results import TaskRun, part_of
-from evalprep.score import Quantity, SuiteScore, headline_quantities, of_suite_score
+from evalprep.score import Quantity, SuiteScore, of_suite_score
 from evalprep.yamltext import NotYaml, compose, yaml_text, yaml_value
 
 FILE = "model-index.yaml"
@@ -191,7 +191,7 @@ def _results_of(subject: Subject, url: str) -> list[CardResult]:
 def _part_of_suite(subject: Subject, score: SuiteScore) -> str:
     """The parts of the data that the tasks behind a suite score cover, where not all."""
     parts: dict[str, None] = {}
-    for item in headline_quantities(subject.scores):
+    for item in subject.headlines:
         task = subject.run.tasks.get(item.owner)
         if task is not None and item.owner in score.tasks and not item.beside:
             parts[_part_of(task, item)] = None
@@ -201,7 +201,7 @@ def _part_of_suite(subject: Subject, score: SuiteScore) -> str:
 def _headlines(subject: Subject) -> dict[str, list[Quantity]]:
     """Task -> its headline number, and what the results file has where that is another one."""
     items_of: dict[str, list[Quantity]] = {}
-    for item in headline_quantities(subject.scores):
+    for item in subject.headlines:
         if item.kind == "task" and item.primary and finite_number(item.value) is not None:
             items_of.setdefault(item.owner, []).append(item)
     known = subject.run.known_tasks

@@ -17,7 +17,7 @@ from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, resolve_typed, write_atomically
 from evalprep.numbers import percent
 from evalprep.results import SHARE
-from evalprep.score import Quantity, about, headline_quantities
+from evalprep.score import Quantity, about
 from evalprep.tables import Cell, Column, Kind, Note, Table, escape, markdown_lines
 
 FILE = "summary.md"
@@ -178,7 +178,7 @@ def _score_table(subject: Subject) -> Table:
         Column("95% interval", Kind.MEASURE),
     ]
     titles = {score.id: score.title or score.name for score in subject.scores.suite}
-    items = [*headline_quantities(subject.scores)]
+    items = subject.headlines
     table = Table("", columns, notes=[Note(text) for text in about(items)])
     for item in items:
         metric = "suite score" if item.kind == "suite" else item.name

@@ -24,7 +24,6 @@ from evalprep.numbers import finite_number
 from evalprep.places import without_home
 from evalprep.report import write_report
 from evalprep.results import prepared_work
-from evalprep.score import quantities
 from evalprep.tables import Column, Table, write_csv
 
 _SEEDS = ("random", "numpy", "torch", "fewshot")
@@ -177,7 +176,7 @@ def _metrics(subject: Subject) -> dict[str, float]:
 
 def _values(subject: Subject) -> Iterator[tuple[str, float]]:
     """Every score with a value; a stored value that the rows contradict has a name of its own."""
-    for item in quantities(subject.scores):
+    for item in subject.quantities:
         value = finite_number(item.value)
         if value is not None and item.kind != "group":
             yield item.id, value
@@ -185,7 +184,7 @@ def _values(subject: Subject) -> Iterator[tuple[str, float]]:
 
 def _score_rows(subject: Subject) -> Iterator[list[Entry]]:
     """Each value with the interval, the rows and the notes that belong to it."""
-    for item in quantities(subject.scores):
+    for item in subject.quantities:
         low, high = item.interval or (None, None)
         yield [
             *(item.id, item.source),

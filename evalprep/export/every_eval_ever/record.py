@@ -19,7 +19,7 @@ from evalprep.export.subject import Subject, Written, need_organization
 from evalprep.files import file_sha256, make_folder, open_atomically, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.results import SHARE, Metric, TaskRun, sample_hash
-from evalprep.score import IN_RESULTS_FILE, Quantity, SuiteScore, of_suite_score, quantities
+from evalprep.score import IN_RESULTS_FILE, Quantity, SuiteScore, of_suite_score
 
 FORMAT = "every-eval-ever"
 _LIBRARY = "lm_eval"
@@ -284,7 +284,7 @@ def _results_of_group(subject: Subject, group: TaskRun) -> Iterator[schema.Evalu
 def _own_quantities(subject: Subject, task: TaskRun) -> Iterator[Quantity]:
     """The numbers of a task or group, in the order of its metrics."""
     order = {metric.key: place for place, metric in enumerate(task.metrics)}
-    own = [item for item in quantities(subject.scores) if item.owner == task.name and item.key]
+    own = [item for item in subject.quantities_of.get(task.name, ()) if item.key]
     yield from sorted(own, key=lambda item: order.get(item.key, len(order)))
 
 
