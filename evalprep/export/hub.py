@@ -202,9 +202,11 @@ def _remarks(items: Sequence[Quantity], item: Quantity) -> Iterator[str]:
         yield f"{item.rows} rows"
     if item.beside:
         yield IN_RESULTS_FILE
-        yield f"the mean over rows is {number(items[0].value)}, n={items[0].rows}"
-    elif len(items) > 1:
-        yield items[-1].notes[0]
+    own, *stated = items
+    if item.beside and not own.beside:
+        yield f"the mean over rows is {number(own.value)}, n={own.rows}"
+    else:
+        yield from (note for other in stated or items for note in other.notes if other.beside)
 
 
 def _partial(task: TaskRun) -> str:

@@ -139,13 +139,22 @@ def quantities_of_task(task: TaskScore) -> Iterator[Quantity]:
         yield replace(own, source="results file")
     else:
         yield own
-        if task.stated is not None:
-            yield _beside(own, task.stated)
+        stated = task.stated or _without_rows(task)
+        if stated is not None:
+            yield _beside(own, stated)
     for score in (*task.further, *task.unlogged):
         further = _of_stored(score, task.expected)
         yield further
         if score.stated is not None:
             yield _beside(further, score.stated)
+
+
+def _without_rows(task: TaskScore) -> Stated | None:
+    """What lm-eval reports of a task of which no row has a score; None where it reports nothing."""
+    if task.value is not None or task.harness is None:
+        return None
+    stored, stderr = task.harness, task.harness_stderr
+    return Stated(task.metric, stored, stderr, task.expected, 0, task.here)
 
 
 def _beside(own: Quantity, stated: Stated) -> Quantity:

@@ -31,9 +31,17 @@ def partial_data(task: TaskScore) -> Iterator[str]:
 
 
 def missing_rows(task: TaskScore) -> Iterator[str]:
-    """Yields how many rows are missing of those that the run was to answer."""
-    if task.expected is not None and task.here < task.expected:
-        yield rows_missing(task.expected - task.here, task.expected)
+    """Yields how many rows are missing of those that the run was to answer.
+
+    A row without a number is as good as missing.
+    """
+    if task.expected is None:
+        return
+    unscored = sum(task.micro.skipped.values()) if task.metric else 0
+    missing = task.expected - task.here + unscored
+    if missing > 0:
+        without = f" ({counted(unscored, 'row')} without a score)" if unscored else ""
+        yield rows_missing(missing, task.expected) + without
 
 
 def odd_rows(task: TaskScore) -> Iterator[str]:

@@ -44,6 +44,8 @@ class Stated:
         reported = f"lm-eval itself reports {number(self.value)} for {self.metric}"
         if self.n is not None and self.here < self.n:
             return f"{reported} over {self.n} rows, of which {self.here} are here"
+        if self.used == 0:
+            return f"{reported}, and no row has a score"
         if self.used < self.here:
             return f"{reported}, not the mean over the {self.used} rows with a score"
         return f"{reported}, not the mean over rows"
