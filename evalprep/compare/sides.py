@@ -42,6 +42,7 @@ from evalprep.compare.pairing import (
 from evalprep.compare.questions import GOLD_COLUMN
 from evalprep.compare.settings import Settings
 from evalprep.compare.shortfall import Lack, Shortfall
+from evalprep.compare.stored import note_on_stated
 from evalprep.compare.task import TaskComparison, TaskSides, compare_task, direction_of, row_units
 from evalprep.compare.warnings import row_names
 from evalprep.compare.whole import compare_whole, is_whole
@@ -134,6 +135,7 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     if sides.against is not None and is_whole(metric):
         _take_whole(result, sides.task, sides.against, settings)
     notes = [*rows.notes, *_notes_on_values(sides.task, metric, rows.table, pairs)]
+    notes += _notes_on_stated(sides, metric, rows.other_metric)
     notes += _notes_on_rows(sides, rows, pairs, settings)
     notes += _say_whether_comparable(result, metric, sides, rows, settings)
     result.not_comparable = disagreements + result.not_comparable
@@ -270,11 +272,20 @@ def _compare_further_metric(
         duplicate_of=column_key(sides.task.name, pairs),
     )
     result.notes += _note_on_unscored(pairs)
+    result.notes += _notes_on_stated(sides, metric, rows.other_metric)
     if item.n == 0:
         result.not_enough.append(Shortfall(Lack.NO_SCORED_PAIR, NOTHING_SCORED))
     elif first.expected is not None:
         missing_rows(result, first.expected, tolerated=settings.tolerated_missing)
     return result
+
+
+def _notes_on_stated(sides: Sides, metric: Metric, other_metric: Metric | None) -> list[str]:
+    """What a results file states of either side whose rows give another value."""
+    notes = note_on_stated("candidate", sides.run, sides.task, metric)
+    if sides.other is not None and sides.against is not None and other_metric is not None:
+        notes += note_on_stated("baseline", sides.other, sides.against, other_metric)
+    return notes
 
 
 def _note_on_unscored(pairs: Pairs) -> list[str]:

@@ -17,6 +17,7 @@ from evalprep.compare.settings import Settings
 from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import direction_of
 from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, part_of
+from evalprep.score import stated_of
 from evalprep.terminal import shortlist
 
 _NORMAL = 1e9  # degrees of freedom at which Student's t is the normal distribution
@@ -43,8 +44,17 @@ def compare_stored(
         for conclusion in _compare_stored_task(name, task, against, settings):
             conclusion.not_comparable = [*not_comparable, *conclusion.not_comparable]
             conclusion.notes += notes
+            key = conclusion.metric, conclusion.filter
+            conclusion.notes += note_on_stated("candidate", run, task, task.metric(*key))
+            conclusion.notes += note_on_stated("baseline", other, against, against.metric(*key))
             conclusions.append(conclusion)
     return conclusions
+
+
+def note_on_stated(side: str, run: Run, task: TaskRun, metric: Metric) -> list[str]:
+    """What a results file states of a side whose rows give another value, as `score` words it."""
+    stated = stated_of(run, task, metric)
+    return [] if stated is None else [f"{side}: {stated.sentence}"]
 
 
 def _differences(run: Run, task: TaskRun, other: Run, against: TaskRun) -> list[FactDifference]:

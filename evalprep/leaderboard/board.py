@@ -34,6 +34,7 @@ class Cell:
         value: The number; None with a `reason`.
         low, high: Its 95 % interval, where it has one.
         stderr, n: Standard error and rows.
+        expected: Rows that there should be, where that is known.
         reason: Why there is no value.
         standing: OTHER or INCOMPLETE where it may not be put beside the others; empty where it may.
         why: The reasons of the standing.
@@ -48,6 +49,7 @@ class Cell:
     high: float | None = None
     stderr: float | None = None
     n: int | None = None
+    expected: int | None = None
     reason: str = ""
     standing: str = ""
     why: list[str] = field(default_factory=list)

@@ -48,7 +48,7 @@ from evalprep.results import (
     turned_in,
     turned_notes,
 )
-from evalprep.score import Scores, partial_rows
+from evalprep.score import Scores, notes_on_value, partial_rows
 from evalprep.terminal import shortlist, tracked
 
 _ALL_PAIRS = 6  # rows of a column, up to which every pair is tested; beyond, those with the best
@@ -93,7 +93,7 @@ def build_board(
     if not each_seed:
         rows = merge_seeds(rows, runs, columns.all)
     notes = [*turned_notes(turned_in(runs)), *_pack_notes(packs, columns.all)]
-    notes += [*notes_on_runs(runs), *notes_on_seeds(rows)]
+    notes += [*notes_on_runs(runs), *_notes_on_values(runs, scores), *notes_on_seeds(rows)]
     board = Board(columns, rows, runs[pairs.anchor].label, sort=sort, notes=notes)
     for column in tracked(columns.all, "columns tested", len(columns.all)):
         _mark(column, board, pairs)
@@ -152,6 +152,7 @@ def _cell(column: Column, values: ColumnValues | None, at: int, pairs: Pairs) ->
         high=values.high,
         stderr=values.stderr,
         n=values.n,
+        expected=values.expected,
         reason=values.reason,
         notes=values.notes,
         tasks=values.tasks,
@@ -296,6 +297,16 @@ def notes_on_runs(runs: Sequence[Run]) -> list[str]:
     unfetched = chain.from_iterable(_with_label(run, notes_on_pointers(run.notes)) for run in runs)
     of_tasks = [_with_places(note, at, len(runs)) for note, at in places.items()]
     return [*_notes_on_choices(runs), *unfetched, *of_tasks]
+
+
+def _notes_on_values(runs: Sequence[Run], scores: Sequence[Scores]) -> list[str]:
+    """Of which rows the values of tasks are, where not of all, as `score` words it."""
+    places: dict[str, list[tuple[str, str]]] = {}
+    for run, run_scores in zip(runs, scores, strict=True):
+        for task in run_scores.tasks:
+            for note in notes_on_value(task):
+                places.setdefault(note, []).append((run.label, task.task))
+    return [_with_places(note, at, len(runs)) for note, at in places.items()]
 
 
 def _with_label(run: Run, notes: Iterable[str]) -> list[str]:

@@ -11,7 +11,15 @@ from itertools import chain
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs import P_VALUE, Pack
 from evalprep.results import SHARE, is_mean_of_draws, is_of_draws
-from evalprep.score import WITHOUT_SAMPLES, Estimate, Scores, StoredScore, SuiteScore, TaskScore
+from evalprep.score import (
+    WITHOUT_SAMPLES,
+    Estimate,
+    Scores,
+    StoredScore,
+    SuiteScore,
+    TaskScore,
+    notes_of_task,
+)
 
 ARROWS = {"up": "↑", "down": "↓", "zero": "→0", "reference": "→ref"}
 SCORE, GROUP, TASK = "score", "group", "task"
@@ -336,6 +344,7 @@ class ColumnValues:
 
     Args:
         value, low, high, stderr, n: The score, its interval and error, and the rows behind it.
+        expected: Rows that there should be, where that is known.
         reason: Why it has no value.
         tasks: The tasks behind it.
         notes: What a reader must know.
@@ -349,6 +358,7 @@ class ColumnValues:
     high: float | None = None
     stderr: float | None = None
     n: int | None = None
+    expected: int | None = None
     reason: str = ""
     tasks: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -390,7 +400,7 @@ class ColumnValues:
             n=score.n,
             reason=score.reason if is_defined else "undefined",
             tasks=list(score.tasks),
-            notes=score.notes,
+            notes=score.remarks,
             rule=score.rule,
             over=frozenset(score.over),
             few_read=score.few_read,
@@ -416,10 +426,12 @@ def _values_of_task(column: Column, scores: Scores) -> ColumnValues | None:
     """The values of a task's primary score, of another one, or of one without samples."""
     for task in scores.tasks:
         if task.task == column.id and task.metric:
-            return ColumnValues.of_estimate(task.micro, [task.task])
+            values = ColumnValues.of_estimate(task.micro, [task.task], notes_of_task(task))
+            return replace(values, expected=task.expected)
         for name, score in further_scores(task):
             if name == column.id:
-                return ColumnValues.of_stored(score)
+                notes = [] if score.stated is None else [score.stated.sentence]
+                return replace(ColumnValues.of_stored(score, notes), expected=task.expected)
     for name, stored in _stored_columns(scores.stored):
         if name == column.id:
             return ColumnValues.of_stored(stored, [WITHOUT_SAMPLES])

@@ -38,7 +38,7 @@ from evalprep.report.content import (
 )
 from evalprep.report.facts import facts_of
 from evalprep.report.judgements import Judgements
-from evalprep.report.scores import groups_of, groups_without_value, stored_of, suite_of
+from evalprep.report.scores import groups_of, notes_on_groups, stored_of, suite_of
 from evalprep.report.shown import shown_of
 from evalprep.report.task import task_of
 from evalprep.report.text import plain
@@ -160,8 +160,11 @@ def build_report(
         "comparisons": [item.part() for item in compared],
         "samples": samples.counts,
     }
+    for task in samples.tasks:
+        for run, part in zip(parts["runs"], task["runs"], strict=True):
+            run["notes"] += [f"{task['name']}: {note}" for note in (part["notes"] if part else ())]
     for run, run_scores in zip(parts["runs"], scores, strict=False):  # no scores, no groups
-        run["notes"] += groups_without_value(run_scores)
+        run["notes"] += notes_on_groups(run_scores)
     judged = judgements or [{} for _ in runs]
     return Report(
         document=_with_texts(parts),

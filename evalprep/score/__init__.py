@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from evalprep.score.opinions import Opinion
     from evalprep.score.owners import packs_of
     from evalprep.score.published import published_for
+    from evalprep.score.quantity import (
+        IN_RESULTS_FILE,
+        Quantity,
+        about,
+        headline_quantities,
+        of_suite_score,
+        quantities,
+        quantities_of_task,
+    )
     from evalprep.score.reference import (
         Reference,
         Remembered,
@@ -22,10 +31,12 @@ if TYPE_CHECKING:
         open_reference,
         references_named,
     )
+    from evalprep.score.remarks import missing_rows, notes_of_task, notes_on_value
     from evalprep.score.scoring import partial_rows, score_run, score_suite, specs_of
     from evalprep.score.screen import show
     from evalprep.score.sides import all_scores, export_scores, of_rule, open_side, sides_by_rule
     from evalprep.score.spec import BUILT_IN, order, read_specs
+    from evalprep.score.stated import Stated, stated_of
     from evalprep.score.suite import Scores, SuiteScore
     from evalprep.score.tables import measured
     from evalprep.score.task import GroupScore, TaskScore, score_task

@@ -14,6 +14,7 @@ from evalprep.annotate import JudgeEffort, Ratings
 from evalprep.results import SHARE, Efforts, few_read
 from evalprep.score.published import Published
 from evalprep.score.reference import Reference
+from evalprep.score.remarks import guessed_metric, notes_of_task
 from evalprep.score.result import Result
 from evalprep.score.task import GroupScore, TaskScore
 from evalprep.score.unsampled import StoredScore
@@ -113,7 +114,7 @@ class SuiteScore:
         plain = {each.name: getattr(self, each.name) for each in fields(self)}
         del plain["result"]
         plain["published"] = [asdict(entry) for entry in self.published]
-        return plain
+        return plain | {"notes": self.remarks, "few_read": self.few_read}
 
 
 @dataclass
@@ -150,8 +151,11 @@ class Scores:
             "kind": "evalprep scores",
             "run": self.run,
             "model": self.model,
-            "tasks": [task.to_dict() for task in self.tasks],
-            "stored": [asdict(score) for score in self.stored],
+            "tasks": [
+                task.to_dict() | {"notes": [*notes_of_task(task), *guessed_metric(task)]}
+                for task in self.tasks
+            ],
+            "stored": [score.to_dict() for score in self.stored],
             "groups": [group.to_dict() for group in self.groups],
             "suite": [score.to_dict() for score in self.suite],
             "results": {score.id: score.result.to_dict() for score in self.suite},

@@ -11,7 +11,6 @@ import json
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -366,7 +365,9 @@ class _Job:
             "(--with_gated_text keeps them)"
             for name in dict.fromkeys(gated)
         ]
-        return [*notes, *chain.from_iterable(subject.run.notes for subject in self.subjects)]
+        for subject in self.subjects:
+            notes += [*subject.run.notes, *subject.notes_on_values]
+        return list(dict.fromkeys(notes))
 
     def _append(self, outcome: _Outcome, written: Written) -> None:
         """Adds the summary to that of the running step, or prints it."""

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.numbers import at_least_one
@@ -77,7 +77,7 @@ def main(args: argparse.Namespace) -> int:
     chosen = _choose_samples(run, args)
     shown = list(islice(chosen.views, args.n))
     if args.json:
-        data = [asdict(view) for view in shown]
+        data = [_data(view, number, chosen.counts) for number, view in enumerate(shown, 1)]
         print(json.dumps(data, indent=2, ensure_ascii=False))
         return 0
     for number, view in enumerate(shown, 1):
@@ -86,6 +86,12 @@ def main(args: argparse.Namespace) -> int:
     print(_summary(chosen.counts, len(shown), args))
     _print_next(args)
     return 0
+
+
+def _data(view: SampleView, number: int, counts: Mapping[str, int]) -> dict[str, Any]:
+    """One sample as data, with how many there are of its kind: in all, and of its task."""
+    of = {"number": number, "of": sum(counts.values()), "of_task": counts.get(view.task)}
+    return {**asdict(view), **of}
 
 
 def _print_notes(run: Run) -> None:
