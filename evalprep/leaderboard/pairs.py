@@ -232,10 +232,16 @@ class Pairs:
             doubled = len(task.table().doubled())
             if doubled > TOLERATED_MISSING * rows:
                 shortfalls.append(f"{doubled} of {rows} rows of {name} occur more than once")
+            if not rows and self._has_rows(name):
+                shortfalls.append(f"no row of {name}")
             unscored = rows if self._lost_its_metric(name, task) else _unscored_rows(task)
             if unscored > TOLERATED_MISSING * rows:
                 shortfalls.append(f"{unscored} of {rows} rows of {name} have no score")
         return shortfalls
+
+    def _has_rows(self, name: str) -> bool:
+        """True where any run has rows of a task."""
+        return any(name in run.tasks and len(run.tasks[name].table()) for run in self.runs)
 
     def _lost_its_metric(self, name: str, task: TaskRun) -> bool:
         """True where no row of a run's task has a number, and rows of another run have one."""

@@ -6,7 +6,7 @@ Whole blocks of ordinary lines are read at once, all others one by one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
@@ -26,6 +26,7 @@ from evalprep.terminal import tracked
 # Long lines come in up to twice as many, so that there are about so many lines in a block.
 _BLOCK = 2**19
 _LINES = 256
+_LOOKED_FOR = 1000  # rows in which a metric is looked for that the first ones do not name
 _Places = NDArray[np.int64]
 _METRICS, _FILTER = FIELDS.index("metrics"), FIELDS.index("filter")
 
@@ -257,18 +258,24 @@ class FirstValues:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-def first_values(path: Path) -> FirstValues:
+def first_values(path: Path, expected: Collection[str] = ()) -> FirstValues:
     """Reads the metrics of a samples file until each has a value.
 
-    Null stands in as many rows as it likes.
+    Null stands in as many rows as it likes; a metric that the first rows do not name is looked for
+    in the first `_LOOKED_FOR` ones.
+
+    Args:
+        path: The samples file.
+        expected: The metrics that rows should name.
     """
     values: dict[str, Any] = {}
     filter_name = ""
-    for sample in _samples_of(path):
+    for number, sample in enumerate(_samples_of(path)):
         filter_name = filter_name or sample.filter
         lacking = {name for name in sample.metrics if values.get(name) is None}
         values |= {name: sample.metrics[name] for name in sample.metrics if name in lacking}
-        if values and None not in values.values():
+        is_complete = values and None not in values.values()
+        if is_complete and (number >= _LOOKED_FOR or values.keys() >= set(expected)):
             break
     return FirstValues(filter_name or "none", values)
 

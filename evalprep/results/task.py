@@ -110,7 +110,8 @@ class TaskRun:
 
     @cached_property
     def _first_values(self) -> FirstValues:
-        return first_values(self.path)
+        scores = [metric.metric for metric in self.logged.metrics if metric.is_score]
+        return first_values(self.path, scores)
 
     @property
     def lost_its_scores(self) -> bool:

@@ -370,8 +370,7 @@ def _is_given(spec: ScoreSpec, task: TaskRun) -> NDArray[np.bool_]:
 def _is_unscored(spec: ScoreSpec, task: TaskRun) -> bool:
     """True for a task no row of which has the number that a score is made of."""
     if spec.function not in BUILT_IN:
-        known = _is_given(spec, task)
-        return bool(known.size) and not known.any()
+        return not _is_given(spec, task).any()
     metric = str(spec.params.get("metric") or task.primary.metric)
     numbers = task.table(spec.params.get("filter")).numbers(metric)
     return not np.isfinite(numbers).any()

@@ -112,7 +112,10 @@ class Pair:
         """The same pair with the lines of each file in another order."""
         pair = copy.deepcopy(self)
         for task in (*pair.now, *pair.before):
-            random.Random(seed).shuffle(task.rows)
+            last = task.rows[-1:] if task.cut else []  # which line is cut stays
+            rows = task.rows[: len(task.rows) - len(last)]
+            random.Random(seed).shuffle(rows)
+            task.rows = [*rows, *last]
         return pair
 
 
