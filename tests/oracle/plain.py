@@ -17,7 +17,7 @@ from typing import Any
 from evalprep import __version__
 from tests import PROJECT_ROOT
 
-_STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d[:-]\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]|--)\d\d[:-]\d\d[:-]\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d|T)")
 _COMPACT = re.compile(r"(?<!\d)\d{8}[-_T]\d{6}(?!\d)")
 _NUMBER = re.compile(r"(?<![\w.:-])-?\d+\.(?:\d{6,}(?:e-?\d+)?|\d+e-\d+)")
@@ -29,6 +29,7 @@ _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _DIGITS = 7
 _LONGEST = 480
 _FIRST = 2
+_TEXTS = {".csv", ".tsv", ".md", ".xml", ".yaml", ".txt", ".tex", ".jsonl"}
 _MOST = 8  # members of a list of texts or numbers, or of an object with one per row
 
 
@@ -78,7 +79,9 @@ class Plain:
         """Reduces a file that a pack writes to sums of its numbers and a digest of its texts."""
         if path.suffix == ".json":
             return summed(self.value(json.loads(path.read_text(encoding="utf-8"))))
-        lines = self.lines(path.read_text(encoding="utf-8", errors="replace"))
+        if path.suffix not in _TEXTS:
+            return "written"
+        lines = self.lines(path.read_text(encoding="utf-8"))
         return {"lines": len(lines), "digest": _digest("\n".join(lines))}
 
     def file(self, path: Path) -> Any:
@@ -93,7 +96,7 @@ class Plain:
             case ".csv" if "samples" in path.name:
                 lines = self.lines(path.read_text(encoding="utf-8-sig"))
                 return {"lines": len(lines), "first": lines[: 1 + _FIRST]}
-            case ".csv" | ".md" | ".xml" | ".yaml" | ".txt" | ".tex":
+            case suffix if suffix in _TEXTS:
                 return self.lines(path.read_text(encoding="utf-8-sig"))
             case ".eval":
                 return self._archive(path)
