@@ -296,8 +296,17 @@ def notes_on_runs(runs: Sequence[Run]) -> list[str]:
                 places.setdefault(note, []).append((run.label, name))
     unfetched = chain.from_iterable(_with_label(run, notes_on_pointers(run.notes)) for run in runs)
     of_tasks = [_with_places(note, at, len(runs)) for note, at in places.items()]
-    unread = chain.from_iterable(_with_label(run, notes_on_unread(run.unread)) for run in runs)
+    unread = chain.from_iterable(_with_label(run, _notes_on_unread(run)) for run in runs)
     return [*_notes_on_choices(runs), *unread, *unfetched, *of_tasks]
+
+
+def _notes_on_unread(run: Run) -> list[str]:
+    """Returns which tasks of a run are not read, and which stand by their stored values alone."""
+    stored = [name for name, item in run.unread.items() if item.kind == "no samples"]
+    notes = notes_on_unread(run.unread)
+    if stored and run.tasks:
+        notes.append(f"no samples file of {shortlist(stored, _NAMED)}: the stored value is shown")
+    return notes
 
 
 def _with_label(run: Run, notes: Iterable[str]) -> list[str]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         NEWEST,
         OTHER_THAN_NEWEST,
         find_run,
+        newest_calls,
         refuse_pointers,
         results_below,
         run_calls,

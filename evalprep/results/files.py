@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,6 +34,7 @@ from evalprep.results.invocations import (
     newest_with_tasks,
     of_run,
     oldest_first,
+    refuse_undecided,
 )
 from evalprep.results.pointers import pointers_below, store_of, what_and_fix
 from evalprep.results.readers.jsonparts import WRITE_AGAIN
@@ -200,14 +200,18 @@ class _Place:
         newest = self.typed(newest_with_tasks(calls))
         return [call for call in calls if self.typed(call) == newest]
 
+    @property
+    def as_prepared(self) -> Sequence[Invocation]:
+        """The calls without other options than prepared; all of them where each has some."""
+        return [call for call in self.calls if not self.typed(call)] or self.calls
+
     def newest(self) -> Invocation:
         """Returns the newest call; one with other options than prepared only where all have some.
 
         Raises:
             BadInput: the files of several runs have no dates.
         """
-        as_prepared = [call for call in self.calls if not self.typed(call)]
-        calls = as_prepared or self.calls
+        calls = self.as_prepared
         newest = newest_with_tasks(calls)
         rivals = [call for call in calls if call.tasks and not _is_of_run(call, newest)]
         undecided = [
@@ -736,18 +740,40 @@ def run_calls(place: Path, run: str) -> list[Invocation]:
 
 
 def results_below(place: Path) -> list[Path]:
-    """Every results file at or below a folder.
+    """Every results file at or below a folder, in the order of the dates of their calls.
 
     Raises:
         StrayLink: a file or folder of a run is a link that leaves the folder.
     """
     folders = _search(place) if place.is_dir() else []
-    return list(chain.from_iterable(folder.results.values() for folder in folders))
+    return [call.results for call in oldest_first(calls_in(folders)) if call.is_written]
+
+
+def newest_calls(start: Path) -> tuple[list[str], list[Invocation]]:
+    """Returns which runs are the newest at or below a folder.
+
+    Of each model folder that is a run id, or its calls without one, oldest first.
+
+    Raises:
+        BadInput: nothing tells which of two files of a task is the newer one.
+    """
+    ids: dict[str, None] = {}
+    plain: list[Invocation] = []
+    for folder in gathered(_search(start), start) if start.is_dir() else []:
+        calls = folder.invocations()
+        newest = newest_with_tasks(_Place(folder.path, [folder], calls).as_prepared)
+        if newest.run:
+            ids[newest.run] = None
+        else:
+            own = [call for call in calls if not call.run and call.is_written]
+            refuse_undecided(own)
+            plain += own
+    return list(ids), oldest_first(plain)
 
 
 def newest_id(folder: Folder) -> str:
     """Id of the run that the newest results of a folder belong to; empty where they name none."""
-    calls = folder.invocations()
+    calls = _Place.of(folder.path, [folder]).as_prepared
     return newest_with_tasks(calls).run if calls else ""
 
 

@@ -139,6 +139,11 @@ class Unread:
     kind: UnreadKind
     reason: str
 
+    @property
+    def is_noted(self) -> bool:
+        """Returns whether `notes_on_unread` or a note on the files names the task."""
+        return self.kind != "no samples"
+
     def sentence(self, task: str) -> str:
         """Returns the reason with the task: `bio failed: HTTP 400 (2026-03-01 10:00:00)`."""
         if self.kind == "failed":

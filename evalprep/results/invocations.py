@@ -198,6 +198,16 @@ def joined(calls: Iterable[Invocation]) -> Choice:
     return Choice(tuple(reversed(used)), by_task, tuple(reversed(older)), tuple(reversed(left)))
 
 
+def refuse_undecided(calls: Sequence[Invocation]) -> None:
+    """Refuses calls of one answerer that hold one task and of which none is known as the newer.
+
+    Raises:
+        BadInput: with both files.
+    """
+    for answerer in {call.answerer for call in calls} - {None}:
+        joined(call for call in calls if call.answerer == answerer)
+
+
 def each_newest(calls: Iterable[Invocation]) -> Choice:
     """Returns the newest call of each task, whatever it was asked together with.
 

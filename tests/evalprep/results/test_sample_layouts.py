@@ -6,6 +6,7 @@ import pytest
 
 from evalprep.cli import main
 from evalprep.compare import compare_runs
+from evalprep.errors import BadInput
 from evalprep.results import each_run, load_run
 from evalprep.results.logged import RowCounts
 from tests.evalprep.results.writing import STAMP, Row, write_run
