@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from evalprep.credentials import redacted
+from evalprep.files import as_mapping
 from evalprep.hosts import without_own_port
 from evalprep.packs import Plan
 from evalprep.results.logged import CallSettings, TaskSettings
@@ -83,6 +84,25 @@ def answered_by(settings: CallSettings) -> AnsweredBy | None:
         added=tuple((name, arguments[name]) for name in _ADDED if name in arguments),
         backend=_SAME_BACKEND.get(backend, backend),
         base_url=without_own_port(address),
+    )
+
+
+def recorded_answerer(settings: CallSettings, record: Mapping[str, Any]) -> AnsweredBy | None:
+    """Returns who answered, with what the record of a run adds to its results files.
+
+    Args:
+        settings: The settings of a call of the run.
+        record: The record; empty without one.
+    """
+    answerer = answered_by(settings)
+    if answerer is None:
+        return None
+    fingerprints = as_mapping(record.get("fingerprints"))
+    first = as_mapping(record.get("replies")).get("first")
+    return replace(
+        answerer,
+        fingerprint=str(fingerprints.get(settings.model) or ""),
+        replies=(str(first),) if first else (),
     )
 
 

@@ -24,7 +24,7 @@ from evalprep.results.effort import Efforts, efforts_of
 from evalprep.results.facts import without_addresses
 from evalprep.results.files import NEWEST, RunFiles, find_run
 from evalprep.results.folder import RESULTS
-from evalprep.results.identity import Failure, Unread, notes_on_unread
+from evalprep.results.identity import Failure, Unread, notes_on_unread, recorded_answerer
 from evalprep.results.invocations import invocation_of
 from evalprep.results.logged import CallSettings, RowCounts, RunResults, TaskResults
 from evalprep.results.pointers import pointers_below, what_and_fix
@@ -100,6 +100,7 @@ def load_run(
         failed={name: item.reason for name, item in unread.items() if item.kind == "failed"},
         unread=unread,
         calls=_calls_of_tasks(files, results),
+        answerer=recorded_answerer(logged.settings, preparation.record),
         turned=preparation.turned,
         efforts=_efforts_of_files(files, results, parts.joined),
     )
@@ -251,6 +252,7 @@ class _Preparation:
 
     Attributes:
         plan: What was meant to be run.
+        record: The record that it is from; empty without one.
         recorded: Whether the record of this very run was there.
         planned: Task -> its plan; members of lm-eval's groups share the group's.
         turned: Task -> which way is better, where the plan states it.
@@ -259,6 +261,7 @@ class _Preparation:
     """
 
     plan: Plan
+    record: Mapping[str, Any]
     recorded: bool
     planned: Mapping[str, TaskPlan]
     turned: Mapping[str, Turned]
@@ -297,6 +300,7 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
     notes = (edited.sentence(run),) if edited is not None else ()
     return _Preparation(
         plan=plan,
+        record=record,
         recorded=bool(record),
         planned=planned,
         turned=turned,

@@ -17,7 +17,7 @@ from evalprep.places import last_part
 from evalprep.results.directions import Turned
 from evalprep.results.effort import Efforts
 from evalprep.results.files import RunFiles
-from evalprep.results.identity import RunIdentity, Unread, answered_by
+from evalprep.results.identity import AnsweredBy, RunIdentity, Unread
 from evalprep.results.logged import CallSettings, GroupResults, RowCounts, RunResults, TaskResults
 from evalprep.results.metric import Metric
 from evalprep.results.sample import Sample
@@ -46,6 +46,7 @@ class Run:
         failed: Task -> why `evalprep run` could not finish it, for those that are not there.
         unread: Task of its record or its results files without rows that are read -> why.
         calls: Task -> the settings of the call that its values are from.
+        answerer: Who answered, as its results files and its record say; None where they do not.
         turned: Task of lm-eval -> which way is better, where a pack says it otherwise
             (`results.directions`).
         accepts_ledger: Whether the user takes answers of another machine's ledger as her own.
@@ -67,6 +68,7 @@ class Run:
     failed: Mapping[str, str] = field(default_factory=dict)
     unread: Mapping[str, Unread] = field(default_factory=dict)
     calls: Mapping[str, CallSettings] = field(default_factory=dict, repr=False)
+    answerer: AnsweredBy | None = None
     turned: Mapping[str, Turned] = field(default_factory=dict)
     accepts_ledger: bool = False
     tool: str = LM_EVAL
@@ -89,7 +91,7 @@ class Run:
             meant=self.record,
             asked=asked,
             calls=calls,
-            answered_by=answered_by(self.settings),
+            answered_by=self.answerer,
             read_by={name: (metric.metric, metric.filter) for name, metric in primary.items()},
             tries=self.files.tries,
             unread=self.unread,
