@@ -206,28 +206,30 @@ class _Place:
         return [call for call in self.calls if not self.typed(call)] or self.calls
 
     def newest(self) -> Invocation:
-        """Returns the newest call; one with other options than prepared only where all have some.
+        """Returns the newest call; one with other options than prepared only where all have some."""
+        return newest_with_tasks(self.as_prepared)
+
+    def refuse_rivals(self, newest: Invocation) -> None:
+        """Refuses the files of other runs of which nothing tells whether they are newer.
 
         Raises:
-            BadInput: the files of several runs have no dates.
+            BadInput: a file has no date, or two have the same.
         """
-        calls = self.as_prepared
-        newest = newest_with_tasks(calls)
-        rivals = [call for call in calls if call.tasks and not _is_of_run(call, newest)]
+        rivals = [call for call in self.as_prepared if call.tasks and not _is_of_run(call, newest)]
         undecided = [
             call for call in rivals if newest.moment is None or call.moment in (None, newest.moment)
         ]
-        if undecided:
-            files = sorted({str(call.results) for call in (newest, *undecided)})
-            raise BadInput(
-                Problem(
-                    what=f"neither a date in the files nor their names tell which run is the "
-                    f"newest: {shortlist(files, _NAMED)}",
-                    where=str(self.path),
-                    fix=f"name the file that counts, e.g. {files[0]}",
-                )
+        if not undecided:
+            return
+        files = sorted({str(call.results) for call in (newest, *undecided)})
+        raise BadInput(
+            Problem(
+                what=f"neither a date in the files nor their names tell which run is the "
+                f"newest: {shortlist(files, _NAMED)}",
+                where=str(self.path),
+                fix=f"name the file that counts, e.g. {files[0]}",
             )
-        return newest
+        )
 
 
 def _holds(folder: Folder, call: Invocation) -> bool:
@@ -254,9 +256,11 @@ def _newest_run(place: _Place) -> RunFiles:
         files = _of_id(place, newest.run)
         used = [call.results for call in files.invocations]
         _refuse_others(place.folders, used, place.folder_of(newest), place.path)
+        place.refuse_rivals(newest)
         return files
     folder = place.folder_of(newest)
     _refuse_others(place.folders, [], folder, place.path)
+    place.refuse_rivals(newest)
     calls = folder.invocations()
     choice = joined(call for call in calls if _is_of_run(call, newest))
     if not choice.calls:  # a lone file without a task that can be read
@@ -274,15 +278,13 @@ def _each_task(place: _Place) -> RunFiles:
     """
     newest = place.newest()
     folder = place.folder_of(newest)
-    if newest.run:
-        calls = place.of_id(newest.run)
-        used = [call.results for call in calls]
-        _refuse_others(place.folders, used, folder, place.path)
-    else:
-        _refuse_others(place.folders, [], folder, place.path)
+    calls = place.of_id(newest.run) if newest.run else []
+    _refuse_others(place.folders, [call.results for call in calls], folder, place.path)
+    if not newest.run:
         plain = [call for call in folder.invocations() if not call.run]
         _refuse_several_models(plain, folder.path)
         calls = [call for call in plain if _is_same_but_for_place(call, newest)]
+    place.refuse_rivals(newest)
     choice = each_newest(calls)
     if not choice.calls:
         choice = Choice((newest,), dict.fromkeys(newest.samples, newest))
@@ -779,21 +781,28 @@ def newest_id(folder: Folder) -> str:
 
 def _notes_on_others(place: _Place, run: str) -> list[str]:
     """Says that a place holds other runs, too, and files of this one that do not count."""
-    own = {id(call) for call in place.of_id(run)}
-    others = [call for call in place.calls if id(call) not in own]
+    own = place.of_id(run)
+    known = {id(call) for call in own}
+    others = [call for call in place.calls if id(call) not in known]
     typed = [call for call in others if call.run == run]
     notes = []
+    if options := place.typed(own[-1]):
+        notes.append(f"run {run} was not called as prepared: {_sentence_of(options)}")
     if typed:
-        options = [option.sentence for option in place.typed(oldest_first(typed)[-1])]
+        options = place.typed(oldest_first(typed)[-1])
         notes.append(
-            f"{files_named(typed)}: run {run} with other options ({', '.join(options)}) is another "
-            "run; name the file to read it"
+            f"{files_named(typed)}: run {run} with other options ({_sentence_of(options)}) is "
+            "another run; name the file to read it"
         )
     names = dict.fromkeys(call.run or call.stamp for call in others if call.run != run)
     if names:
         note = f"{len(names) + 1} runs in {place.path}: the newest, {run}, is used"
         notes.append(f"{note} (--timestamp chooses another: {shortlist(list(names), _NAMED)})")
     return notes
+
+
+def _sentence_of(options: Iterable[TypedOption]) -> str:
+    return ", ".join(option.sentence for option in options)
 
 
 def _stamps_of(folders: Iterable[Folder]) -> tuple[str, ...]:

@@ -165,7 +165,7 @@ def newest_with_tasks(calls: Sequence[Invocation]) -> Invocation:
     A save that broke off leaves a file without them.
     """
     with_tasks = [call for call in calls if call.tasks]
-    return oldest_first(with_tasks or calls)[-1]
+    return max(with_tasks or calls, key=lambda call: _age(call)[:2])
 
 
 def joined(calls: Iterable[Invocation]) -> Choice:

@@ -423,3 +423,12 @@ def test_the_newest_try_of_a_command_counts_whole(calls, expected, tmp_path):
         name: task.path.stem.removeprefix(f"samples_{name}_") for name, task in run.tasks.items()
     }
     assert stamps == expected
+
+
+def test_a_run_that_was_called_with_other_options_alone_is_read_and_says_so(tmp_path, capsys):
+    small = {"bio": rows(4, count=5)}
+    write_call(tmp_path / "org__m", FIRST, small, entry=marked(RUN), call={"limit": 5.0})
+    write_record(tmp_path, RUN, ["bio"])
+    _, text = say(capsys, "score", tmp_path, "--no_write")
+    assert f"run {RUN} was not called as prepared: limit 5 in place of none" in text
+    assert "80.0" in text
