@@ -206,7 +206,7 @@ class _Place:
         return [call for call in self.calls if not self.typed(call)] or self.calls
 
     def newest(self) -> Invocation:
-        """Returns the newest call; one with other options than prepared only where all have some."""
+        """Returns the newest call as prepared; one with other options where all have some."""
         return newest_with_tasks(self.as_prepared)
 
     def refuse_rivals(self, newest: Invocation) -> None:
