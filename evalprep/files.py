@@ -226,6 +226,8 @@ def _refuse_special(path: Path, mode: int) -> None:
     Raises:
         NotRead: it is a pipe, a device or a socket.
     """
+    if str(path) == os.devnull:  # the place of samples that a run has not
+        return
     if kind := _SPECIAL.get(stat.S_IFMT(mode)):
         fix = "remove it; write what it gives into a file first"
         raise NotRead(Problem(what=f"is not read: it is {kind}, no file", where=str(path), fix=fix))

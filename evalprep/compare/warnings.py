@@ -82,6 +82,27 @@ def warnings_of(
     return warnings
 
 
+def unread_warnings(run: Run, other: Run | None, names: Sequence[str]) -> list[str]:
+    """The warnings about tasks that a side lists and of which no rows are read.
+
+    Args:
+        run: The candidate.
+        other: The baseline; None for published verdicts.
+        names: The tasks.
+    """
+    sides = {"candidate": run} if other is None else {"candidate": run, "baseline": other}
+    warnings = []
+    for side, side_run in sides.items():
+        reasons = [
+            side_run.unread[name].sentence(name) for name in names if name in side_run.unread
+        ]
+        if reasons:
+            total = len(side_run.unread) + len(side_run.tasks)
+            read = f"{len(side_run.tasks)} of {counted(total, 'task')}"
+            warnings.append(f"of the {side} {read} are read: {shortlist(reasons, _FEW)}")
+    return warnings
+
+
 def lacking(side: str, names: Sequence[str], shared: int | None = None) -> str:
     """A sentence that names the tasks which a side lacks, many by their families.
 

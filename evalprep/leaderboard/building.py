@@ -45,6 +45,7 @@ from evalprep.results import (
     note_on_limit,
     notes_on_pointers,
     notes_on_rows,
+    notes_on_unread,
     turned_in,
     turned_notes,
 )
@@ -296,7 +297,17 @@ def notes_on_runs(runs: Sequence[Run]) -> list[str]:
                 places.setdefault(note, []).append((run.label, name))
     unfetched = chain.from_iterable(_with_label(run, notes_on_pointers(run.notes)) for run in runs)
     of_tasks = [_with_places(note, at, len(runs)) for note, at in places.items()]
-    return [*_notes_on_choices(runs), *unfetched, *of_tasks]
+    unread = chain.from_iterable(_with_label(run, _notes_on_unread(run)) for run in runs)
+    return [*_notes_on_choices(runs), *unread, *unfetched, *of_tasks]
+
+
+def _notes_on_unread(run: Run) -> list[str]:
+    """Returns which tasks of a run are not read, and which stand by their stored values alone."""
+    stored = [name for name, item in run.unread.items() if item.kind == "no samples"]
+    notes = notes_on_unread(run.unread)
+    if stored and run.tasks:
+        notes.append(f"no samples file of {shortlist(stored, _NAMED)}: the stored value is shown")
+    return notes
 
 
 def _notes_on_values(runs: Sequence[Run], scores: Sequence[Scores]) -> list[str]:
@@ -315,7 +326,9 @@ def _with_label(run: Run, notes: Iterable[str]) -> list[str]:
 
 def _notes_on_choices(runs: Sequence[Run]) -> list[str]:
     """Notes on runs that were chosen from several in their folder; one note for many."""
-    chosen = [run for run in runs if any(map(_is_on_newest, run.files.notes))]
+    chosen = [
+        run for run in runs if not run.files.unread and any(map(_is_on_newest, run.files.notes))
+    ]
     if len(chosen) < 2:
         return list(chain.from_iterable(_with_label(run, run.files.notes) for run in runs))
     labels = shortlist([run.label for run in chosen], _NAMED)

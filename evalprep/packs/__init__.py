@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from evalprep.packs.manifest import (
         MANIFEST,
         STOCK_GROUPS,
+        commands_of,
         keep_records,
         manifest_data,
         manifest_text,

@@ -97,7 +97,8 @@ def _adapter(arguments: Mapping[str, Any]) -> Any:
 
 
 def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
-    call, arguments = run.settings, run.arguments
+    call = run.call_of(task.name)
+    arguments = call.arguments
     logged, settings = task.logged, task.logged.settings
     in_results = [
         ("model", run.model if run.logged.read else None),

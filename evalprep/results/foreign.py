@@ -73,7 +73,8 @@ def open_run(
         run = load_run(path, timestamp=timestamp)
     except BadInput as error:
         return _open_log(Path(path), packs, reading, error)
-    return run if run.tasks else _log_beside(Path(path), packs, reading, run)
+    is_ours = bool(run.tasks or run.files.run)
+    return run if is_ours else _log_beside(Path(path), packs, reading, run)
 
 
 def _log_beside(path: Path, packs: Iterable[Pack], reading: Reading, run: Run) -> Run:

@@ -54,7 +54,7 @@ def narrowed(run: Run, tasks: Sequence[str], max_rows: int | None) -> Run:
     """
     if not tasks and max_rows is None:
         return run
-    known = {*run.tasks, *run.logged.tasks, *run.logged.groups}
+    known = {*run.tasks, *run.logged.tasks, *run.logged.groups, *run.unread}
     _refuse_unmatched(tasks, known, [{name} for name in known], "--tasks")
     chosen = {*_chosen(run.logged.groups, tasks)}
     patterns = [*tasks, *chain.from_iterable(map(run.logged.tasks_below, chosen))] if tasks else []
@@ -76,6 +76,7 @@ def narrowed(run: Run, tasks: Sequence[str], max_rows: int | None) -> Run:
         run,
         logged=results,
         tasks=own,
+        unread=_chosen(run.unread, patterns),
         notes=notes,
         efforts=efforts,
         first_rows_only=max_rows is not None,

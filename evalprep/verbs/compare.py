@@ -23,6 +23,7 @@ from evalprep.verbs.options import (
     print_next,
     refuse_second_baseline,
     take_baseline,
+    timestamps_of_sides,
 )
 
 if TYPE_CHECKING:
@@ -170,9 +171,10 @@ def _open(args: argparse.Namespace) -> list[Run | Scores]:
         return [*by_rule([run], args.rule, known)]
     from evalprep.score import open_side, sides_by_rule
 
+    stamps = timestamps_of_sides([args.run], args.other, args)
     sides = [
-        open_side(args.run, packs, timestamp=args.timestamp),
-        open_side(args.other, packs, timestamp=args.baseline_timestamp),
+        open_side(place, packs, timestamp=stamp)
+        for place, stamp in zip((args.run, args.other), stamps, strict=True)
     ]
     return [*sides_by_rule(sides, args.rule, known)]
 

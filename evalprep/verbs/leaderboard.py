@@ -211,14 +211,17 @@ def _open(
     from evalprep.errors import BadInput, Problems
     from evalprep.leaderboard import FORMATS
     from evalprep.report import check_formats
+    from evalprep.results import timestamp_of_each
 
     problems = Problems()
     check_formats(formats, FORMATS, problems)
     check_allowed(args.allow, "--allow", problems)
     runs: list[Run] = []
-    for place in args.runs:
+    for place, timestamp in zip(
+        args.runs, timestamp_of_each(args.runs, args.timestamp), strict=True
+    ):
         try:
-            runs += _runs_below(place, args.timestamp, packs)
+            runs += _runs_below(place, timestamp, packs)
         except BadInput as error:
             problems.extend(error.problems)
     runs = list(_once(runs))
@@ -236,17 +239,18 @@ def _open(
 
 def _runs_below(place: str, timestamp: str, packs: Mapping[str, Pack]) -> list[Run]:
     """The runs at a place that the user names, several in natural order."""
-    from evalprep.results import each_place
+    from evalprep.results import each_place, timestamp_of_each
 
     runs: list[Run] = []
-    for log in each_place([place], packs.values()):
-        runs += _at(log, timestamp, packs)
+    places = each_place([place], packs.values())
+    for log, stamp in zip(places, timestamp_of_each(places, timestamp), strict=True):
+        runs += _at(log, stamp, packs)
     return in_natural_order(runs) if len(runs) > 1 else runs
 
 
 def _refuse_without_scores(runs: list[Run], problems: Problems) -> None:
     for run in runs:
-        if not (run.tasks or run.stated or run.stored):
+        if not (run.tasks or run.stated or run.stored or run.unread):
             problems.add(
                 "the run has no scores",
                 where=str(run.files.folder),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +18,9 @@ from evalprep.verbs.renamed_options import by_todays_names, with_underscores
 
 NEWEST = "newest"
 _TIMESTAMPS = (
-    "which run of a folder: newest, each (the newest samples of every task), the beginning of a "
-    "time stamp, or the id of a run"
+    "which run of a folder: newest (with files of other tasks that the same model wrote before), "
+    "each (the newest samples of every task), the beginning of a time stamp (that file, or that "
+    "try of a command), or the id of a run; of several places, for those that have it"
 )
 
 #: Option -> arguments of `add_argument`; hyphens in place of underscores are accepted, too.
@@ -26,9 +28,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "timestamp": {"default": NEWEST, "metavar": "STAMP", "help": _TIMESTAMPS},
     "baseline_timestamp": {
         "rare": True,
-        "default": NEWEST,
+        "default": "",
         "metavar": "STAMP",
-        "help": "which run of the baseline's folder, as --timestamp",
+        "help": "which run of the baseline's folder, as --timestamp (default: what --timestamp "
+        "says, where the baseline has it)",
     },
     "label": {
         "action": "extend",
@@ -169,6 +172,25 @@ class MetricChoice:
     def __str__(self) -> str:
         task = f"{self.task}=" if self.task else ""
         return task + self.metric + (f"@{self.filter}" if self.filter else "")
+
+
+def timestamps_of_sides(
+    places: Sequence[str | os.PathLike[str]], baseline: str | None, args: argparse.Namespace
+) -> list[str]:
+    """Returns which run of each place the options choose, the baseline last where there is one.
+
+    Args:
+        places: The places without the baseline.
+        baseline: The place of the baseline; None or empty without one.
+        args: With `timestamp` and `baseline_timestamp`.
+    """
+    from evalprep.results import timestamp_of_each
+
+    if not baseline:
+        return timestamp_of_each(places, args.timestamp)
+    if args.baseline_timestamp:
+        return [*timestamp_of_each(places, args.timestamp), args.baseline_timestamp]
+    return timestamp_of_each([*places, baseline], args.timestamp)
 
 
 def names_of(text: str) -> list[str]:

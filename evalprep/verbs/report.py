@@ -20,7 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.verbs.ledgers import name_foreign_answers
-from evalprep.verbs.options import Parser, add_options, metric_choices, names_of, pair_rules
+from evalprep.verbs.options import (
+    Parser,
+    add_options,
+    metric_choices,
+    names_of,
+    pair_rules,
+    timestamps_of_sides,
+)
 
 if TYPE_CHECKING:
     from evalprep.errors import Problems
@@ -181,7 +188,11 @@ def _export_scores(
         if alone:
             yield from export_scores(side_scores, packs.values(), Path(place), out)
     if any(without_samples):
-        runs = [open_run(place, packs.values(), timestamp=args.timestamp) for place in places]
+        stamps = timestamps_of_sides(args.runs, args.baseline, args)
+        runs = [
+            open_run(place, packs.values(), timestamp=stamp)
+            for place, stamp in zip(places, stamps, strict=True)
+        ]
         yield from export_tables(runs, scores, packs, out)
 
 
@@ -218,11 +229,10 @@ def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | 
     problems = Problems()
     _check_arguments(args, formats, problems)
     args.runs = _each_place(args)
-    places = [(place, args.timestamp) for place in args.runs]
-    if args.baseline:
-        places.append((args.baseline, args.baseline_timestamp))
+    places = [*args.runs, args.baseline] if args.baseline else args.runs
+    timestamps = timestamps_of_sides(args.runs, args.baseline, args)
     sides: list[Run | Scores] = []
-    for place, timestamp in places:
+    for place, timestamp in zip(places, timestamps, strict=True):
         sides += _open_side(place, timestamp, args, problems)
     problems.raise_if_any()
     sides = sides_by_rule(sides, args.rule, args.find_packs() if args.rule else {})
@@ -276,7 +286,7 @@ def _open_side(
     except BadInput as error:
         problems.extend(error.problems)
         return
-    if isinstance(side, Run) and not side.tasks and not side.stored:
+    if isinstance(side, Run) and not (side.tasks or side.stored or side.unread):
         problems.add(
             "the run has neither samples files nor stored scores",
             where=str(side.files.folder),

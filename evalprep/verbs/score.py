@@ -136,11 +136,16 @@ def _open_runs(args: argparse.Namespace, packs: Mapping[str, Pack]) -> list[Run]
         open_run,
         read_by_choice,
         runs_of_models,
+        timestamp_of_each,
     )
     from evalprep.score import cluster_by
 
     args.runs = each_place(args.runs, packs.values())
-    runs = [open_run(place, packs.values(), timestamp=args.timestamp) for place in args.runs]
+    stamps = timestamp_of_each(args.runs, args.timestamp)
+    runs = [
+        open_run(place, packs.values(), timestamp=stamp)
+        for place, stamp in zip(args.runs, stamps, strict=True)
+    ]
     runs = read_by_choice(runs, metric_choices(args))
     label_runs(runs, args.label)
     chosen = {id(run) for run in runs_of_models(runs, args.models)}
