@@ -38,6 +38,8 @@ if TYPE_CHECKING:
         join,
         join_columns,
         kind_of,
+        list_cell,
+        looks_like_list,
         named_rows,
         on_hub,
         open_folder,
