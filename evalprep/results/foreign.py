@@ -28,7 +28,7 @@ from evalprep.results.files import NEWEST, RunFiles, places_below
 from evalprep.results.gathering import SampleFiles
 from evalprep.results.known_metrics import direction_of, known_metric
 from evalprep.results.loading import load_run
-from evalprep.results.logged import RowCounts, RunResults, TaskResults, TaskSettings
+from evalprep.results.logged import Dataset, RowCounts, RunResults, TaskResults, TaskSettings
 from evalprep.results.metric import Metric
 from evalprep.results.readers.parts import call_settings, stored_metrics
 from evalprep.results.readers.tools import Reading, chosen_reading
@@ -369,7 +369,9 @@ def _task(name: str, task: LoggedTask, pack: str) -> TaskResults:
         name=name,
         metrics=(metric,),
         directions=directions,
-        settings=TaskSettings(metadata=metadata, as_logged={"metadata": metadata}),
+        settings=TaskSettings(
+            metadata=metadata, dataset=Dataset(task.data), as_logged={"metadata": metadata}
+        ),
         rows=RowCounts(effective=len(task.rows)),
     )
 
