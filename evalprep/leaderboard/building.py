@@ -157,6 +157,7 @@ def _cell(column: Column, values: ColumnValues | None, at: int, pairs: Pairs) ->
         reason=values.reason,
         notes=values.notes,
         tasks=values.tasks,
+        against=values.against,
     )
     other = pairs.other_question(at, cell.tasks)
     part = pairs.incomplete(at, cell.tasks)

@@ -13,11 +13,13 @@ from evalprep.packs import P_VALUE, Pack
 from evalprep.results import SHARE, is_mean_of_draws, is_of_draws
 from evalprep.score import (
     WITHOUT_SAMPLES,
+    Against,
     Estimate,
     Scores,
     StoredScore,
     SuiteScore,
     TaskScore,
+    group_of,
     notes_of_task,
 )
 
@@ -46,6 +48,9 @@ class Column:
         unit: `share` where every run has it as a value between 0 and 1, which the terminal shows
             in percent; else empty.
         task: The task that it is a metric of; empty for a score or a group.
+        score: The suite score that it shows; one score has several columns where runs were measured
+            against things of several kinds.
+        against: The kinds of what its values were measured against, but for other runs.
     """
 
     id: str
@@ -60,6 +65,8 @@ class Column:
     subsection: str = ""
     unit: str = ""
     task: str = ""
+    score: str = ""
+    against: tuple[str, ...] = ()
 
     @property
     def arrow(self) -> str:
@@ -162,14 +169,18 @@ def _joint_direction(direction: str, other: str) -> str:
 
 
 def _suite(scores: Sequence[Scores], packs: Mapping[str, Pack]) -> Iterable[Column]:
+    groups = _groups_of_scores(scores)
     for run_scores in scores:
         for score in run_scores.suite:
+            own_groups = groups.get(score.id, [()])
+            group = group_of(score.against) if score.value is not None else own_groups[0]
             spec = packs[score.pack].suite_scores.get(score.name) if score.pack in packs else None
             sections = [str(score.tags[key]) for key in _SECTION_TAGS if key in score.tags]
+            end = f" (against {_GROUP_WORDS.get(group, ' and '.join(group))})" if group else ""
             yield Column(
-                score.id,
-                score.name,
-                score.title or score.name,
+                score.id if group == own_groups[0] else f"{score.id}@{'+'.join(group)}",
+                score.name + end if len(own_groups) > 1 else score.name,
+                (score.title or score.name) + end,
                 SCORE,
                 score.better,
                 score.range,
@@ -178,7 +189,25 @@ def _suite(scores: Sequence[Scores], packs: Mapping[str, Pack]) -> Iterable[Colu
                 section=sections[0] if sections else score.pack,
                 subsection=str(score.tags.get("requirement", "")),
                 unit=score.unit,
+                score=score.id,
+                against=group,
             )
+
+
+#: Kinds of what values were measured against, in the name of their column.
+_GROUP_WORDS: dict[tuple[str, ...], str] = {
+    ("constant",): "a constant",
+    ("log",): "the log's own reference",
+}
+
+
+def _groups_of_scores(scores: Iterable[Scores]) -> dict[str, list[tuple[str, ...]]]:
+    """Suite score -> what its values were measured against, other runs and nothing first."""
+    groups: dict[str, set[tuple[str, ...]]] = {}
+    for score in chain.from_iterable(each.suite for each in scores):
+        if score.value is not None:
+            groups.setdefault(score.id, set()).add(group_of(score.against))
+    return {name: sorted(kinds) for name, kinds in groups.items()}
 
 
 def _groups(scores: Sequence[Scores]) -> Iterable[Column]:
@@ -273,7 +302,7 @@ def _headline(
         headline += _headline_of_pack(columns, pack)
     in_headline: set[str] = set()
     for column in headline:
-        in_headline.update(tasks_of[column.id])
+        in_headline.update(tasks_of[column.score])
     groups, in_groups = _groups_with_other_tasks(columns, scores, in_headline)
     headline += groups
     hidden = in_groups.union(*tasks_of.values())
@@ -302,7 +331,7 @@ def _headline_of_pack(columns: Sequence[Column], pack: Pack) -> list[Column]:
     """The columns that a pack names, in its order; else its scores with a direction."""
     own = {column.id: column for column in columns if column.of(pack.name)}
     ids = [f"{pack.name}/{name}" for name in pack.leaderboard.columns]
-    named = [own[name] for name in ids if name in own]
+    named = [column for name in ids for column in own.values() if column.score == name]
     return named or [column for column in own.values() if column.better in ARROWS]
 
 
@@ -334,8 +363,15 @@ def _chosen(
 
 def _matching(columns: Sequence[Column], name: str) -> list[Column]:
     """The columns of a name, else those that a pattern matches."""
-    exact = [column for column in columns if name in (column.id, column.name)]
+    exact = [column for column in columns if name in _names_of(column)]
     return exact or [column for column in columns if fnmatch.fnmatchcase(column.name, name)]
+
+
+def _names_of(column: Column) -> tuple[str, ...]:
+    """The names that mean a column; a score means all of its columns."""
+    if not column.against:
+        return (column.id, column.name, column.score)
+    return (column.id, column.name, column.score, column.score.rpartition("/")[2])
 
 
 @dataclass(frozen=True)
@@ -351,6 +387,7 @@ class ColumnValues:
         rule: By which rule a suite score was computed.
         over: The scores that a mean is made of.
         few_read: Said of a suite score that is made of the few answers that could be read.
+        against: What a suite score was measured against.
     """
 
     value: float | None
@@ -365,6 +402,7 @@ class ColumnValues:
     rule: str = ""
     over: frozenset[str] = frozenset()
     few_read: str = ""
+    against: tuple[Against, ...] = ()
 
     @classmethod
     def of_estimate(
@@ -404,6 +442,7 @@ class ColumnValues:
             rule=score.rule,
             over=frozenset(score.over),
             few_read=score.few_read,
+            against=score.against,
         )
 
 
@@ -411,8 +450,10 @@ def values_of(column: Column, scores: Scores) -> ColumnValues | None:
     """Returns the numbers of a run in a column; None where it has none."""
     if column.kind == SCORE:
         for score in scores.suite:
-            if score.id == column.id:
-                return ColumnValues.of_suite_score(score)
+            if score.id == column.score:
+                values = ColumnValues.of_suite_score(score)
+                is_here = score.value is None or group_of(score.against) == column.against
+                return values if is_here else ColumnValues(None)
         return None
     if column.kind == GROUP:
         for group in scores.groups:

@@ -250,7 +250,7 @@ def _published_from(data: Any) -> PublishedValue:
 
 def _score_from(data: Mapping[str, Any]) -> ScoreSpec:
     known = {key: value for key, value in data.items() if key in ScoreSpec.__dataclass_fields__}
-    for key in ("tasks", "needs", "reference", "range"):
+    for key in ("tasks", "needs", "reference", "finetuned", "range"):
         if isinstance(known.get(key), list):
             known[key] = tuple(known[key])
     return ScoreSpec(**{"function": "", **known})

@@ -136,6 +136,7 @@ class ScoreSpec:
         tasks: Whose samples it gets.
         needs: Other scores of this run.
         reference: The same scores of a reference run.
+        finetuned: Scores of the model that the subject was made from, before it was changed.
         params: Arguments of the function.
         title, note: For people.
         better: `up`, `down`, `zero`, or a word of the pack's own.
@@ -153,6 +154,8 @@ class ScoreSpec:
             of n").
         unscored: Rows without a number in the metric of their task: `left_out`, or `given` to a
             function that reads the replies or leaves such rows out itself.
+        on_stated: Where a log states the score: `compute` shows what its rows give where they give
+            a value, `keep` what the log states, with the computed value beside it.
         tags: The pack's own.
     """
 
@@ -162,6 +165,7 @@ class ScoreSpec:
     tasks: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     reference: tuple[str, ...] = ()
+    finetuned: tuple[str, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""
     note: str = ""
@@ -176,6 +180,7 @@ class ScoreSpec:
     cluster: str = "cluster_id"
     on_missing: str = "none"
     unscored: str = "left_out"
+    on_stated: str = "compute"
     tags: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -236,6 +236,7 @@ class SuiteRunPart(TypedDict):
     reference: float | None
     few_read: str
     notes: list[str]
+    against: list[dict[str, Any]]
     distributions: dict[str, Distribution]
     categories: list[CategoryPart]
     records: dict[str, list[RecordPart]]

@@ -101,7 +101,8 @@ def _result(score: SuiteScore) -> SuiteRunPart:
     part = {
         **plain(known),
         "few_read": score.few_read,
-        "notes": score.notes,
+        "notes": [*score.notes, *(f"measured against {each.described}" for each in score.against)],
+        "against": [each.to_dict() for each in score.against],
         "distributions": {str(name): thin(values) for name, values in drawn.items()},
         "categories": _categories(result.categories),
         "records": _records(result.records),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
+    from evalprep.score.against import FINETUNED, REFERENCE, Against, group_of
     from evalprep.score.builtin import Scored, collect, micro
     from evalprep.score.documents import cluster_by
     from evalprep.score.efforts import labelled, written
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
         quantities_of_task,
     )
     from evalprep.score.reference import (
+        OtherModels,
         Reference,
+        ReferenceChoice,
+        References,
         Remembered,
         may_be_opened,
         open_reference,
+        open_references,
         references_named,
     )
     from evalprep.score.remarks import missing_rows, notes_of_task, notes_on_value

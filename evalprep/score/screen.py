@@ -60,6 +60,7 @@ def _tables(scores: Scores, sources: Sources, *, subtasks: bool) -> Iterator[Tab
         suite.notes = _few_read(scores.suite)
         suite.notes += _missing_values(scores.suite)
         suite.notes += _notes_of_scores(scores)
+        suite.notes += _notes_on_references(scores.suite)
         yield suite
     yield from tables.judge_tables(scores.ratings)
     yield effort_table(scores)
@@ -102,6 +103,18 @@ def _notes_of_scores(scores: Scores) -> list[Note]:
             remarks += [(score, text) for text in score.remarks]
     names_of = _by_text(remarks, scores.suite)
     return [Note(f"{_named(names, scores)}: {text}") for text, names in names_of.items()]
+
+
+def _notes_on_references(suite: Sequence[SuiteScore]) -> list[Note]:
+    """Returns what scores were measured against, each run or constant once."""
+    remarks = []
+    for score in suite:
+        remarks += [(score, each.described) for each in score.against]
+    names_of = _by_text(remarks, suite)
+    return [
+        Note(f"{shortlist(names, _NAMED)}: measured against {text}")
+        for text, names in names_of.items()
+    ]
 
 
 def _by_text(

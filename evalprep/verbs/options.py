@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 if TYPE_CHECKING:
     from evalprep.compare import PairRules
+    from evalprep.packs import Pack
+    from evalprep.results import Run
+    from evalprep.score import OtherModels, ReferenceChoice
 
+from evalprep.places import exists
 from evalprep.results import metric_and_filter
 from evalprep.verbs.renamed_options import by_todays_names, with_underscores
 
@@ -53,9 +57,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "reference": {
         "rare": True,
-        "type": Path,
-        "metavar": "RUN_OR_LOG",
-        "help": "run, scores.json or foreign log that scores compare with",
+        "action": "extend",
+        "default": [],
+        "metavar": "LIST",
+        "help": "run, scores.json or foreign log that scores compare with; one per model as "
+        "PATTERN=PATH with commas ('*3.2-1B*=logs/retain90'), or a folder in which each model's "
+        "is found",
+    },
+    "finetuned": {
+        "rare": True,
+        "action": "extend",
+        "default": [],
+        "metavar": "LIST",
+        "help": "run or log of the model before unlearning, by which scores are divided; one per "
+        "model or a folder, as for --reference",
     },
     "rule": {
         "rare": True,
@@ -116,8 +131,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 READING = ("input_format", "columns")
 #: Options that choose runs; a next step repeats those that both verbs accept.
 _CHOOSING = (
-    *("baseline_timestamp", "metric", "cluster", "reference", "rule", "label", "allow"),
-    *("timestamp", "accept_ledger", "template_dir"),
+    *("baseline_timestamp", "metric", "cluster", "reference", "finetuned", "rule", "label"),
+    *("allow", "timestamp", "accept_ledger", "template_dir"),
 )
 ACCEPTED: dict[str, frozenset[str]] = {
     "compare": frozenset((*_CHOOSING, "tasks", *READING, "pairing")),
@@ -132,7 +147,8 @@ ACCEPTED: dict[str, frozenset[str]] = {
     "samples": frozenset(("timestamp", "tasks", "template_dir", *READING)),
     "score": frozenset(
         (
-            *("timestamp", "label", "reference", "rule", "cluster", "accept_ledger"),
+            *("timestamp", "label", "reference", "finetuned", "rule", "cluster"),
+            "accept_ledger",
             *("template_dir", "tasks", *READING),
         )
     ),
@@ -211,10 +227,37 @@ def _paths_of(text: str) -> list[Path]:
     return [Path(name) for name in names_of(text)]
 
 
+def _references_of(text: str) -> list[ReferenceChoice]:
+    """Reads `PATH` or `PATTERN=PATH`, several with commas; a path may have a comma in its name."""
+    from evalprep.score import ReferenceChoice
+
+    texts = [text] if exists(Path(text)) else names_of(text)
+    return [ReferenceChoice.parse(each) for each in texts]
+
+
 OPTIONS["metric"]["type"] = _metrics_of
+OPTIONS["reference"]["type"] = OPTIONS["finetuned"]["type"] = _references_of
 OPTIONS["template_dir"]["type"] = _paths_of
 for _name in ("tasks", "label", "allow", "columns", "input_format", "pairing"):
     OPTIONS[_name]["type"] = names_of
+
+
+def references_of(
+    args: argparse.Namespace, packs: Mapping[str, Pack], runs: Sequence[Run] = ()
+) -> OtherModels:
+    """Opens what `--reference` and `--finetuned` name; the packs of the runs read logs.
+
+    Raises:
+        BadInput: a place that is neither a run nor a log, nor a folder of several.
+    """
+    from evalprep.score import FINETUNED, REFERENCE, OtherModels, open_references, packs_of
+
+    owners = {pack.name: pack for run in runs for pack in packs_of(run, packs)}
+    readers = [*(owners or packs).values()]
+    return OtherModels(
+        open_references(args.reference, REFERENCE, readers),
+        open_references(args.finetuned, FINETUNED, readers),
+    )
 
 
 def metric_choices(args: argparse.Namespace) -> list[MetricChoice]:

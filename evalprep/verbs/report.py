@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalprep.verbs.ledgers import name_foreign_answers
 from evalprep.verbs.options import (
@@ -26,6 +26,7 @@ from evalprep.verbs.options import (
     metric_choices,
     names_of,
     pair_rules,
+    references_of,
     timestamps_of_sides,
 )
 
@@ -62,7 +63,7 @@ def configure(parser: Parser) -> None:
         metavar="LIST",
         help="html, xlsx, csv, md, json; several with commas (default: html)",
     )
-    add_options(parser, "reference", "rule", "pairing")
+    add_options(parser, "reference", "finetuned", "rule", "pairing")
     add_options(parser, "timestamp", "accept_ledger", "template_dir")
     add(
         "--limit",
@@ -336,7 +337,7 @@ def _scores_and_judgements(runs: Sequence[Run], args: argparse.Namespace) -> _Ex
         packs = args.find_packs()
         scores = _scores(runs, args, packs)
     except BadInput as error:
-        if args.reference is not None:
+        if args.reference or args.finetuned:
             raise
         problems = [
             f"suite scores are left out: {item.where}: {item.what}" for item in error.problems
@@ -352,12 +353,17 @@ def _scores_and_judgements(runs: Sequence[Run], args: argparse.Namespace) -> _Ex
 def _scores(
     runs: Sequence[Run], args: argparse.Namespace, packs: Mapping[str, Pack]
 ) -> list[Scores]:
-    from evalprep.score import of_rule, open_reference, score_run
+    from evalprep.score import of_rule, score_run
 
-    reference: Any = None
-    if args.reference is not None:
-        reference = open_reference(args.reference, packs.values())
-    return [of_rule(score_run(run, packs, reference=reference), args.rule, packs) for run in runs]
+    others = references_of(args, packs)
+    return [
+        of_rule(
+            score_run(run, packs, reference=others.reference, finetuned=others.finetuned),
+            args.rule,
+            packs,
+        )
+        for run in runs
+    ]
 
 
 def _sentences(packs: Mapping[str, Pack]) -> dict[str, str]:
