@@ -134,7 +134,7 @@ class References:
             candidates = self._candidates(choice.place)
             if candidates:
                 self._several[choice.place] = candidates
-            else:
+            elif choice.place not in self._opened:
                 self._open(choice.place)
 
     def of(self, run: Run) -> Remembered | None:
@@ -187,7 +187,11 @@ class References:
 
     def _candidates(self, place: Path) -> list[_Candidate]:
         """The runs and logs in a folder of several; empty for a place that is one."""
-        if not place.is_dir() or read_log(place, self._packs, complete=False) is not None:
+        if not place.is_dir():
+            return []
+        log = read_log(place, self._packs, complete=False)
+        if log is not None:
+            self._opened[place] = Remembered(log)
             return []
         named = each_place([place], self._packs)
         places = [Path(each) for each in named if isinstance(each, str | os.PathLike)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -59,7 +60,15 @@ def by_index(result: Any) -> dict[str, Any]:
         return {}
     rows = result.get("value_by_index") or result.get("values_by_index")
     values = by_row.by_string(rows) if isinstance(rows, Mapping) else {}
+    if [*values] == _positions(len(values)):
+        return values
     return dict(sorted(values.items(), key=lambda item: (len(item[0]), item[0])))
+
+
+@functools.lru_cache(maxsize=16)
+def _positions(count: int) -> list[str]:
+    """The keys of rows that are in order."""
+    return [str(position) for position in range(count)]
 
 
 def column(result: Any, name: str) -> dict[str, Any]:

@@ -49,11 +49,12 @@ def with_known_ratios(results: Results) -> dict[str, Result]:
 def _form_of(name: str, results: Results) -> str:
     """The form of a score's rows; empty where nothing in the log tells."""
     stated = results[name]
-    ratios, shares = (_from_losses(name, results, form) for form in (_MADE_OF[name][2], _SHARE))
-    if ratios is not None and shares is not None:
+    ratios = _from_losses(name, results, _MADE_OF[name][2])
+    if ratios is not None:
         if _agree(stated, ratios):
             return _USUAL
-        return _SHARE if _agree(stated, shares) else _UNKNOWN
+        shares = _from_losses(name, results, _SHARE)
+        return _SHARE if shares is not None and _agree(stated, shares) else _UNKNOWN
     scores = by_row.usable(column(stated, "score").values())
     value = stated.get("agg_value")
     if not scores or not by_row.finite(value):
@@ -73,11 +74,11 @@ def _form_of(name: str, results: Results) -> str:
 
 def _in_usual_form(name: str, results: Results, form: str) -> dict[str, Result]:
     """The score as the ratio of wrong and right answers, where it is another one in the log."""
+    if form == _USUAL:
+        return {}
     stated = results[name]
     aggregator = _MADE_OF[name][2]
     ratios = _from_losses(name, results, aggregator)
-    if form == _USUAL:
-        return {}
     if form == _UNKNOWN and ratios is None:
         return {name: {**no_value(_UNKNOWN_FORM), "stated": stated["agg_value"]}}
     if form == _UNKNOWN and ratios is not None:

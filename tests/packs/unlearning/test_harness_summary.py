@@ -130,7 +130,7 @@ def test_the_files_stand_in_one_table(saved, capsys):
 
 
 def test_the_rows_of_lm_evals_own_tasks_are_written_as_upstream_has_them(tmp_path, capsys):
-    rows = [Row(f"r{at}", score=float(at % 2)) for at in range(4)]
+    rows = [Row(f"r{at}", float(at % 2)) for at in range(4)]
     home = write_run(tmp_path / "out", {"wmdp_cyber": rows})
     out = tmp_path / "scores"
     assert main(["score", str(home), "--out", str(out)]) == 0
