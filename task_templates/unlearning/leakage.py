@@ -97,7 +97,7 @@ def _interval(
     ]
     low, high = bootstrap.percentiles(np.asarray(values))
     ends = own.get("interval")
-    if low < high or not ends:
+    if mine.min() < mine.max() or not ends:
         return [low, high]
     retain_auc = other.get("agg_value")
     return sorted(formula(auc=end, retain_auc=retain_auc)["agg_value"] for end in ends)
