@@ -162,8 +162,8 @@ def _auc_of_counts(
     outcomes = (np.sign(above) * 0.5 + 0.5).astype(np.float32)
     drawn = _row_counts(len(forget), resamples, seed, 0)
     against = _row_counts(len(holdout), resamples, seed, 1)
-    won = np.einsum("ij,ij->i", drawn @ outcomes, against)
-    return won.astype(np.float64) / (len(forget) * len(holdout))
+    won: Floats = np.einsum("ij,ij->i", drawn @ outcomes, against).astype(np.float64)
+    return won / (len(forget) * len(holdout))
 
 
 @lru_cache(maxsize=4)
