@@ -331,7 +331,9 @@ def _headline_of_pack(columns: Sequence[Column], pack: Pack) -> list[Column]:
     """The columns that a pack names, in its order; else its scores with a direction."""
     own = {column.id: column for column in columns if column.of(pack.name)}
     ids = [f"{pack.name}/{name}" for name in pack.leaderboard.columns]
-    named = [column for name in ids for column in own.values() if column.score == name]
+    named: list[Column] = []
+    for name in ids:
+        named += [column for column in own.values() if column.score == name]
     return named or [column for column in own.values() if column.better in ARROWS]
 
 

@@ -252,7 +252,9 @@ def references_of(
     """
     from evalprep.score import FINETUNED, REFERENCE, OtherModels, open_references, packs_of
 
-    owners = {pack.name: pack for run in runs for pack in packs_of(run, packs)}
+    owners: dict[str, Pack] = {}
+    for run in runs:
+        owners |= {pack.name: pack for pack in packs_of(run, packs)}
     readers = [*(owners or packs).values()]
     return OtherModels(
         open_references(args.reference, REFERENCE, readers),

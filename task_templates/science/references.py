@@ -14,7 +14,7 @@ from typing import Any
 
 from custom_metrics.science.rows import row_score, score_row
 from custom_metrics.science.tasks import TASKS
-from evalprep.packapi import BadInput, Log, LoggedRow, LoggedTask, Problem
+from evalprep.packapi import BadInput, Log, LoggedRow, LoggedTask, Problem, open_file
 
 FILE = "raw_predictions.jsonl"
 METRIC = "row_score"
@@ -69,7 +69,7 @@ def _task(name: str, file: Path) -> LoggedTask:
 
 
 def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
-    with file.open(encoding="utf-8") as lines:
+    with open_file(file, "r", encoding="utf-8") as lines:
         for number, text in enumerate(lines, start=1):
             if not text.strip():
                 continue

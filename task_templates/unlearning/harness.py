@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalprep.packapi import ExportRun, open_atomically, read_file
+from evalprep.packapi import ExportRun, open_atomically, open_file, read_file
 
 HARNESS = "LMEval_SUMMARY.json"
 #: The rows of the same tasks, as lm-eval logs them.
@@ -57,7 +57,7 @@ def write_rows(run: ExportRun, file: Path) -> bool:
         for at, (name, path) in enumerate(paths.items()):
             key = json.dumps(name)
             out.write(f"{',' if at else ''}\n{key}: {{{key}: [")
-            with path.open(encoding="utf-8") as lines:
+            with open_file(path, "r", encoding="utf-8") as lines:
                 for number, line in enumerate(filter(str.strip, lines)):
                     out.write(f"{',' if number else ''}\n{line.rstrip()}")
             out.write("]}")
