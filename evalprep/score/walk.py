@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from custom_metrics import statistics
 from evalprep.packs import Pack, ScoreSpec, StoredTask
-from evalprep.results import Run, TaskRun, expected_rows, row_mappings
+from evalprep.results import KeptRows, Run, TaskRun, expected_rows, row_mappings
 from evalprep.score.against import FINETUNED, LOG, REFERENCE, Against, Identity, Side, refusal
 from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
 from evalprep.score.documents import by_document, documents_of, known_bounds
@@ -412,11 +412,21 @@ class Walk:
             if note:
                 self.notes[note] = None
             kept = task.kept.get(task.primary.filter)
-            if kept is not None:
-                places = zip(kept.rows.tolist(), kept.table.ids, strict=True)
-                rows = [{**rows[place], "sample_id": row_id} for place, row_id in places]
-            self._rows[name] = rows
+            self._rows[name] = rows if kept is None else _kept_mappings(rows, kept)
         return self._rows[name]
+
+
+def _kept_mappings(rows: Sequence[Mapping[str, Any]], kept: KeptRows) -> list[dict[str, Any]]:
+    """The rows that count alone, under their shared ids and with the numbers that count."""
+    table = kept.table
+    columns = {name: np.isfinite(table.numbers(name)) for name in table.metrics}
+    mappings = []
+    for at, place in enumerate(kept.rows.tolist()):
+        row = rows[place]
+        absent = {name for name, known in columns.items() if not known[at]}
+        metrics = {name: value for name, value in row["metrics"].items() if name not in absent}
+        mappings.append({**row, "sample_id": table.ids[at], "metrics": metrics})
+    return mappings
 
 
 def _is_given(spec: ScoreSpec, task: TaskRun) -> NDArray[np.bool_]:
