@@ -26,6 +26,7 @@ from evalprep.packs.manifest import (
     read_manifest,
 )
 from evalprep.packs.plan import Command, Plan
+from evalprep.yamltext import NotYaml, yaml_value
 
 #: Folder of edited files that the preparation at hand does not ask for.
 SHELF = ".shelf"
@@ -192,6 +193,11 @@ class Prepared:
         return [_model(entry) for entry in models_of(self.manifest)]
 
     @property
+    def fingerprints(self) -> Mapping[str, str]:
+        """Path of a model, as the commands name it -> its fingerprint at preparation."""
+        return as_mapping(self.manifest.get("fingerprints"))
+
+    @property
     def sources(self) -> list[PreparedSource]:
         """The data sets and files that were read."""
         listed = self.manifest.get("sources")
@@ -314,6 +320,21 @@ class Prepared:
     def data_files(self, task: str) -> DataFiles:
         """Returns where the rows of a task lie that has data of its own."""
         return DataFiles(self.folder / self.tasks[task].data)
+
+    def configuration(self, command: Command) -> dict[str, Any]:
+        """Returns the run configuration of a command as it stands, edits included.
+
+        Empty where it cannot be read, which whoever runs it says.
+        """
+        try:
+            text = (self.folder / command.file).read_text(encoding="utf-8")
+            return as_mapping(yaml_value(text))
+        except (OSError, UnicodeDecodeError, NotYaml):
+            return {}
+
+    def commands_of(self, run: str) -> list[Command]:
+        """Returns the commands of a prepared run, in the order in which they run."""
+        return [command for command in self.commands if (command.run or self.run) == run]
 
     def task_file(self, task: str) -> Path | None:
         """Returns the YAML of a task as it stands, edits included.
