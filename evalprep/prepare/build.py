@@ -19,12 +19,7 @@ from evalprep.data import Locked, moved, read_lock
 from evalprep.packs import MANIFEST, Command, Plan, asked_for, limited, manifest_data, manifest_text
 from evalprep.prepare.calls import make_steps
 from evalprep.prepare.joined import Joined
-from evalprep.prepare.models import (
-    Subject,
-    check_tokenizers,
-    fingerprints_of,
-    subjects_of,
-)
+from evalprep.prepare.models import Subject, check_tokenizers, fingerprints_of, subjects_of
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.shares import whole_blocks
 from evalprep.prepare.taskfiles import write_groups, write_inline, write_tasks

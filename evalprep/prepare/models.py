@@ -98,10 +98,7 @@ def _subject(label: str, core: Core, own_args: dict[str, Any], folder: Path) -> 
 
 
 def with_run(
-    subject: Subject,
-    calls: Sequence[Mapping[str, Any]],
-    final: Plan,
-    content: Mapping[str, str],
+    subject: Subject, calls: Sequence[Mapping[str, Any]], final: Plan, content: Mapping[str, str]
 ) -> Subject:
     """Returns a model with the id of its run, and the fingerprints that it covers.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,8 +97,18 @@ def _folders_with(packs: Collection[str], run: Run) -> list[Path]:
     return sorted(folder for folder in parents if folder.is_dir())
 
 
+#: In place of the reason, of a task that a new try has not reached.
+NOT_RUN_YET = "not run yet"
+
+
 def note_failures(
-    folder: Path, run: str, failed: Mapping[str, str], finished: Collection[str]
+    folder: Path,
+    run: str,
+    failed: Mapping[str, str],
+    finished: Collection[str],
+    *,
+    command: str = "",
+    attempt: int = 1,
 ) -> None:
     """Keeps why tasks of a run failed in `failed_<id>.json`, beside its results.
 
@@ -106,18 +117,47 @@ def note_failures(
         run: Id of the run; nothing is kept for a run without one.
         failed: Task -> why it failed.
         finished: Tasks that failed no longer.
+        command: The command of the tasks.
+        attempt: Number of its try.
     """
     if not run:
         return
     path = folder / f"failed_{run}.json"
     known = as_mapping(read_object(path).get("tasks"))
-    every_reason = {**known, **failed}
-    reasons = {name: why for name, why in every_reason.items() if name not in finished}
-    if reasons == known:
+    now = datetime.now().astimezone().isoformat()
+    entries = {
+        name: {"command": command, "try": attempt, "when": now, "reason": reason}
+        for name, reason in failed.items()
+    }
+    kept = {name: entry for name, entry in {**known, **entries}.items() if name not in finished}
+    if kept == known:
         return
-    content = {"run": run, "tasks": reasons}
+    content = {"run": run, "tasks": kept}
     text = json.dumps(content, indent=2, ensure_ascii=False)
     write_atomically(path, f"{text}\n")
+
+
+@dataclass(frozen=True)
+class FailedTry:
+    """A try of a command in which tasks failed, or which has not reached them.
+
+    Attributes:
+        number: Its number.
+        since: The earliest of their times, as the stamps of lm-eval's files are written.
+    """
+
+    number: int = 0
+    since: str = ""
+
+
+def failed_try(folder: Path, run: str, command: str) -> FailedTry:
+    """Returns the newest try of a command that stands among the failures of an output folder."""
+    entries = as_mapping(read_object(folder / f"failed_{run}.json").get("tasks")).values()
+    own = [entry for entry in map(as_mapping, entries) if entry.get("command") == command]
+    numbered = [entry for entry in own if isinstance(entry.get("try"), int)]
+    number = max((entry["try"] for entry in numbered), default=0)
+    times = [str(entry.get("when")) for entry in numbered if entry["try"] == number]
+    return FailedTry(number, min(times, default="").replace(":", "-"))
 
 
 def read_failures(folder: Path, run: str) -> dict[str, Failure]:

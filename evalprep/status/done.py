@@ -15,6 +15,7 @@ from evalprep.errors import BadInput, Problem, near
 from evalprep.files import as_mapping
 from evalprep.packs import Command, Prepared, decisive_arguments, require_prepared
 from evalprep.status.run_ids import runs_now, runs_that_count
+from evalprep.status.tries import of_newest_try
 
 if TYPE_CHECKING:
     from evalprep.results import Invocation
@@ -190,7 +191,7 @@ def _calls_that_count(command: Command, prepared: Prepared) -> list[Invocation]:
 
 
 def calls_of(command: Command, prepared: Prepared, run: str) -> list[Invocation]:
-    """The calls of a run that stand for a command, whoever started them.
+    """The calls of a run that stand for a command in its newest try, whoever started them.
 
     A pasted command whose options were changed keeps the id: its results are of another run.
     """
@@ -201,7 +202,8 @@ def calls_of(command: Command, prepared: Prepared, run: str) -> list[Invocation]
     written = (command.engine, prepared.configuration(command))
     arguments = [as_texts(as_mapping(engine.get("model_args"))) for engine in written]
     decisive = list(map(decisive_arguments, arguments))
-    calls = run_calls(prepared.output_path or Path(), run)
+    output = prepared.output_path or Path()
+    calls = of_newest_try(run_calls(output, run), command.name, output, run)
     return [
         call
         for call in calls

@@ -10,7 +10,16 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.run import Cut, Holder, gather_shards, run_job, showing
-from evalprep.status import Job, RunFolder, is_done, read_jobs, refuse_moved, shard_sets
+from evalprep.status import (
+    Job,
+    RunFolder,
+    begun_try,
+    is_done,
+    read_jobs,
+    refuse_moved,
+    shard_sets,
+    with_try,
+)
 from evalprep.verbs.running.asking import ready_jobs
 
 
@@ -79,7 +88,8 @@ def merge_commands(work_dir: Path, *, silent: bool) -> Merged:
     from evalprep.prepare import continue_stages
 
     refuse_moved(work_dir)
-    jobs = [job for job in ready_jobs(work_dir, read_jobs(work_dir)) if job.model]
+    ready = [job for job in ready_jobs(work_dir, read_jobs(work_dir)) if job.model]
+    jobs = [with_try(job, max(begun_try(job), 1)) for job in ready]
     merged = Merged(_merge_each(work_dir, jobs, silent=silent))
     if not any(outcome.shards or outcome.results for outcome in merged.outcomes):
         raise BadInput(
