@@ -185,7 +185,7 @@ def run_id(
     """
     question = [config.get(key) for key in QUESTION_KEYS]
     tasks = [_asked_of(task) for task in plan.tasks.values()]
-    commands = [_asked_of_call(call, answerer) for call in calls]
+    commands = [asked_of_call(call, answerer) for call in calls]
     facts = [answerer.facts(), question, tasks, commands, dict(content)]
     text = json.dumps(facts, sort_keys=True, default=str)
     return "r" + hashlib.sha256(text.encode()).hexdigest()[:11]
@@ -200,8 +200,8 @@ def _asked_of(task: TaskPlan) -> dict[str, Any]:
     return kept
 
 
-def _asked_of_call(call: Mapping[str, Any], answerer: Answerer) -> dict[str, Any]:
-    """The keys of a run configuration that decide its requests or who answers them."""
+def asked_of_call(call: Mapping[str, Any], answerer: Answerer) -> dict[str, Any]:
+    """Returns the keys of a run configuration that decide its requests or who answers them."""
     kept = {key: value for key, value in call.items() if key not in _MANNER and value is not None}
     kept["model_args"] = answerer.decisive(as_mapping(kept.get("model_args")))
     metadata = as_mapping(kept.pop("metadata", None))

@@ -305,6 +305,7 @@ def _record_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "schema",
         "run",
         "model",
+        "fingerprints",
         "tasks",
         "groups",
         "scores",

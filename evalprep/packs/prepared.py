@@ -163,6 +163,15 @@ class Prepared:
         return Path(str(path)) if path else None
 
     @property
+    def output_here(self) -> Path | None:
+        """Folder of the results; of a copied project that of the copy, where it is there."""
+        output = self.output_path
+        if output is None or not self.is_moved:
+            return output
+        beside = self.folder / os.path.relpath(output, self.named_folder)
+        return beside.resolve() if beside.is_dir() else output
+
+    @property
     def named_folder(self) -> Path:
         """Returns the folder that its task files and commands name."""
         return Path(str(self.config.get("work_dir") or self.folder))

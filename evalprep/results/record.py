@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping, read_object, read_object_within, write_atomically
-from evalprep.packs import Prepared, commands_of, pack_folders_of, prepared_above
+from evalprep.packs import (
+    Prepared,
+    commands_of,
+    load_prepared,
+    pack_folders_of,
+    prepared_above,
+)
 from evalprep.places import typed
 from evalprep.results.identity import Failure
 from evalprep.results.logged import CallSettings
@@ -29,13 +35,26 @@ def prepared_work(run: Run) -> Prepared | None:
 
     None where it is gone or they come from elsewhere.
 
-    The results file names each task's data file and its YAML, and the manifest lies above them.
+    The results file names each task's data file and its YAML, and the manifest lies above them. Of
+    a copied project it is the work folder of the copy.
     """
-    for task in run.tasks.values():
-        for file in _prepared_files(task):
-            prepared = prepared_above(Path(file), levels=_LEVELS_UP)
-            if prepared is not None:
-                return prepared
+    files = [Path(file) for task in run.tasks.values() for file in _prepared_files(task)]
+    beside = _work_beside(run.files.folder, run.files.run)
+    if beside is not None and any(beside.named_folder in file.parents for file in files):
+        return beside
+    for file in files:
+        prepared = prepared_above(file, levels=_LEVELS_UP)
+        if prepared is not None:
+            return prepared
+    return None
+
+
+def _work_beside(folder: Path, run: str) -> Prepared | None:
+    """The work folder that lies where the record of a run leads from its own place."""
+    for place in _places_of_records(folder) if run else []:
+        record = read_object_within(place / f"run_{run}.json", place)
+        if record.get("work_dir"):
+            return load_prepared((place / str(record["work_dir"])).resolve())
     return None
 
 

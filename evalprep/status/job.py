@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import msgspec
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping, read_file, unchanged_sha256
 from evalprep.packs import (
+    MANIFEST,
     Command,
     Prepared,
     content_of,
@@ -118,6 +120,20 @@ class Job:
         if not isinstance(job.options.get("metadata") or {}, dict):
             raise ValueError("options.metadata is no mapping")  # noqa: TRY004 - as above
         return job
+
+
+def located(job: Job, output: Path) -> Job:
+    """Returns a command as it would be if its results went to another output folder.
+
+    Of a copied project that is the folder of the copy, beside the work folder of the copy.
+    """
+    if job.output_path == output:
+        return job
+    way = os.path.relpath(job.include_path, job.output_path)
+    work_dir = (output / way).resolve()
+    beside = str(work_dir) if (work_dir / MANIFEST).is_file() else job.include_path
+    options = {**job.options, "output_path": str(output), "include_path": beside}
+    return replace(job, options=options)
 
 
 #: Keys of lm-eval's run configuration that only make sense for one call over everything. We never

@@ -72,7 +72,7 @@ def of_newest_try(
     """Returns those of some calls of a run that are of the newest try of a command.
 
     Args:
-        calls: Calls of the run; those of other commands stay.
+        calls: Calls; those of other commands and runs stay.
         command: Name of the command.
         output: The output folder.
         run: Id of the run.
@@ -80,7 +80,7 @@ def of_newest_try(
     from evalprep.results import failed_try
 
     listed = list(calls)
-    own = [call for call in listed if _is_of(call, command)]
+    own = [call for call in listed if call.run == run and _is_of(call, command)]
     failed = failed_try(output, run, command)
     newest = max([failed.number, *(call.attempt or 0 for call in own)])
     if newest < 2:
