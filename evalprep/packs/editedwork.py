@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping
 from evalprep.packs.asked import Answerer, asked_of_call
 from evalprep.packs.datafiles import task_of
@@ -81,7 +82,7 @@ def _with_meant(
 
 def _as_it_stands(command: Command, prepared: Prepared) -> dict[str, Any]:
     """A command with what its run configuration asks as it stands, edits included."""
-    asked = asked_of_call(prepared.configuration(command), Answerer(""))
+    asked = without_secrets(asked_of_call(prepared.configuration(command), Answerer("")))
     argv = list(command.argv)
     if "--limit" in argv:
         place = argv.index("--limit")

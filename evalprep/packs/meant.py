@@ -15,7 +15,7 @@ from evalprep.files import unchanged_sha256
 from evalprep.packs.prepared import Prepared
 from evalprep.yamltext import Loader, NotYaml, compose
 
-_MOST_ROWS = 200_000  # of one task whose rows are read for their digest
+_MOST_ROWS = 20_000  # of one task whose rows are read for their digest
 #: Keys of a task by which lm-eval makes other rows of those of the file.
 _MADE_BY_CODE = frozenset({"process_docs", "custom_dataset", "class"})
 
@@ -27,7 +27,7 @@ def meant_of(prepared: Prepared, task: str) -> dict[str, Any]:
     `data_sha256` is the digest of its data; `docs_sha256` that of the first `expected` values of
     lm-eval's `doc_hash`, one a line in the order of the rows, where no code makes other rows.
     """
-    file = prepared.task_file(task)
+    file = None if prepared.plan.tasks[task].stock else prepared.task_file(task)
     settings = _settings_of(file) if file is not None else {}
     if not settings:
         return {}

@@ -347,7 +347,8 @@ def _newest(place: Path) -> _Started:
     same: dict[Path, Job] = {}
     others = []
     for run, job in jobs.items():
-        if _is_among(job, [last]) or (not last.run and job.data == last.data):
+        is_of_other_model = bool(job.label and last.label) and job.data == last.data
+        if _is_among(job, [last]) or is_of_other_model:
             same.setdefault(folder_of_whole(run).path, job)
         else:
             others.append(run)

@@ -136,7 +136,7 @@ class Commands:
         """Run one command, unless all its results are there already; its exit code."""
         if not prepared.model:
             self.outcomes.append(_score_stored(prepared, silent=self.args.json))
-            _note_failures(prepared, {}, set(prepared.leaves))
+            note_failed_tasks(prepared, {}, set(prepared.leaves))
             return 0
         if self.args.replies and not self.holder.replies:
             return 0
@@ -189,7 +189,7 @@ class Commands:
         """Keep how a command ended, and print it."""
         state = folder.state()
         if code != INTERRUPTED and self.cut.is_whole:
-            _note_failures(job, *state.outcome(job.leaves))
+            note_failed_tasks(job, *state.outcome(job.leaves))
         self.outcomes.append({"run": str(folder.path), "log": str(folder.log), **asdict(state)})
         if not self.args.json:
             _conclude(state, folder, code)
@@ -260,8 +260,14 @@ def _elsewhere(args: argparse.Namespace, rows: int) -> Elsewhere | None:
     return run_on_ray(Cluster(args.address, args.replicas, rows))
 
 
-def _note_failures(job: Job, failed: Mapping[str, str], finished: Collection[str]) -> None:
-    """Write beside the results why tasks failed, and take out those that did not."""
+def note_failed_tasks(job: Job, failed: Mapping[str, str], finished: Collection[str]) -> None:
+    """Writes beside the results why tasks of a command failed, and takes out those that did not.
+
+    Args:
+        job: The command, with its try.
+        failed: Task -> why it failed.
+        finished: Tasks that failed no longer.
+    """
     from evalprep.results import note_failures  # numpy, which --help need not wait for
 
     attempt = int(job.metadata.get(TRY, 1))
@@ -276,7 +282,7 @@ def _note_not_run(job: Job, number: int) -> None:
     from evalprep.results import NOT_RUN_YET
 
     if job.output_path.is_dir():
-        _note_failures(with_try(job, number), dict.fromkeys(job.leaves, NOT_RUN_YET), ())
+        note_failed_tasks(with_try(job, number), dict.fromkeys(job.leaves, NOT_RUN_YET), ())
 
 
 def _discard_shards(whole: RunFolder) -> None:

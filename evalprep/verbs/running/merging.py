@@ -21,6 +21,7 @@ from evalprep.status import (
     with_try,
 )
 from evalprep.verbs.running.asking import ready_jobs
+from evalprep.verbs.running.commands import note_failed_tasks
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ def _merge(work_dir: Path, job: Job, holder: Holder, *, silent: bool) -> Outcome
     with showing(silent=silent) as show:
         run_job(job, folder, show, cut=Cut(0), holder=holder, elsewhere=_nothing)
     state = folder.state()
+    note_failed_tasks(job, *state.outcome(job.leaves))
     reason = "" if state.is_done else state.message or state.phase
     return Outcome(job.name, results=state.results, shards=best.shards, reason=reason)
 

@@ -2,11 +2,9 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
-from evalprep.cli import main
 from evalprep.results import run_calls
 from tests import processes
 
