@@ -344,11 +344,11 @@ def test_the_launcher_refuses_a_replaced_command(project):
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_copied_project_is_read_in_its_own_place(project, monkeypatch):
+def test_a_copied_project_is_read_in_its_own_place(project):
     project("run")
-    copy = Project(project.folder.parent / f"{project.folder.name} copied")
-    shutil.rmtree(copy.folder)
-    shutil.copytree(project.folder, copy.folder)
+    place = project.folder.parent / f"{project.folder.name} copied"
+    shutil.copytree(project.folder, place)
+    copy = Project(place)
     shutil.rmtree(project.out)
     (project.folder / "work_dir/manifest.json").unlink()
     text = copy("status", "work_dir")
