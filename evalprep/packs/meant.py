@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evalprep.files import unchanged_sha256
+from evalprep.files import NotRead, read_file, unchanged_sha256
 from evalprep.packs.prepared import Prepared
 from evalprep.yamltext import Loader, NotYaml, compose
 
@@ -47,8 +47,8 @@ def meant_of(prepared: Prepared, task: str) -> dict[str, Any]:
 def _settings_of(file: Path) -> dict[str, Any]:
     functions = {"!function": lambda _, node: f"<function {node.value}>"}
     try:
-        content, _ = compose(file.read_text(encoding="utf-8"), Loader, functions)
-    except (OSError, UnicodeDecodeError, NotYaml):
+        content, _ = compose(read_file(file).decode("utf-8"), Loader, functions)
+    except (NotRead, OSError, UnicodeDecodeError, NotYaml):
         return {}
     return content if isinstance(content, dict) else {}
 

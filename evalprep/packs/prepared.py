@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping, unchanged_sha256
+from evalprep.files import NotRead, as_mapping, read_file, unchanged_sha256
 from evalprep.packs.datafiles import DataFiles, names_below
 from evalprep.packs.manifest import (
     MANIFEST,
@@ -336,9 +336,9 @@ class Prepared:
         Empty where it cannot be read, which whoever runs it says.
         """
         try:
-            text = (self.folder / command.file).read_text(encoding="utf-8")
+            text = read_file(self.folder / command.file).decode("utf-8")
             return as_mapping(yaml_value(text))
-        except (OSError, UnicodeDecodeError, NotYaml):
+        except (NotRead, OSError, UnicodeDecodeError, NotYaml):
             return {}
 
     def commands_of(self, run: str) -> list[Command]:

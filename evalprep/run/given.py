@@ -17,9 +17,11 @@ from typing import Any
 import msgspec
 
 from evalprep.files import (
+    NotRead,
     as_mapping,
     file_sha256,
     make_folder,
+    read_file,
     read_object_within,
     unchanged_sha256,
     write_atomically,
@@ -139,9 +141,9 @@ class _Earlier:
         known: dict[str, bytes] = {}
         for run in self.runs:
             try:
-                content = _index(self.output, run).read_bytes()
+                content = read_file(_index(self.output, run))
                 known |= msgspec.msgpack.decode(content, type=dict[str, bytes])
-            except (OSError, msgspec.MsgspecError):
+            except (NotRead, OSError, msgspec.MsgspecError):
                 continue
         return known
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping
+from evalprep.files import NotRead, as_mapping, read_file
 from evalprep.packs import load_prepared
 from evalprep.status import runs_now
 from evalprep.yamltext import NotYaml, yaml_value
@@ -69,8 +69,9 @@ def _options(words: Sequence[str]) -> dict[str, Any]:
 
 def _configuration(path: str | None) -> dict[str, Any]:
     try:
-        return as_mapping(yaml_value(Path(path).read_text(encoding="utf-8"))) if path else {}
-    except (OSError, UnicodeDecodeError, NotYaml):
+        text = read_file(Path(path)).decode("utf-8") if path else ""
+        return as_mapping(yaml_value(text))
+    except (NotRead, OSError, UnicodeDecodeError, NotYaml):
         return {}
 
 

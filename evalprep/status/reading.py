@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping, read_object
+from evalprep.files import as_mapping, read_object_within
 from evalprep.packs import Prepared, TaskPlan, load_prepared
 from evalprep.results import (
     DONE,
@@ -369,7 +369,8 @@ def _jobs_beside(last: Job) -> list[Job]:
     prepared = load_prepared(Path(last.include_path))
     if prepared is None or not last.run:
         return []
-    record = read_object(last.output_path / f"run_{last.run}.json")
+    output = last.output_path
+    record = read_object_within(output / f"run_{last.run}.json", output)
     replies = str(as_mapping(record.get("replies")).get("first") or "")
     try:
         jobs = _jobs_of(prepared, last.output_path, replies)
@@ -388,13 +389,13 @@ def _newest_replies(prepared: Prepared, output: Path) -> str:
     own = {model.run for model in prepared.models}
     first_of = {}
     for path in output.glob("run_*.json"):
-        record = read_object(path)
+        record = read_object_within(path, output)
         if record.get("replies") and record.get("prepared_as") in own:
             first_of[str(record.get("run"))] = str(as_mapping(record["replies"]).get("first"))
     if not first_of:
         return ""
     folders = sorted(_run_folders(output), key=state_changed)
-    runs = [RunFolder(folder).job().run for folder in folders]
+    runs = [job.run for job in map(_job_in, folders) if job is not None]
     of_folder = [run for run in runs if run in first_of or run in runs_now(prepared).values()]
     return first_of.get(of_folder[-1], "") if of_folder else ""
 
@@ -404,16 +405,27 @@ def _alone_folders(job: Job) -> list[RunFolder]:
     is_whole = job.run and job.metadata.get("command") == job.name
     folders = runs_in(job.output_path).glob("*/job.json") if is_whole else []
     parts = [RunFolder(path.parent) for path in folders]
-    jobs = {part.path: part.job() for part in parts}
-    alone = [part for part in parts if _is_part(jobs[part.path], job)]
+    alone = [part for part in parts if _is_part(_job_in(part.path), job)]
     newest = max((folder_try(part) for part in alone), default=0)
     own = folder_try(RunFolder.of(job))
     return [part for part in alone if folder_try(part) == newest >= own]
 
 
-def _is_part(part: Job, whole: Job) -> bool:
+def _job_in(run: Path) -> Job | None:
+    """The command of a run folder; None where it is damaged."""
+    try:
+        return RunFolder(run).job()
+    except BadInput:
+        return None
+
+
+def _is_part(part: Job | None, whole: Job) -> bool:
     """Returns whether a call is of some tasks of a command by themselves."""
-    return (part.run, part.name) == (whole.run, whole.name) and part.leaves != whole.leaves
+    return (
+        part is not None
+        and (part.run, part.name) == (whole.run, whole.name)
+        and part.leaves != whole.leaves
+    )
 
 
 def _writes_to(run: Path, place: Path) -> bool:
