@@ -97,12 +97,12 @@ class Commands:
     def _begin_tries(self, jobs: list[Job]) -> list[Job]:
         """The commands with their tries: the newest that has begun, a new one for a restart.
 
-        A server that is not there refuses a restart before it begins.
+        A server that is not there refuses a restart before it begins, as does a command that is
+        under way elsewhere.
         """
-        if self.args.restart and not self.holder.replies:
+        if self.args.restart:
             for job in jobs:
-                if job.model:
-                    _need_server(job)
+                self._refuse_restart(job)
         for job in jobs:
             begun = begun_try(job)
             is_new = self.args.restart and begun and self._is_of_try(job, begun)
@@ -111,6 +111,19 @@ class Commands:
             if is_new:
                 _note_not_run(job, number)
         return [with_try(job, self._tries[job.name]) for job in jobs]
+
+    def _refuse_restart(self, job: Job) -> None:
+        """Refuses to begin a command anew that is under way, or whose server is not there.
+
+        Raises:
+            BadInput: one of both.
+        """
+        folder = shard_folder(job, self.cut)
+        if folder.is_running():
+            with folder.lock():
+                pass
+        if job.model and not self.holder.replies:
+            _need_server(job)
 
     def _is_of_try(self, job: Job, number: int) -> bool:
         """Returns whether what a restart empties is of a try; another shard may have begun it."""
