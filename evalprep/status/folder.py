@@ -64,7 +64,7 @@ class RunFolder:
         try:
             make_folder(self.units, within=job.output_path)
             check_tree(self.path)
-            if self._is_read_otherwise(job):
+            if self.is_read_otherwise(job):
                 self._discard_merged()  # the saved replies are read anew
             write_atomically(self.path / "job.json", json.dumps(job.as_dict(), indent=2))
         except OSError as error:
@@ -76,7 +76,7 @@ class RunFolder:
                 )
             ) from None
 
-    def _is_read_otherwise(self, job: Job) -> bool:
+    def is_read_otherwise(self, job: Job) -> bool:
         """Returns whether filters, metrics or scorers were changed since an earlier start."""
         before = read_object(self.path / "job.json").get("reading")
         return bool(before) and before != job.reading

@@ -249,7 +249,12 @@ class Commands:
             return not_tried(folder, broken)
         if not before.is_done and not self.holder.replies:
             _need_server(job)
+        is_read_anew = before.is_done and folder.is_read_otherwise(job)
         folder.create(job)
+        if is_read_anew and not silent:
+            print(
+                "note: filters, metrics or scorers have changed: the saved replies are scored anew"
+            )
         if not silent:
             _announce(job, folder, before, loaded=self.holder.has(job))
             if not self.cut.is_whole:
