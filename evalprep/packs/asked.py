@@ -300,27 +300,23 @@ def _source_of(function: str, folder: Path) -> str:
         body = ast.parse(path.read_bytes()).body
     except (OSError, SyntaxError, ValueError):
         return ""
-    definitions = {
-        defined: node for node in body if not _is_import(node) for defined in _defined_by(node)
-    }
+    definitions: dict[str, ast.stmt] = {}
+    for node in body:
+        definitions |= dict.fromkeys(_defined_by(node), node)
     used: dict[str, str] = {}
     waiting = [name]
     while waiting:
         current = waiting.pop()
-        node = definitions.get(current)
-        if node is None or current in used:
+        definition = definitions.get(current)
+        if definition is None or current in used:
             continue
-        used[current] = ast.dump(node)
-        waiting += [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
+        used[current] = ast.dump(definition)
+        waiting += [part.id for part in ast.walk(definition) if isinstance(part, ast.Name)]
     return json.dumps(used, sort_keys=True)
 
 
-def _is_import(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Import | ast.ImportFrom)
-
-
 def _defined_by(node: ast.stmt) -> list[str]:
-    """The names that a statement of a module defines."""
+    """The names that a statement of a module defines; those that it imports are not of it."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     targets = [part for part in ast.walk(node) if isinstance(part, ast.Name)]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ def prepared_work(run: Run) -> Prepared | None:
     The results file names each task's data file and its YAML, and the manifest lies above them. Of
     a copied project it is the work folder of the copy.
     """
-    files = [Path(file) for task in run.tasks.values() for file in _prepared_files(task)]
+    files = list(map(Path, chain.from_iterable(map(_prepared_files, run.tasks.values()))))
     beside = _work_beside(run.files.folder, run.files.run)
     if beside is not None and any(beside.named_folder in file.parents for file in files):
         return beside

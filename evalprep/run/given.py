@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,7 @@ def given_replies(places: Sequence[Path], prepared: Prepared) -> ReplySet:
 
 def reply_runs(prepared: Prepared) -> list[str]:
     """Returns the ids of the runs of a work folder that another engine answered, oldest first."""
-    return [run for earlier in _earlier_runs(prepared) for run in earlier.runs]
+    return list(chain.from_iterable(earlier.runs for earlier in _earlier_runs(prepared)))
 
 
 @dataclass(frozen=True)

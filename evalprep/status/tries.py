@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ def begun_try(job: Job) -> int:
 def folders_of(job: Job) -> list[RunFolder]:
     """Returns the run folders of a command that were made: its own, and those of its shards."""
     whole = RunFolder.of(job)
-    shards = [folder for found in shard_sets(whole) for folder in found.folders.values()]
+    shards = chain.from_iterable(found.folders.values() for found in shard_sets(whole))
     return [folder for folder in (whole, *shards) if (folder.path / "job.json").is_file()]
 
 
