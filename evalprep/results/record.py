@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping, read_object, read_object_within, write_atomically
-from evalprep.packs import (
-    Prepared,
-    commands_of,
-    load_prepared,
-    pack_folders_of,
-    prepared_above,
-)
+from evalprep.packs import Prepared, commands_of, load_prepared, pack_folders_of, prepared_above
 from evalprep.places import typed
 from evalprep.results.identity import Failure
 from evalprep.results.logged import CallSettings
@@ -115,10 +109,6 @@ def _folders_with(packs: Collection[str], run: Run) -> list[Path]:
     pack_folders = pack_folders_of(record)
     parents = {folder.parent for name, folder in pack_folders.items() if name in packs}
     return sorted(folder for folder in parents if folder.is_dir())
-
-
-#: In place of the reason, of a task that a new try has not reached.
-NOT_RUN_YET = "not run yet"
 
 
 def note_failures(
