@@ -9,6 +9,7 @@ from evalprep.surface import offered
 if TYPE_CHECKING:
     from evalprep.model.destinations import Destination, destination
     from evalprep.model.files import model_folder
+    from evalprep.model.fingerprint import fingerprint_of
     from evalprep.model.hardware import core_count, gpu_names
     from evalprep.model.lineage import Lineage, lineage_of
     from evalprep.model.shape import BYTES, ModelShape, context_of, model_shape

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
         runs_code,
         runs_here,
     )
+    from evalprep.packs.asked import (
+        OWN_METADATA,
+        Answerer,
+        content_of,
+        decisive_arguments,
+        first_stage,
+        run_id,
+    )
     from evalprep.packs.copied_modules import as_copied, bring_modules
     from evalprep.packs.datafiles import (
         DataFiles,
@@ -44,8 +52,6 @@ if TYPE_CHECKING:
         manifest_text,
         pack_folders_of,
         plan_of,
-        run_id,
-        subject_of,
         versions,
     )
     from evalprep.packs.mistakes import source_spec

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping
+from evalprep.packs.asked import Answerer, asked_of_call
 from evalprep.packs.datafiles import task_of
 from evalprep.packs.manifest import records_of
+from evalprep.packs.meant import meant_of
+from evalprep.packs.plan import Command
 from evalprep.packs.prepared import CODE_SUFFIXES, Edit, EditKind, Prepared
 from evalprep.terminal import shortlist
 
@@ -47,11 +52,50 @@ def records_of_work(prepared: Prepared, runs: Mapping[str, str]) -> dict[str, di
         prepared: The folder.
         runs: Id of each run as it was prepared -> its id as the files are now.
     """
-    records = records_of(prepared.manifest)
+    meant = {name: meant_of(prepared, name) for name in prepared.tasks}
+    records = {
+        run: _with_meant(record, meant, prepared)
+        for run, record in records_of(prepared.manifest).items()
+    }
     edits = _decisive_edits(prepared)
     if not edits:  # of edits that were taken back, too
         return {now: {**records[run], "run": now} for run, now in runs.items()}
     return {now: _as_edited(records[run], now, edits) for run, now in runs.items()}
+
+
+def _with_meant(
+    record: Mapping[str, Any], meant: Mapping[str, Mapping[str, Any]], prepared: Prepared
+) -> dict[str, Any]:
+    """A record with what was meant of its tasks and commands, and where its work folder lies."""
+    tasks = {
+        name: {**as_mapping(entry), **meant.get(name, {})}
+        for name, entry in as_mapping(record.get("tasks")).items()
+    }
+    by_name = {command.name: command for command in prepared.commands}
+    commands = [
+        {**entry, **_as_it_stands(by_name[entry["name"]], prepared)}
+        for entry in record.get("commands") or []
+    ]
+    placed = {"work_dir": _from_output(prepared)} if prepared.output_path is not None else {}
+    return {**record, "tasks": tasks, "commands": commands, **placed}
+
+
+def _as_it_stands(command: Command, prepared: Prepared) -> dict[str, Any]:
+    """A command with what its run configuration asks as it stands, edits included."""
+    asked = without_secrets(asked_of_call(prepared.configuration(command), Answerer("")))
+    argv = list(command.argv)
+    if "--limit" in argv:
+        place = argv.index("--limit")
+        del argv[place : place + 2]
+    if "limit" in asked:
+        argv += ["--limit", str(asked["limit"])]
+    engine = {**command.engine, "model_args": asked["model_args"]}
+    return {"argv": argv, "engine": engine, "asked": asked}
+
+
+def _from_output(prepared: Prepared) -> str:
+    """The way from the output folder to the work folder, which a copy of both keeps."""
+    return os.path.relpath(prepared.named_folder, prepared.output_path)
 
 
 def _decisive_edits(prepared: Prepared) -> list[Edit]:
@@ -67,7 +111,9 @@ def _as_edited(record: Mapping[str, Any], run: str, edits: Iterable[Edit]) -> di
     for edit in edits:
         name = task_of(edit.name)
         if name in tasks and edit.name.endswith(".parquet"):
-            tasks[name] = {**as_mapping(tasks[name]), "rows": None, "expected": None}
+            entry = {**as_mapping(tasks[name]), "rows": None, "expected": None}
+            entry.pop("docs_sha256", None)
+            tasks[name] = entry
     files = [asdict(edit) for edit in edits]
     edited = {"prepared_as": record.get("run"), "files": files}
     return {**record, "run": run, "tasks": tasks, _KEY: edited}

@@ -9,7 +9,6 @@ as if they were of schema 2, with a run of one command per back end and no run i
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import math
 import sys
@@ -20,9 +19,8 @@ from typing import Any
 
 from evalprep.credentials import without_secrets
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping, read_object_within, unchanged_sha256, write_atomically
+from evalprep.files import as_mapping, read_object_within, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.packs.datafiles import task_of
 from evalprep.packs.plan import (
     Command,
     Excluded,
@@ -38,15 +36,6 @@ from evalprep.packs.plan import (
 
 MANIFEST = "manifest.json"
 SCHEMA = 2
-#: Keys of the config that are part of the question, beside the task files.
-QUESTION_KEYS = (
-    "model_revision",
-    "num_fewshot",
-    "apply_chat_template",
-    "system_instruction",
-    "fewshot_as_multiturn",
-    "gen_kwargs",
-)
 #: Folder of the groups that a command asks for where lm-eval's own tasks have settings of their
 # own.
 STOCK_GROUPS = "_groups"
@@ -99,6 +88,7 @@ def manifest_data(
     packs: dict[str, Any],
     notes: list[str],
     models: list[dict[str, Any]],
+    fingerprints: Mapping[str, str],
 ) -> dict[str, Any]:
     """Put the manifest together; only `created` differs between two equal preparations."""
     return {
@@ -107,6 +97,7 @@ def manifest_data(
         "run": run,
         "model": model,
         **({"models": models} if len(models) > 1 else {}),
+        **({"fingerprints": dict(fingerprints)} if fingerprints else {}),
         "folder": folder,
         "versions": versions(),
         "config": without_secrets(config),
@@ -279,55 +270,6 @@ def manifest_text(manifest: Mapping[str, Any]) -> str:
     return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
 
-def subject_of(model: str, own_args: Mapping[str, Any]) -> str:
-    """The text that `run_id` takes for the model: two adapters of one model are two."""
-    return (
-        f"{model} {json.dumps(dict(own_args), sort_keys=True, default=str)}" if own_args else model
-    )
-
-
-def run_id(model: str, config: Mapping[str, Any], plan: Plan, folder: Path, work_dir: Path) -> str:
-    """Returns the name of a run: `r` and 11 hexadecimal digits.
-
-    They are a digest of everything that decides its prompts and scores.
-
-    The model and its revision, what the config says of prompts and generation for all tasks, the
-    plan, and task files and data of the first stage, without the folder that they lie in: another
-    preparation of the same has the same id, an edit of a task another one. How the question is
-    asked (engine, dtype, limit) is not in it.
-
-    Args:
-        model: Model id or absolute folder; see `subject_of`.
-        config: The core keys of the configuration.
-        plan: The plan.
-        folder: Where the task files lie now.
-        work_dir: The folder that they name.
-    """
-    content = _content_of_first_stage(plan, folder, work_dir)
-    kept = Plan(plan.tasks, plan.groups, plan.scores, {})
-    question = [config.get(key) for key in QUESTION_KEYS]
-    facts = json.dumps([model, question, as_json(kept), content], sort_keys=True, default=str)
-    return "r" + hashlib.sha256(facts.encode()).hexdigest()[:11]
-
-
-def _content_of_first_stage(plan: Plan, folder: Path, work_dir: Path) -> dict[str, str]:
-    """Path -> digest of the task files and data of the first stage."""
-    later = {name for name, task in plan.tasks.items() if task.after}
-    # These hold run configurations, the manifest, and groups that the plan tells.
-    told_elsewhere = {folder, folder / STOCK_GROUPS}
-    content: dict[str, str] = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.parent in told_elsewhere or task_of(name) in later or not path.is_file():
-            continue
-        if path.suffix == ".parquet":
-            content[name] = unchanged_sha256(path)
-        elif path.suffix == ".yaml":
-            text = path.read_bytes().replace(str(work_dir).encode(), b"")
-            content[name] = hashlib.sha256(text).hexdigest()
-    return content
-
-
 def records_of(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Run id -> what is kept of it beside the results as `run_<id>.json`.
 
@@ -363,6 +305,7 @@ def _record_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "schema",
         "run",
         "model",
+        "fingerprints",
         "tasks",
         "groups",
         "scores",

@@ -23,6 +23,7 @@ from typing import Any
 
 from evalprep.files import file_sha256, read_object, write_atomically
 from evalprep.packs.manifest import MANIFEST
+from evalprep.packs.prepared import load_prepared
 
 _COMING = "coming"
 _KEPT = 500
@@ -127,7 +128,8 @@ def why_foreign(work_dir: Path) -> str:
     Empty where it is her own.
 
     It is her own where she prepared it in this place and its manifest is that of her last
-    preparation. Files that she edited or added since count as hers too.
+    preparation. Files that she edited or added since count as hers too. So is a copy of such a
+    folder whose code is byte by byte as it was prepared.
     """
     place = str(work_dir.resolve())
     noted = read_object(_note("prepared", place))
@@ -135,8 +137,19 @@ def why_foreign(work_dir: Path) -> str:
         digest = file_sha256(work_dir / MANIFEST)
     except OSError:
         return "it has no manifest"
-    if noted.get("work_dir") != place:
+    if noted.get("work_dir") != place and not _is_unedited_copy(work_dir, digest):
         return "it was not prepared by you on this machine"
+    if noted.get("work_dir") != place:
+        return ""
     if digest not in (noted.get(MANIFEST), noted.get(_COMING)):
         return "its manifest is not the one of your last preparation"
     return ""
+
+
+def _is_unedited_copy(work_dir: Path, digest: str) -> bool:
+    """Returns whether a folder has the manifest of the user's own, and the code that it lists."""
+    prepared = load_prepared(work_dir)
+    if prepared is None:
+        return False
+    noted = read_object(_note("prepared", str(prepared.named_folder.resolve())))
+    return digest == noted.get(MANIFEST) and not prepared.edits()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping, unchanged_sha256
+from evalprep.files import NotRead, as_mapping, read_file, unchanged_sha256
 from evalprep.packs.datafiles import DataFiles, names_below
 from evalprep.packs.manifest import (
     MANIFEST,
@@ -26,6 +26,7 @@ from evalprep.packs.manifest import (
     read_manifest,
 )
 from evalprep.packs.plan import Command, Plan
+from evalprep.yamltext import NotYaml, yaml_value
 
 #: Folder of edited files that the preparation at hand does not ask for.
 SHELF = ".shelf"
@@ -162,6 +163,15 @@ class Prepared:
         return Path(str(path)) if path else None
 
     @property
+    def output_here(self) -> Path | None:
+        """Folder of the results; of a copied project that of the copy, where it is there."""
+        output = self.output_path
+        if output is None or not self.is_moved:
+            return output
+        beside = self.folder / os.path.relpath(output, self.named_folder)
+        return beside.resolve() if beside.is_dir() else output
+
+    @property
     def named_folder(self) -> Path:
         """Returns the folder that its task files and commands name."""
         return Path(str(self.config.get("work_dir") or self.folder))
@@ -190,6 +200,11 @@ class Prepared:
     def models(self) -> list[PreparedModel]:
         """The models, in the order of the configuration."""
         return [_model(entry) for entry in models_of(self.manifest)]
+
+    @property
+    def fingerprints(self) -> Mapping[str, str]:
+        """Path of a model, as the commands name it -> its fingerprint at preparation."""
+        return as_mapping(self.manifest.get("fingerprints"))
 
     @property
     def sources(self) -> list[PreparedSource]:
@@ -314,6 +329,21 @@ class Prepared:
     def data_files(self, task: str) -> DataFiles:
         """Returns where the rows of a task lie that has data of its own."""
         return DataFiles(self.folder / self.tasks[task].data)
+
+    def configuration(self, command: Command) -> dict[str, Any]:
+        """Returns the run configuration of a command as it stands, edits included.
+
+        Empty where it cannot be read, which whoever runs it says.
+        """
+        try:
+            text = read_file(self.folder / command.file).decode("utf-8")
+            return as_mapping(yaml_value(text))
+        except (NotRead, OSError, UnicodeDecodeError, NotYaml):
+            return {}
+
+    def commands_of(self, run: str) -> list[Command]:
+        """Returns the commands of a prepared run, in the order in which they run."""
+        return [command for command in self.commands if (command.run or self.run) == run]
 
     def task_file(self, task: str) -> Path | None:
         """Returns the YAML of a task as it stands, edits included.

@@ -8,7 +8,7 @@ from evalprep.surface import offered
 
 if TYPE_CHECKING:
     from evalprep.prepare.commands import own_line
-    from evalprep.prepare.freshness import changed_keys, changes_since
+    from evalprep.prepare.freshness import changes_since
     from evalprep.prepare.preparation import Preparation, prepare
     from evalprep.prepare.selection import refuse_unknown_tasks
     from evalprep.prepare.stages import Stage, continue_stages

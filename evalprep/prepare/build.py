@@ -19,7 +19,7 @@ from evalprep.data import Locked, moved, read_lock
 from evalprep.packs import MANIFEST, Command, Plan, asked_for, limited, manifest_data, manifest_text
 from evalprep.prepare.calls import make_steps
 from evalprep.prepare.joined import Joined
-from evalprep.prepare.models import Subject, check_tokenizers, subjects_of
+from evalprep.prepare.models import Subject, check_tokenizers, fingerprints_of, subjects_of
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.shares import whole_blocks
 from evalprep.prepare.taskfiles import write_groups, write_inline, write_tasks
@@ -160,9 +160,9 @@ def _write_commands(built: Built) -> list[str]:
     Returns notes on models that share the prompts.
     """
     joined, folder = built.joined, built.folder
-    built.subjects = subjects_of(joined, built.plan, folder)
-    shared = check_tokenizers(joined, built.subjects)
-    built.steps = make_steps(joined, built.plan, built.tasks, built.subjects, folder)
+    subjects = subjects_of(joined.config)
+    shared = check_tokenizers(joined, subjects)
+    built.subjects, built.steps = make_steps(joined, built.plan, built.tasks, subjects, folder)
     shell_script = folder / "command.sh"
     shell_script.write_text(script(built.steps, joined.final), encoding="utf-8")
     shell_script.chmod(0o755)
@@ -224,6 +224,7 @@ def _manifest(built: Built) -> dict[str, Any]:
         run=first.run,
         model=on_run_machine(first.model),
         models=[subject.as_dict() for subject in built.subjects],
+        fingerprints=fingerprints_of(built.subjects),
         folder=on_run_machine(config.folder),
         config={"config_file": config_file, **config_on_run_machine(config)},
         sources=built.sources,

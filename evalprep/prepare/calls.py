@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.backends import BACKENDS
-from evalprep.packs import DataFiles, Plan
+from evalprep.packs import DataFiles, Plan, first_stage
 from evalprep.prepare.bos import written_bos
-from evalprep.prepare.commands import command, invocation
+from evalprep.prepare.commands import Invocation, command, invocation
 from evalprep.prepare.joined import Joined
-from evalprep.prepare.models import Subject
+from evalprep.prepare.models import Subject, with_run
 from evalprep.prepare.script import Step
 from evalprep.prepare.shares import Share, command_names, names_for, shares
 from evalprep.prepare.taskfiles import write_overridden
+from evalprep.yamltext import yaml_text, yaml_value
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,11 @@ def make_steps(
     tasks: Mapping[str, Mapping[str, Any]],
     subjects: list[Subject],
     build: Path,
-) -> list[Step]:
-    """The commands in order, model by model, each with the call that it writes."""
+) -> tuple[list[Subject], list[Step]]:
+    """The models with the ids of their runs, and the commands in order, model by model.
+
+    The id of a run covers what its commands ask, and stands in each of them.
+    """
     core = joined.config.core
     rows = {name: facts.get("rows") for name, facts in tasks.items()}
     parts = shares(final, core, rows, lambda: [subject.tokenizer for subject in subjects])
@@ -51,12 +55,20 @@ def make_steps(
         for part in named
     }
     sole = len(named) * len(subjects) == 1
+    content = first_stage(final, build, Path(joined.final))
+    named_subjects: list[Subject] = []
     steps: list[Step] = []
     for subject in subjects:
+        calls = [_call(part, subject, own_only=own_only) for part in named]
+        # As the file of each command has it, from which the id is computed after an edit.
+        written = [yaml_value(yaml_text(call.run_yaml())) for call in calls]
+        runner = with_run(subject, written, final, content)
+        named_subjects.append(runner)
         steps += [
-            _step(part, subject, data[part.name], own_only=own_only, sole=sole) for part in named
+            _step(part, call, runner, data[part.name], sole=sole)
+            for part, call in zip(named, calls, strict=True)
         ]
-    return steps
+    return named_subjects, steps
 
 
 def _reads_own_data_only(joined: Joined, final: Plan) -> bool:
@@ -75,10 +87,8 @@ def _later_data(
     return [DataFiles(Path(place)) for place in places]
 
 
-def _step(
-    part: _NamedShare, subject: Subject, data: list[DataFiles], *, own_only: bool, sole: bool
-) -> Step:
-    name = subject.command_name(part.name)
+def _call(part: _NamedShare, subject: Subject, *, own_only: bool) -> Invocation:
+    """The call of one share for one model, before its run has an id."""
     bos, bos_notes = _beginning(part.share, subject)
     call = invocation(
         subject.core,
@@ -86,9 +96,18 @@ def _step(
         names=part.requested,
         model=subject.model,
         local_only=subject.local and own_only,
-        metadata={"run": subject.run, "command": name},
+        metadata={"run": "", "command": subject.command_name(part.name)},
     )
     call.notes += bos_notes
+    return call
+
+
+def _step(
+    part: _NamedShare, call: Invocation, subject: Subject, data: list[DataFiles], *, sole: bool
+) -> Step:
+    """The command of one share with the id of its run."""
+    name = subject.command_name(part.name)
+    call.options["metadata"] = {"run": subject.run, "command": name}
     line = command(name, call, part.share, sole=sole)
     if subject.label:
         line = replace(line, run=subject.run, model=subject.label)

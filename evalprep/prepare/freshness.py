@@ -12,6 +12,7 @@ from evalprep.packs import Pack, Prepared, load_prepared
 from evalprep.prepare.build import config_on_run_machine
 from evalprep.prepare.contextlength import with_known_context
 from evalprep.prepare.localdata import local_files
+from evalprep.status import fingerprints_now
 from evalprep.terminal import shortlist
 
 #: Keys that change no file of the work folder.
@@ -27,17 +28,21 @@ def changes_since(config: Config, packs: Mapping[str, Pack]) -> str:
     prepared = load_prepared(work_dir)
     if prepared is None:
         return f"{work_dir.name} is not prepared yet"
-    keys = changed_keys(config, prepared)
+    keys = _changed_keys(config, prepared)
     if keys:
         return f"the config differs from the prepared one in {shortlist(keys)}"
     inputs = _inputs(prepared, config, packs)
     newer = [path for path in inputs if _changed_after(path, prepared.changed)]
     if newer:
         return f"changed since the preparation: {shortlist([path.name for path in newer])}"
+    now = fingerprints_now(prepared)
+    models = [name for name, before in prepared.fingerprints.items() if now[name] != before]
+    if models:
+        return f"other weights since the preparation: {shortlist(models)}"
     return ""
 
 
-def changed_keys(config: Config, prepared: Prepared) -> list[str]:
+def _changed_keys(config: Config, prepared: Prepared) -> list[str]:
     """Returns the keys of the config whose values differ from those of the preparation."""
     known, _ = with_known_context(config)
     now = json.loads(json.dumps(without_secrets(dict(config_on_run_machine(known)))))

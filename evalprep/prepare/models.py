@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from typing import Any
 from evalprep.backends import BACKENDS, STORED
 from evalprep.config import Config, Core, core_of, short_names
 from evalprep.errors import Problems
-from evalprep.model import Tokenizer, load_tokenizer, model_folder
-from evalprep.packs import Plan, run_id, subject_of
+from evalprep.model import Tokenizer, fingerprint_of, load_tokenizer, model_folder
+from evalprep.packs import Answerer, Plan, run_id
 from evalprep.places import is_folder, place
 from evalprep.prepare.commands import model_location
 from evalprep.prepare.joined import Joined
@@ -34,8 +35,10 @@ class Subject:
         model: Model id or absolute folder.
         local: It lies on this machine.
         own_args: Arguments of the back end that are this model's alone.
-        run: Id of its run.
         notes: Sentences for the user.
+        run: Id of its run; empty before its commands are known.
+        fingerprints: Path as its commands name it -> the fingerprint of the model or adapter there,
+            of those that lie on this machine.
     """
 
     label: str
@@ -44,8 +47,9 @@ class Subject:
     model: str
     local: bool
     own_args: dict[str, Any]
-    run: str
     notes: tuple[str, ...] = ()
+    run: str = ""
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def tokenizer(self) -> Tokenizer | None:
@@ -68,48 +72,68 @@ class Subject:
         return f"{self.label}.{name}" if self.label else name
 
 
-def subjects_of(joined: Joined, final: Plan, build: Path) -> list[Subject]:
-    """Every model of a configuration with the id of its run.
-
-    Args:
-        joined: The joined plans.
-        final: The tasks that run.
-        build: Where the task files lie now.
-    """
-    config = joined.config
+def subjects_of(config: Config) -> list[Subject]:
+    """Every model of a configuration, without the id of its run."""
     entries = config.core.models
     if not entries:
-        return [_subject("", config.core, {}, joined, final, build)]
+        return [_subject("", config.core, {}, config.folder)]
     labels = short_names(entries) if len(entries) > 1 else [""]
     return [
-        _subject(label, core_of(config.core, entry), dict(entry.model_args), joined, final, build)
+        _subject(label, core_of(config.core, entry), dict(entry.model_args), config.folder)
         for label, entry in zip(labels, entries, strict=True)
     ]
 
 
-def _subject(
-    label: str, core: Core, own_args: dict[str, Any], joined: Joined, final: Plan, build: Path
-) -> Subject:
-    folder = joined.config.folder
+def _subject(label: str, core: Core, own_args: dict[str, Any], folder: Path) -> Subject:
     model, local, notes = model_location(core, folder)
-    arguments = own_args if label else {}
-    run = run_id(
-        subject_of(core.on_run_machine(model), arguments),
-        core.as_dict(),
-        final,
-        build,
-        Path(joined.final),
-    )
     return Subject(
         label=label,
         core=core,
         folder=folder,
         model=model,
         local=local,
-        own_args=arguments,
-        run=run,
+        own_args=own_args if label else {},
         notes=tuple(notes),
     )
+
+
+def with_run(
+    subject: Subject, calls: Sequence[Mapping[str, Any]], final: Plan, content: Mapping[str, str]
+) -> Subject:
+    """Returns a model with the id of its run, and the fingerprints that it covers.
+
+    Args:
+        subject: The model.
+        calls: The run configuration of each of its commands.
+        final: The tasks that run.
+        content: What the task files and data of the first stage ask.
+    """
+    model = subject.core.on_run_machine(subject.model)
+    paths = {model: Path(subject.model)} if subject.local else {}
+    paths |= _paths_in(calls, subject.folder) | paths
+    fingerprints = {name: fingerprint_of(path) for name, path in paths.items()}
+    known = {name: digest for name, digest in fingerprints.items() if digest}
+    answerer = Answerer(model, subject.own_args, known)
+    run = run_id(answerer, subject.core.as_dict(), calls, final, content)
+    return replace(subject, run=run, fingerprints=known)
+
+
+def fingerprints_of(subjects: Iterable[Subject]) -> dict[str, str]:
+    """Returns the fingerprints of several models, by path, in the order of the paths."""
+    known: dict[str, str] = {}
+    for subject in subjects:
+        known |= subject.fingerprints
+    return dict(sorted(known.items()))
+
+
+def _paths_in(calls: Sequence[Mapping[str, Any]], folder: Path) -> dict[str, Path]:
+    """The arguments of some calls that are written as paths -> the path that each means."""
+    paths = {}
+    for call in calls:
+        for value in (call.get("model_args") or {}).values():
+            if isinstance(value, str) and value.startswith(("/", "./", "../", "~")):
+                paths[value] = place(value, folder)
+    return paths
 
 
 def check_models(config: Config, plan: Plan) -> None:

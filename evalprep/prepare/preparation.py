@@ -35,6 +35,7 @@ from evalprep.prepare.contextlength import with_known_context
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.joining import join_plans
 from evalprep.prepare.models import check_models
+from evalprep.prepare.replaced import replaced_notes
 from evalprep.prepare.scores import check_scores
 from evalprep.prepare.selection import select
 from evalprep.prepare.soundness import check_plan, maker_of_rows
@@ -115,6 +116,8 @@ def prepare(
             findings = _examine(built, full=full, stop=stop, progress=progress) if check else []
             if check:
                 findings += _missing_helpers(built, packs)
+            runs = [subject.run for subject in built.subjects]
+            replaced = replaced_notes(joined.work_dir, folder, runs)
             swap_in(folder, joined.work_dir)
             remember_folder(joined.work_dir)
             if config.path is not None:
@@ -126,9 +129,9 @@ def prepare(
     _keep_commits(built)
     if check:
         prepared = Prepared(joined.work_dir, built.manifest)
-        runs = {model.run: model.run for model in prepared.models}
-        keep_records(joined.output_path, records_of_work(prepared, runs))
-    return _outcome(built, findings)
+        prepared_runs = {model.run: model.run for model in prepared.models}
+        keep_records(joined.output_path, records_of_work(prepared, prepared_runs))
+    return _outcome(built, findings, replaced)
 
 
 @contextlib.contextmanager
@@ -256,7 +259,7 @@ def _keep_commits(built: Built) -> None:
         write_atomically(lock_file, lock_text(read_lock(lock_file), built.joined.sources))
 
 
-def _outcome(built: Built, findings: list[Finding]) -> Preparation:
+def _outcome(built: Built, findings: list[Finding], replaced: list[str]) -> Preparation:
     joined = built.joined
     return Preparation(
         work_dir=joined.work_dir,
@@ -266,7 +269,7 @@ def _outcome(built: Built, findings: list[Finding]) -> Preparation:
         tasks=built.tasks,
         planned=built.plan,
         excluded=joined.plan.excluded,
-        notes=built.notes,
+        notes=[*built.notes, *replaced],
         findings=findings,
         models=len(built.subjects),
         sources=built.sources,

@@ -36,6 +36,7 @@ from evalprep.prepare.shares import whole_blocks
 from evalprep.prepare.soundness import maker_of_rows
 from evalprep.prepare.workdir import put_in_place
 from evalprep.results import MADE_FROM, Run, load_run, made_from
+from evalprep.run import reply_runs
 from evalprep.status import calls_of, rows_of, runs_that_count
 from evalprep.yamlfile import YamlFile
 
@@ -81,7 +82,7 @@ def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
     later = sorted((name for name, task in plan.tasks.items() if task.after), key=plan.depth)
     if not later:
         return []
-    run_names = [run] if run else list(runs_that_count(prepared, prepared.run))
+    run_names = [run] if run else [*runs_that_count(prepared, prepared.run), *reply_runs(prepared)]
     runs = {run_name: _run_of(prepared, run_name) for run_name in run_names}
     stages = []
     for name in later:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from evalprep.results.hashes import document_hash, prompt_hash, target_hash
     from evalprep.results.headline import headline_metric
     from evalprep.results.identity import (
+        NOT_RUN_YET,
         AnsweredBy,
         Failure,
         RunIdentity,
@@ -86,7 +87,7 @@ if TYPE_CHECKING:
     from evalprep.results.readers.parts import SCORER_KEYS
     from evalprep.results.readers.tools import Reading, reading_as
     from evalprep.results.readers.tools.every_eval_ever import sample_hash
-    from evalprep.results.record import note_failures, packs_elsewhere, prepared_work
+    from evalprep.results.record import failed_try, note_failures, packs_elsewhere, prepared_work
     from evalprep.results.remarks import (
         note_on_documents,
         note_on_empty_replies,

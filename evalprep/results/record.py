@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping, read_object, read_object_within, write_atomically
-from evalprep.packs import Prepared, commands_of, pack_folders_of, prepared_above
+from evalprep.packs import Prepared, commands_of, load_prepared, pack_folders_of, prepared_above
 from evalprep.places import typed
 from evalprep.results.identity import Failure
 from evalprep.results.logged import CallSettings
@@ -28,13 +30,26 @@ def prepared_work(run: Run) -> Prepared | None:
 
     None where it is gone or they come from elsewhere.
 
-    The results file names each task's data file and its YAML, and the manifest lies above them.
+    The results file names each task's data file and its YAML, and the manifest lies above them. Of
+    a copied project it is the work folder of the copy.
     """
-    for task in run.tasks.values():
-        for file in _prepared_files(task):
-            prepared = prepared_above(Path(file), levels=_LEVELS_UP)
-            if prepared is not None:
-                return prepared
+    files = list(map(Path, chain.from_iterable(map(_prepared_files, run.tasks.values()))))
+    beside = _work_beside(run.files.folder, run.files.run)
+    if beside is not None and any(beside.named_folder in file.parents for file in files):
+        return beside
+    for file in files:
+        prepared = prepared_above(file, levels=_LEVELS_UP)
+        if prepared is not None:
+            return prepared
+    return None
+
+
+def _work_beside(folder: Path, run: str) -> Prepared | None:
+    """The work folder that lies where the record of a run leads from its own place."""
+    for place in _places_of_records(folder) if run else []:
+        record = read_object_within(place / f"run_{run}.json", place)
+        if record.get("work_dir"):
+            return load_prepared((place / str(record["work_dir"])).resolve())
     return None
 
 
@@ -97,7 +112,13 @@ def _folders_with(packs: Collection[str], run: Run) -> list[Path]:
 
 
 def note_failures(
-    folder: Path, run: str, failed: Mapping[str, str], finished: Collection[str]
+    folder: Path,
+    run: str,
+    failed: Mapping[str, str],
+    finished: Collection[str],
+    *,
+    command: str = "",
+    attempt: int = 1,
 ) -> None:
     """Keeps why tasks of a run failed in `failed_<id>.json`, beside its results.
 
@@ -106,18 +127,47 @@ def note_failures(
         run: Id of the run; nothing is kept for a run without one.
         failed: Task -> why it failed.
         finished: Tasks that failed no longer.
+        command: The command of the tasks.
+        attempt: Number of its try.
     """
     if not run:
         return
     path = folder / f"failed_{run}.json"
     known = as_mapping(read_object(path).get("tasks"))
-    every_reason = {**known, **failed}
-    reasons = {name: why for name, why in every_reason.items() if name not in finished}
-    if reasons == known:
+    now = datetime.now().astimezone().isoformat()
+    entries = {
+        name: {"command": command, "try": attempt, "when": now, "reason": reason}
+        for name, reason in failed.items()
+    }
+    kept = {name: entry for name, entry in {**known, **entries}.items() if name not in finished}
+    if kept == known:
         return
-    content = {"run": run, "tasks": reasons}
+    content = {"run": run, "tasks": kept}
     text = json.dumps(content, indent=2, ensure_ascii=False)
     write_atomically(path, f"{text}\n")
+
+
+@dataclass(frozen=True)
+class FailedTry:
+    """A try of a command in which tasks failed, or which has not reached them.
+
+    Attributes:
+        number: Its number.
+        since: The earliest of their times, as the stamps of lm-eval's files are written.
+    """
+
+    number: int = 0
+    since: str = ""
+
+
+def failed_try(folder: Path, run: str, command: str) -> FailedTry:
+    """Returns the newest try of a command that stands among the failures of an output folder."""
+    entries = as_mapping(read_object(folder / f"failed_{run}.json").get("tasks")).values()
+    own = [entry for entry in map(as_mapping, entries) if entry.get("command") == command]
+    numbered = [entry for entry in own if isinstance(entry.get("try"), int)]
+    number = max((entry["try"] for entry in numbered), default=0)
+    times = [str(entry.get("when")) for entry in numbered if entry["try"] == number]
+    return FailedTry(number, min(times, default="").replace(":", "-"))
 
 
 def read_failures(folder: Path, run: str) -> dict[str, Failure]:

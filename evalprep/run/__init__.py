@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evalprep.run.cluster import Cluster, run_on_ray
     from evalprep.run.collect import requests_of
     from evalprep.run.engine import engine_key
+    from evalprep.run.given import ReplySet, given_replies, reply_runs
     from evalprep.run.holder import Holder
     from evalprep.run.interface import VERBATIM_TEMPLATE, Interface, interface_of
     from evalprep.run.live import INTERRUPTED, Elsewhere, not_tried, run_job

@@ -2,7 +2,8 @@
 
     python -m evalprep.run.launcher run --config work_dir/run.yaml
 
-takes the words of an `lm_eval` command and gives the same files.
+takes the words of an `lm_eval` command and gives the same files. A command of a preparation that
+another one has replaced is refused: it would measure the tasks of the other under its own run id.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import sys
 import lm_eval.tasks
 
 from evalprep.packs import RequestedTasks
+from evalprep.run.replaced import stop_replaced
 
 
 def main() -> None:
     """Runs lm-eval on the words of the command line."""
     from lm_eval.__main__ import cli_evaluate
 
+    stop_replaced()
     lm_eval.tasks.TaskManager = RequestedTasks
     sys.argv[0] = "lm_eval"
     cli_evaluate()

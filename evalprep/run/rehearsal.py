@@ -57,6 +57,9 @@ def main() -> None:
     from lm_eval.__main__ import cli_evaluate
     from lm_eval.models.dummy import DummyLM
 
+    from evalprep.run.replaced import stop_replaced
+
+    stop_replaced()
     give_template(DummyLM)
     sys.argv[0] = "lm_eval"
     cli_evaluate()

@@ -62,6 +62,11 @@ def read_replies(places: Sequence[Path]) -> dict[str, Reply]:
     return replies
 
 
+def files_of(places: Sequence[Path]) -> list[Path]:
+    """Returns the reply files at some places that are there."""
+    return _files(places, Problems())
+
+
 def _files(places: Sequence[Path], problems: Problems) -> list[Path]:
     files: list[Path] = []
     for place in places:

@@ -14,6 +14,9 @@ from evalprep.run.interface import Interface, interface_of
 from evalprep.run.replies import Reply, likelihood_of, read_replies
 from evalprep.run.request import GENERATION, LIKELIHOOD, ROLLING, Request, request_ids
 from evalprep.status import Job
+from evalprep.terminal import shortlist
+
+_NAMED = 4  # rows that a message names
 
 
 class RepliesMissingError(Exception):
@@ -130,14 +133,25 @@ class _Answers(LM):  # type: ignore[misc]
         ids = list(request_ids(kind, requests, self._job.label))
         replies = [self._replies.get(number) for number in ids]
         present = [reply for reply in replies if reply is not None]
-        missing = sum(not is_answer(kind, reply) for reply in replies)
+        missing = [
+            _row_of(request)
+            for request, reply in zip(requests, replies, strict=True)
+            if not is_answer(kind, reply)
+        ]
         if missing:
-            what = f"{missing} of {len(ids)} replies are missing"
+            rows = shortlist(list(dict.fromkeys(missing)), _NAMED)
+            what = f"{len(missing)} of {len(ids)} replies are missing (of {rows})"
             failures = {reply.failure for reply in present if reply.failure}
             if failures:
                 what += f"; the engine's reason for some: {min(failures)}"
             raise RepliesMissingError(f"{what}; `--missing_to FILE` writes their requests")
         return present
+
+
+def _row_of(request: Instance) -> str:
+    """The name of a request's row: its sample id, else its position."""
+    doc = request.doc if isinstance(request.doc, Mapping) else {}
+    return str(doc.get("sample_id") or f"row {request.doc_id}")
 
 
 def is_answer(kind: str, reply: Reply | None) -> bool:

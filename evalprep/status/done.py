@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import as_mapping
-from evalprep.packs import Command, Prepared, require_prepared
-from evalprep.status.run_ids import runs_that_count
+from evalprep.packs import Command, Prepared, decisive_arguments, require_prepared
+from evalprep.status.run_ids import runs_now, runs_that_count
+from evalprep.status.tries import of_newest_try
 
 if TYPE_CHECKING:
     from evalprep.results import Invocation
@@ -163,7 +164,10 @@ def is_outdated(task: str, prepared: Prepared, call: Invocation) -> bool:
     is_as_prepared = call.run in {"", *(model.run for model in prepared.models)}
     if not (is_as_prepared or is_later):
         return False
-    return prepared.edited_since(task, call.results.stat().st_mtime)
+    if not prepared.edited_since(task, call.results.stat().st_mtime):
+        return False
+    # An edit of how replies are read leaves the id, and the replies count.
+    return is_later or runs_now(prepared).get(call.run) != call.run
 
 
 def _scored_rows(task: str, call: Invocation) -> int:
@@ -187,15 +191,21 @@ def _calls_that_count(command: Command, prepared: Prepared) -> list[Invocation]:
 
 
 def calls_of(command: Command, prepared: Prepared, run: str) -> list[Invocation]:
-    """The calls of a run that stand for a command, whoever started them.
+    """The calls of a run that stand for a command in its newest try, whoever started them.
 
-    Results of another engine or other arguments of it (a data type, a seed) are of the same run and
-    not this command's.
+    A pasted command whose options were changed keeps the id: its results are of another run.
     """
     from evalprep.results import as_texts, run_calls
 
     if not run:
         return []
-    model_args = as_texts(as_mapping(command.engine.get("model_args")))
-    calls = run_calls(prepared.output_path or Path(), run)
-    return [call for call in calls if call.model_args in (None, model_args)]
+    written = (command.engine, prepared.configuration(command))
+    arguments = [as_texts(as_mapping(engine.get("model_args"))) for engine in written]
+    decisive = list(map(decisive_arguments, arguments))
+    output = prepared.output_path or Path()
+    calls = of_newest_try(run_calls(output, run), command.name, output, run)
+    return [
+        call
+        for call in calls
+        if call.model_args is None or decisive_arguments(call.model_args) in decisive
+    ]

@@ -33,6 +33,7 @@ from evalprep.files import (
     lock,
     make_folder,
     read_file,
+    read_object,
     sync,
     write_atomically,
 )
@@ -63,6 +64,8 @@ class RunFolder:
         try:
             make_folder(self.units, within=job.output_path)
             check_tree(self.path)
+            if self.is_read_otherwise(job):
+                self._discard_merged()  # the saved replies are read anew
             write_atomically(self.path / "job.json", json.dumps(job.as_dict(), indent=2))
         except OSError as error:
             raise BadInput(
@@ -72,6 +75,11 @@ class RunFolder:
                     fix="choose another output_path",
                 )
             ) from None
+
+    def is_read_otherwise(self, job: Job) -> bool:
+        """Returns whether filters, metrics or scorers were changed since an earlier start."""
+        before = read_object(self.path / "job.json").get("reading")
+        return bool(before) and before != job.reading
 
     def job(self) -> Job:
         """The command.
@@ -138,9 +146,12 @@ class RunFolder:
 
     def discard(self, unit: Unit) -> None:
         """Removes what a unit finished, if anything, and the merged files that it went into."""
+        self._discard_merged()
+        shutil.rmtree(self.folder(unit), ignore_errors=True)
+
+    def _discard_merged(self) -> None:
         for merged in self.path.glob("merged*"):
             shutil.rmtree(merged, ignore_errors=True)
-        shutil.rmtree(self.folder(unit), ignore_errors=True)
 
     def restart(self) -> None:
         """Forgets everything."""

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import read_file, unchanged_sha256
+from evalprep.files import as_mapping, read_file, unchanged_sha256
 from evalprep.packs import (
+    MANIFEST,
     Command,
     Prepared,
+    content_of,
     keep_records,
     records_of_work,
     require_prepared,
-    task_of,
 )
 from evalprep.status.run_ids import runs_now
 from evalprep.yamltext import NotYaml, yaml_value
@@ -35,11 +37,12 @@ class Job:
         tasks: Names for `--tasks`.
         options: Further keys of lm-eval's run configuration.
         env: Variables that the call needs.
-        data: Digest of the prepared files; another preparation is another run.
+        data: Digest of what the prepared files ask; another preparation is another run.
         name: Name of the command.
         depth: How many stages come before it.
         leaves: The tasks that it runs, without groups.
         label: What its model is called, where a preparation has several.
+        reading: Digest of the task files and the code beside them as they are, scorers included.
     """
 
     model: str
@@ -52,19 +55,30 @@ class Job:
     depth: int = 0
     leaves: tuple[str, ...] = ()
     label: str = ""
+    reading: str = ""
 
     @property
     def id(self) -> str:
-        """Names the run folder: the same for the same command on the same prepared data."""
-        facts = json.dumps(
-            [self.model, self.model_args, self.tasks, self.options, self.data], sort_keys=True
-        )
-        return hashlib.sha256(facts.encode()).hexdigest()[:12]
+        """Names the run folder: the same for the same command of the same run.
+
+        The id of the run covers what the command asks and whom; batches, devices and the port of a
+        local server are not in it, nor is the try.
+        """
+        facts: list[Any] = [self.run, self.metadata.get("command"), self.tasks, self.data]
+        if not self.run:
+            facts = [self.model, self.model_args, self.tasks, self.options, self.data]
+        text = json.dumps(facts, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The entries that lm-eval writes into the metadata of each task."""
+        return as_mapping(self.options.get("metadata"))
 
     @property
     def run(self) -> str:
         """Id of the run that it is of; empty for a preparation of release 0.1.0."""
-        return str((self.options.get("metadata") or {}).get("run", ""))
+        return str(self.metadata.get("run", ""))
 
     @property
     def output_path(self) -> Path:
@@ -89,6 +103,7 @@ class Job:
             "depth": self.depth,
             "leaves": list(self.leaves),
             "label": self.label,
+            "reading": self.reading,
         }
 
     @classmethod
@@ -105,6 +120,20 @@ class Job:
         if not isinstance(job.options.get("metadata") or {}, dict):
             raise ValueError("options.metadata is no mapping")  # noqa: TRY004 - as above
         return job
+
+
+def located(job: Job, output: Path) -> Job:
+    """Returns a command as it would be if its results went to another output folder.
+
+    Of a copied project that is the folder of the copy, beside the work folder of the copy.
+    """
+    if job.output_path == output:
+        return job
+    way = os.path.relpath(job.include_path, job.output_path)
+    work_dir = (output / way).resolve()
+    beside = str(work_dir) if (work_dir / MANIFEST).is_file() else job.include_path
+    options = {**job.options, "output_path": str(output), "include_path": beside}
+    return replace(job, options=options)
 
 
 #: Keys of lm-eval's run configuration that only make sense for one call over everything. We never
@@ -144,16 +173,22 @@ def _run_configuration(path: Path) -> tuple[Any, dict[str, Any], Any, dict[str, 
     return model, arguments, tasks, data
 
 
-def read_jobs(work_dir: Path) -> list[Job]:
+def read_jobs(work_dir: Path, replies: str = "") -> list[Job]:
     """The calls that a work folder was prepared for: the main one, then those for other back ends.
+
+    Args:
+        work_dir: The folder.
+        replies: Digest of the files with replies of another engine, whose run it is then; empty
+            where the back end answers.
 
     Raises:
         BadInput: no prepared folder, or a run.yaml that is not one, or wants what a run in units
             cannot give.
     """
     prepared = require_prepared(work_dir)
-    runs = runs_now(prepared)
-    return [_job_of(command, prepared, runs) for command in prepared.commands]
+    runs = runs_now(prepared, replies)
+    reading = _reading(prepared.folder)
+    return [_job_of(command, prepared, runs, reading) for command in prepared.commands]
 
 
 def refuse_moved(work_dir: Path) -> None:
@@ -174,7 +209,7 @@ def refuse_moved(work_dir: Path) -> None:
         )
 
 
-def _job_of(command: Command, prepared: Prepared, runs: Mapping[str, str]) -> Job:
+def _job_of(command: Command, prepared: Prepared, runs: Mapping[str, str], reading: str) -> Job:
     """The call that a command makes; its run is the one that the files as they are now make up."""
     path = prepared.folder / command.file
     model, arguments, tasks, options = _run_configuration(path)
@@ -199,6 +234,7 @@ def _job_of(command: Command, prepared: Prepared, runs: Mapping[str, str]) -> Jo
         depth=command.depth,
         leaves=command.tasks,
         label=command.model,
+        reading=reading,
     )
 
 
@@ -214,26 +250,23 @@ def keep_edited_runs(work_dir: Path) -> None:
 
 
 def _digest(prepared: Prepared, depth: int) -> str:
-    """Over the files that a command reads, as they are now.
+    """Over what the files that a command reads ask, as they are now.
 
-    Data of stages after it are not among them.
+    Data of stages after it are not among them. Nor is what reads replies: so a scorer can be mended
+    and the run resumed; a response is only used again for the very same request.
     """
     plan = prepared.plan
     later = {name for name in plan.tasks if plan.depth(name) > depth}
-    read_by_command = [name for name in prepared.files if task_of(name) not in later]
-    inputs = json.dumps(_inputs(read_by_command, prepared.folder), sort_keys=True)
-    return hashlib.sha256(inputs.encode()).hexdigest()
+    inputs = content_of(prepared.folder, prepared.named_folder, without=later)
+    text = json.dumps(inputs, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _inputs(files: Iterable[str], work_dir: Path) -> dict[str, str]:
-    """Digests of task YAMLs and data as they are now: an edit is another run.
-
-    Code is left out, so that a scorer that failed can be mended and the run resumed; a response is
-    only used again for the very same request.
-    """
-    digests = {}
-    for name in sorted(files):
-        is_decisive = name.endswith((".yaml", ".parquet")) and not name.startswith("run")
-        if is_decisive and (work_dir / name).is_file():
-            digests[name] = unchanged_sha256(work_dir / name)
-    return digests
+def _reading(folder: Path) -> str:
+    """Over the task files and the code beside them, as they are now."""
+    digests = {
+        path.relative_to(folder).as_posix(): unchanged_sha256(path)
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in {".yaml", ".py"} and path.parent != folder and path.is_file()
+    }
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()

@@ -15,6 +15,7 @@ from evalprep.places import last_part
 from evalprep.results import DONE, FAILED, PENDING
 from evalprep.status.done import is_outdated
 from evalprep.status.lines import TaskStatus
+from evalprep.status.tries import of_newest_try
 from evalprep.terminal import counted
 from evalprep.yamltext import NotYaml, yaml_value
 
@@ -69,12 +70,16 @@ def finished(place: Path, *, since: float, runs: Collection[str], prepared: Prep
     from evalprep.results import invocation_of
 
     results = Finished()
+    calls = []
     for path in results_files(place):
-        call = invocation_of("", path, {})
-        counts = call.run in runs if call.run else path.stat().st_mtime >= since
-        if not counts:
-            continue
-        for name, line in _lines_of(path, _read(path)):
+        call = invocation_of(path.stem.removeprefix("results_"), path, {})
+        if call.run in runs if call.run else path.stat().st_mtime >= since:
+            calls.append(call)
+    for run in runs:
+        for command in prepared.commands:
+            calls = of_newest_try(calls, command.name, place, run)
+    for call in calls:
+        for name, line in _lines_of(call.results, _read(call.results)):
             results.add(name, line, _why_not(name, prepared, call))
     return results
 

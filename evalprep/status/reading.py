@@ -13,15 +13,27 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import as_mapping, read_object_within
 from evalprep.packs import Prepared, TaskPlan, load_prepared
-from evalprep.results import DONE, FAILED, PENDING, RUNNING, State, Unit, runs_in, state_changed
+from evalprep.results import (
+    DONE,
+    FAILED,
+    PENDING,
+    RUNNING,
+    State,
+    Unit,
+    output_of,
+    runs_in,
+    state_changed,
+)
 from evalprep.status import manual_runs
 from evalprep.status.folder import RunFolder
-from evalprep.status.job import Job, read_jobs
+from evalprep.status.job import Job, located, read_jobs
 from evalprep.status.lines import SYMBOLS, TaskStatus, in_order, table_lines, task_lines
 from evalprep.status.log import failures
-from evalprep.status.run_ids import runs_that_count
+from evalprep.status.run_ids import runs_now, runs_that_count
 from evalprep.status.shards import ShardSet, folder_of_whole, shard_sets
+from evalprep.status.tries import folder_try
 
 _OWN_END = frozenset({"done", "failed", "interrupted"})
 _NOT_STARTED = "not started"
@@ -68,9 +80,10 @@ class _Started:
     def _folders(self) -> list[RunFolder]:
         """The folders of commands and of shards of them that were started."""
         folders = list(self.runs)
-        for run in self.runs:
+        for run, job in zip(self.runs, self.jobs, strict=True):
             for shard_set in shard_sets(run):
                 folders += shard_set.folders.values()
+            folders += _alone_folders(job)
         return [folder for folder in folders if (folder.path / "job.json").is_file()]
 
     @property
@@ -170,14 +183,14 @@ def read_status(path: Path) -> RunStatus:
         run = RunFolder(place)
         return _of_runs(place, _Started([run], [run.job()]))
     prepared = load_prepared(place)
+    output = place if prepared is None else prepared.output_here or place
     if prepared is None:
         started = _newest(place)
     else:
-        jobs = read_jobs(place)
+        jobs = _jobs_of(prepared, output, _newest_replies(prepared, output))
         started = _Started([RunFolder.of(job) for job in jobs], jobs)
     if started.is_running:
         return _of_runs(place, started)
-    output = place if prepared is None else prepared.output_path or place
     seconds_of_running = manual_runs.processes(output)
     if not seconds_of_running and started.is_newest(output):
         return _of_runs(place, started)
@@ -316,7 +329,7 @@ def _named(job: Job, lines: list[TaskStatus]) -> list[TaskStatus]:
 def _newest(place: Path) -> _Started:
     """The newest run below an output folder, and the runs beside it.
 
-    With the other commands of its preparation.
+    With all commands of its preparation, where that is still there.
     """
     run_folders = _run_folders(place)
     if not run_folders:  # the folder of one model in an output folder
@@ -325,22 +338,100 @@ def _newest(place: Path) -> _Started:
     run_folders.sort(key=state_changed)
     if not run_folders:
         return _Started([], [])
-    jobs = {run: RunFolder(run).job() for run in run_folders}
+    jobs = {run: located(RunFolder(run).job(), output_of(run)) for run in run_folders}
     last = jobs[run_folders[-1]]
+    prepared = _jobs_beside(last)
+    if prepared:
+        others = [run for run, job in jobs.items() if not _is_among(job, prepared)]
+        return _Started([RunFolder.of(job) for job in prepared], prepared, others)
     same: dict[Path, Job] = {}
-    others: list[Path] = []
+    others = []
     for run, job in jobs.items():
-        if job.data == last.data and job.include_path == last.include_path:
+        is_of_other_model = bool(job.label and last.label) and job.data == last.data
+        if _is_among(job, [last]) or is_of_other_model:
             same.setdefault(folder_of_whole(run).path, job)
         else:
             others.append(run)
     return _Started(list(map(RunFolder, same)), list(same.values()), others)
 
 
+def _is_among(job: Job, commands: Iterable[Job]) -> bool:
+    """Returns whether a command is of the run of one of some others."""
+    return any(
+        job.include_path == other.include_path
+        and (job.run or job.data) == (other.run or other.data)
+        for other in commands
+    )
+
+
+def _jobs_beside(last: Job) -> list[Job]:
+    """All commands of the preparation that a command is of; none where that is gone."""
+    prepared = load_prepared(Path(last.include_path))
+    if prepared is None or not last.run:
+        return []
+    output = last.output_path
+    record = read_object_within(output / f"run_{last.run}.json", output)
+    replies = str(as_mapping(record.get("replies")).get("first") or "")
+    try:
+        jobs = _jobs_of(prepared, last.output_path, replies)
+    except BadInput:
+        return []
+    return jobs if any(job.run == last.run for job in jobs) else []
+
+
+def _jobs_of(prepared: Prepared, output: Path, replies: str) -> list[Job]:
+    """The commands of a work folder, whose results lie in a folder."""
+    return [located(job, output) for job in read_jobs(prepared.folder, replies)]
+
+
+def _newest_replies(prepared: Prepared, output: Path) -> str:
+    """What another engine's replies began with, where the newest run of a work folder is theirs."""
+    own = {model.run for model in prepared.models}
+    first_of = {}
+    for path in output.glob("run_*.json"):
+        record = read_object_within(path, output)
+        if record.get("replies") and record.get("prepared_as") in own:
+            first_of[str(record.get("run"))] = str(as_mapping(record["replies"]).get("first"))
+    if not first_of:
+        return ""
+    folders = sorted(_run_folders(output), key=state_changed)
+    runs = [job.run for job in map(_job_in, folders) if job is not None]
+    of_folder = [run for run in runs if run in first_of or run in runs_now(prepared).values()]
+    return first_of.get(of_folder[-1], "") if of_folder else ""
+
+
+def _alone_folders(job: Job) -> list[RunFolder]:
+    """The folders of the tasks of a command that were run by themselves, in its newest try."""
+    is_whole = job.run and job.metadata.get("command") == job.name
+    folders = runs_in(job.output_path).glob("*/job.json") if is_whole else []
+    parts = [RunFolder(path.parent) for path in folders]
+    alone = [part for part in parts if _is_part(_job_in(part.path), job)]
+    newest = max((folder_try(part) for part in alone), default=0)
+    own = folder_try(RunFolder.of(job))
+    return [part for part in alone if folder_try(part) == newest >= own]
+
+
+def _job_in(run: Path) -> Job | None:
+    """The command of a run folder; None where it is damaged."""
+    try:
+        return RunFolder(run).job()
+    except BadInput:
+        return None
+
+
+def _is_part(part: Job | None, whole: Job) -> bool:
+    """Returns whether a call is of some tasks of a command by themselves."""
+    return (
+        part is not None
+        and (part.run, part.name) == (whole.run, whole.name)
+        and part.leaves != whole.leaves
+    )
+
+
 def _writes_to(run: Path, place: Path) -> bool:
     """Returns whether the results of a run lie in a folder."""
     results = Path(RunFolder(run).state().results)
-    return results.parent == place
+    return results.parent.name == place.name and output_of(run) == place.parent
 
 
 def _run_folders(output: Path) -> list[Path]:
@@ -371,6 +462,8 @@ def _of_command(run: RunFolder, job: Job) -> _CommandStatus:
         pasted: dict[str, TaskStatus] = {}
         if prepared is not None and state.phase == _NOT_STARTED:
             pasted = _pasted(job, names, prepared).lines
+        if alone := sorted(_alone_folders(job), key=lambda folder: state_changed(folder.path)):
+            return _of_parts(alone[-1], job, names, pasted, prepared)
         if len(pasted) == len(names):
             lines = _named(job, list(pasted.values()))
             return _CommandStatus(phase="done, started by hand", lines=lines)
@@ -388,6 +481,22 @@ def _of_command(run: RunFolder, job: Job) -> _CommandStatus:
         reasons=tuple(failures(run, state)) if has_failed else (),
         log=run.log if run.log.exists() else None,
     )
+
+
+def _of_parts(
+    alone: RunFolder,
+    job: Job,
+    names: list[str],
+    pasted: Mapping[str, TaskStatus],
+    prepared: Prepared | None,
+) -> _CommandStatus:
+    """One command of which some tasks were done, and the others run by themselves."""
+    part = _of_command(alone, alone.job())
+    own = {line.name for line in part.lines}
+    categories = {} if prepared is None else _categories(prepared)
+    rest = [pasted.get(name) or _pending(name, categories) for name in names]
+    lines = [line for line in _named(job, rest) if line.name not in own]
+    return replace(part, lines=[*part.lines, *lines])
 
 
 def _of_shards(shard_set: ShardSet, job: Job, prepared: Prepared | None) -> _CommandStatus:

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.places import nearby
+from evalprep.places import nearby, typed
 from evalprep.tables import Column, Kind, Table, table_lines
 from evalprep.terminal import counted, line_width, status_line
 from evalprep.verbs.options import configured_packs
@@ -88,7 +88,7 @@ def main(args: argparse.Namespace) -> int:
         print(json.dumps(_as_data(done), indent=2))
         return 0
     if not args.quiet:
-        _report(done, config.core)
+        _report(done, config.core, is_one_off=bool(args.set))
     for line in done.lines:
         print(line)
     return 0
@@ -205,20 +205,22 @@ def _excluded_lines(excluded: Mapping[str, Excluded]) -> list[str]:
     return list(chain.from_iterable(map(wrap, sentences)))
 
 
-def _report(done: Preparation, core: Core) -> None:
+def _report(done: Preparation, core: Core, *, is_one_off: bool) -> None:
     """Print what was prepared, on stderr.
 
     Stdout carries the command alone. `verbosity` decides how much.
     """
     if core.verbosity in {"INFO", "DEBUG"}:
-        lines = _report_lines(done, core)
+        lines = _report_lines(done, core, is_one_off=is_one_off)
         print("\n".join(lines), file=sys.stderr, flush=True)
     elif core.verbosity == "WARNING":
         warnings = [finding for finding in done.findings if finding.level == "warning"]
         print("".join(f"{warning}\n" for warning in warnings), file=sys.stderr, end="", flush=True)
 
 
-def _report_lines(done: Preparation, core: Core) -> list[str]:
+def _report_lines(done: Preparation, core: Core, *, is_one_off: bool) -> list[str]:
+    # `evalprep run` alone follows the file, and so would prepare another run.
+    run_as_prepared = [f"next: evalprep run {typed(done.work_dir)}"] if is_one_off else []
     below = "the command below is" if len(done.lines) == 1 else "the commands below are"
     return [
         *_summary_lines(done),
@@ -226,6 +228,7 @@ def _report_lines(done: Preparation, core: Core) -> list[str]:
         "",
         f"{below} also in {done.work_dir / 'command.sh'}",
         *_quick_lines(done),
+        *run_as_prepared,
         f"afterwards: {_next_command(done, core)}",
         "",
     ]

@@ -117,22 +117,23 @@ def main(args: argparse.Namespace) -> int:
     cut = read_cut(args.shard or [])
     folder = prepared_folder(args)
 
-    from evalprep.run import Holder
+    from evalprep.packs import require_prepared
+    from evalprep.run import Holder, given_replies
     from evalprep.verbs.running.asking import check_replies, reply_files, write_missing
     from evalprep.verbs.running.commands import Commands
 
     check_replies(args)
-    replies = reply_files(args)
-    with Holder(replies) as holder:
-        commands = Commands(folder.work_dir, args, holder, cut)
+    given = given_replies(reply_files(args), require_prepared(folder.work_dir))
+    with Holder(given.places) as holder:
+        commands = Commands(folder.work_dir, args, holder, cut, given)
         code = commands.all()
     if args.missing_to is not None:
-        write_missing(folder.work_dir, args)
+        write_missing(folder.work_dir, args, given)
     if args.json:
         print(json.dumps(commands.outcomes, indent=2))
         return code
     if cut.is_whole:
-        has_rows_only = bool(args.replies) and not replies
+        has_rows_only = bool(args.replies) and not given.places
         return _conclude(commands, code, folder, args, has_rows_only=has_rows_only)
     if not code:
         print(f"next, when all {cut.shards} shards are done: evalprep merge {folder.work_dir}")

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 import urllib.request
 from urllib.parse import urlsplit
 
-
-def is_this_machine(host: str) -> bool:
-    """Tells if a host is this machine by its name or address.
-
-    >>> is_this_machine("localhost"), is_this_machine("127.0.0.2"), is_this_machine("10.0.0.1")
-    (True, True, False)
-    """
-    if host.lower().rstrip(".") == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+from evalprep.hosts import is_this_machine
 
 
 def travels_openly(url: str) -> bool:

@@ -17,7 +17,7 @@ from evalprep.status import Job, read_jobs, refuse_moved
 from evalprep.terminal import counted
 
 if TYPE_CHECKING:
-    from evalprep.run import Interface, Request
+    from evalprep.run import Interface, ReplySet, Request
 
 #: In place of a file of replies: those that stand in the prepared rows.
 ROWS = "rows"
@@ -128,18 +128,16 @@ def reply_files(args: argparse.Namespace) -> list[Path]:
 
 
 def check_replies(args: argparse.Namespace) -> None:
-    """Refuses reply files that cannot be read, before anything is scored.
+    """Refuses a place for missing requests that nothing is written to, or that holds replies.
 
     Raises:
-        BadInput: such a file, or a place for missing requests that would overwrite one.
+        BadInput: `--missing_to` without reply files, or with one of them.
     """
     files = reply_files(args)
     if args.missing_to is not None and not files:
         raise BadInput(
             Problem(what="--missing_to needs --replies", fix="name the files with replies")
         )
-    if not files:
-        return
     if args.missing_to is not None and args.missing_to.resolve() in {
         path.resolve() for path in files
     }:
@@ -150,16 +148,14 @@ def check_replies(args: argparse.Namespace) -> None:
                 fix="--missing_to needs another file than --replies",
             )
         )
-    from evalprep.run import read_replies
-
-    read_replies(files)
 
 
-def write_missing(work_dir: Path, args: argparse.Namespace) -> None:
+def write_missing(work_dir: Path, args: argparse.Namespace, given: ReplySet) -> None:
     """Writes the requests that have no reply, and prints how many there are of each task."""
     from evalprep.run import format_of, is_answer, read_replies, write_requests
 
-    replies = read_replies(reply_files(args))
+    repeats = len(given.places) == len(reply_files(args))
+    replies = given.replies if repeats else read_replies(given.places)
     missing = [
         (request, interface)
         for request, interface in pairs_of(askable(work_dir).jobs)

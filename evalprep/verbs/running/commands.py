@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from evalprep.run import (
     Cut,
     Elsewhere,
     Holder,
+    ReplySet,
     engine_key,
     gather_shards,
     not_tried,
@@ -30,15 +31,20 @@ from evalprep.run import (
     silence,
 )
 from evalprep.status import (
+    TRY,
     Job,
     RunFolder,
+    ShardSet,
+    begun_try,
     failures,
+    folder_try,
     is_done,
     keep_edited_runs,
     read_jobs,
     refuse_moved,
     shard_sets,
     tasks_left,
+    with_try,
 )
 from evalprep.terminal import counted, shortlist
 from evalprep.verbs.running.asking import only, ready_jobs
@@ -52,21 +58,27 @@ class Commands:
         of_models: The folder of the results of several models; None where there is one.
     """
 
-    def __init__(self, work_dir: Path, args: argparse.Namespace, holder: Holder, cut: Cut) -> None:
+    def __init__(
+        self, work_dir: Path, args: argparse.Namespace, holder: Holder, cut: Cut, given: ReplySet
+    ) -> None:
         self.work_dir = work_dir
         self.args = args
         self.holder = holder
         self.cut = cut
+        self.given = given
         self.outcomes: list[dict[str, Any]] = []
         self.of_models: Path | None = None
         self._broken: dict[str, str] = {}
+        self._tries: dict[str, int] = {}
 
     def all(self) -> int:
         """Run them; the worst exit code."""
         code = depth = 0
         refuse_moved(self.work_dir)
-        jobs = read_jobs(self.work_dir)
+        jobs = read_jobs(self.work_dir, self.given.first)
         keep_edited_runs(self.work_dir)
+        self.given.keep(require_prepared(self.work_dir))
+        jobs = self._begin_tries(jobs)
         self.of_models = next((job.output_path for job in jobs if job.label), None)
         while stage := [job for job in jobs if job.depth == depth]:
             code = max(code, self._run_stage(stage))
@@ -78,8 +90,46 @@ class Commands:
                 continue
             waiting = _next_stage(self.work_dir, jobs[0], self.args)
             code = max(code, int(bool(waiting)))
-            jobs = _without(waiting, read_jobs(self.work_dir))
+            jobs = read_jobs(self.work_dir, self.given.first)
+            jobs = _without(waiting, [with_try(job, self._tries[job.name]) for job in jobs])
         return code
+
+    def _begin_tries(self, jobs: list[Job]) -> list[Job]:
+        """The commands with their tries: the newest that has begun, a new one for a restart.
+
+        A server that is not there refuses a restart before it begins, as does a command that is
+        under way elsewhere.
+        """
+        if self.args.restart:
+            for job in jobs:
+                self._refuse_restart(job)
+        for job in jobs:
+            begun = begun_try(job)
+            is_new = self.args.restart and begun and self._is_of_try(job, begun)
+            number = begun + 1 if is_new else max(begun, 1)
+            self._tries[job.name] = number
+            if is_new:
+                _note_not_run(job, number)
+        return [with_try(job, self._tries[job.name]) for job in jobs]
+
+    def _refuse_restart(self, job: Job) -> None:
+        """Refuses to begin a command anew that is under way, or whose server is not there.
+
+        Raises:
+            BadInput: one of both.
+        """
+        folder = shard_folder(job, self.cut)
+        if folder.is_running():
+            with folder.lock():
+                pass
+        if job.model and not self.holder.replies:
+            _need_server(job)
+
+    def _is_of_try(self, job: Job, number: int) -> bool:
+        """Returns whether what a restart empties is of a try; another shard may have begun it."""
+        if self.cut.is_whole:
+            return True
+        return folder_try(shard_folder(job, self.cut)) == number
 
     def _run_stage(self, stage: list[Job]) -> int:
         """Run the commands of one stage, until one is interrupted; the worst exit code."""
@@ -99,6 +149,7 @@ class Commands:
         """Run one command, unless all its results are there already; its exit code."""
         if not prepared.model:
             self.outcomes.append(_score_stored(prepared, silent=self.args.json))
+            note_failed_tasks(prepared, {}, set(prepared.leaves))
             return 0
         if self.args.replies and not self.holder.replies:
             return 0
@@ -117,9 +168,12 @@ class Commands:
     def _open_folder(self, job: Job) -> RunFolder:
         """The folder of a command, emptied where it is to begin anew."""
         folder = shard_folder(job, self.cut)
-        if self.args.restart:
+        if self.args.restart or 0 < folder_try(folder) < self._tries[job.name]:
             with folder.lock():
                 folder.restart()
+        if self.args.restart:
+            if self.cut.is_whole:
+                _discard_shards(folder)
         elif self.cut.is_whole and not self.holder.replies:
             self._take_shards(job, folder)
         refuse_pickles(folder.path)
@@ -127,7 +181,8 @@ class Commands:
 
     def _take_shards(self, job: Job, folder: RunFolder) -> None:
         """Begins a command with the rows of its shards, where all of them are done."""
-        sets = shard_sets(folder)
+        begun = self._tries[job.name]
+        sets = [found for found in shard_sets(folder) if _is_of_try(found, begun)]
         if not sets or folder.state() != State():
             return
         best = sets[0]
@@ -147,7 +202,7 @@ class Commands:
         """Keep how a command ended, and print it."""
         state = folder.state()
         if code != INTERRUPTED and self.cut.is_whole:
-            _note_failures(job, state)
+            note_failed_tasks(job, *state.outcome(job.leaves))
         self.outcomes.append({"run": str(folder.path), "log": str(folder.log), **asdict(state)})
         if not self.args.json:
             _conclude(state, folder, code)
@@ -168,13 +223,12 @@ class Commands:
         return only(job, tasks_left(self.work_dir, job.name, job.leaves, job.run))
 
     def _note_kept(self, tasks: Sequence[str]) -> None:
-        """Says which tasks keep their results although replies to them are named."""
+        """Says which tasks keep their results of an earlier call with the same replies."""
         if not (self.holder.replies and tasks):
             return
         names = shortlist(list(dict.fromkeys(tasks)))
         print(
-            f"note: {names}: done before, and not scored from these replies; "
-            "--restart scores all tasks from them",
+            f"note: {names}: done before from the same replies, which are not scored again",
             file=sys.stderr,
             flush=True,
         )
@@ -195,7 +249,12 @@ class Commands:
             return not_tried(folder, broken)
         if not before.is_done and not self.holder.replies:
             _need_server(job)
+        is_read_anew = before.is_done and folder.is_read_otherwise(job)
         folder.create(job)
+        if is_read_anew and not silent:
+            print(
+                "note: filters, metrics or scorers have changed: the saved replies are scored anew"
+            )
         if not silent:
             _announce(job, folder, before, loaded=self.holder.has(job))
             if not self.cut.is_whole:
@@ -219,11 +278,42 @@ def _elsewhere(args: argparse.Namespace, rows: int) -> Elsewhere | None:
     return run_on_ray(Cluster(args.address, args.replicas, rows))
 
 
-def _note_failures(job: Job, state: State) -> None:
-    """Write beside the results why tasks failed."""
+def note_failed_tasks(job: Job, failed: Mapping[str, str], finished: Collection[str]) -> None:
+    """Writes beside the results why tasks of a command failed, and takes out those that did not.
+
+    Args:
+        job: The command, with its try.
+        failed: Task -> why it failed.
+        finished: Tasks that failed no longer.
+    """
     from evalprep.results import note_failures  # numpy, which --help need not wait for
 
-    note_failures(job.output_path, job.run, *state.outcome(job.leaves))
+    attempt = int(job.metadata.get(TRY, 1))
+    note_failures(job.output_path, job.run, failed, finished, command=job.name, attempt=attempt)
+
+
+def _note_not_run(job: Job, number: int) -> None:
+    """Write beside the results that a new try of a command has begun.
+
+    Wherever it ends, the values of the try before are not those of this one.
+    """
+    from evalprep.results import NOT_RUN_YET
+
+    if job.output_path.is_dir():
+        note_failed_tasks(with_try(job, number), dict.fromkeys(job.leaves, NOT_RUN_YET), ())
+
+
+def _discard_shards(whole: RunFolder) -> None:
+    """Empties the folders of a command's shards, but for those that are under way."""
+    for found in shard_sets(whole):
+        for folder in found.folders.values():
+            if not folder.is_running():
+                folder.restart()
+
+
+def _is_of_try(found: ShardSet, number: int) -> bool:
+    """Returns whether shards were run in a try of their command."""
+    return all(folder_try(folder) == number for folder in found.folders.values())
 
 
 def _without(waiting: set[str], jobs: list[Job]) -> list[Job]:

@@ -10,8 +10,18 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.run import Cut, Holder, gather_shards, run_job, showing
-from evalprep.status import Job, RunFolder, is_done, read_jobs, refuse_moved, shard_sets
+from evalprep.status import (
+    Job,
+    RunFolder,
+    begun_try,
+    is_done,
+    read_jobs,
+    refuse_moved,
+    shard_sets,
+    with_try,
+)
 from evalprep.verbs.running.asking import ready_jobs
+from evalprep.verbs.running.commands import note_failed_tasks
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,8 @@ def merge_commands(work_dir: Path, *, silent: bool) -> Merged:
     from evalprep.prepare import continue_stages
 
     refuse_moved(work_dir)
-    jobs = [job for job in ready_jobs(work_dir, read_jobs(work_dir)) if job.model]
+    ready = [job for job in ready_jobs(work_dir, read_jobs(work_dir)) if job.model]
+    jobs = [with_try(job, max(begun_try(job), 1)) for job in ready]
     merged = Merged(_merge_each(work_dir, jobs, silent=silent))
     if not any(outcome.shards or outcome.results for outcome in merged.outcomes):
         raise BadInput(
@@ -127,6 +138,7 @@ def _merge(work_dir: Path, job: Job, holder: Holder, *, silent: bool) -> Outcome
     with showing(silent=silent) as show:
         run_job(job, folder, show, cut=Cut(0), holder=holder, elsewhere=_nothing)
     state = folder.state()
+    note_failed_tasks(job, *state.outcome(job.leaves))
     reason = "" if state.is_done else state.message or state.phase
     return Outcome(job.name, results=state.results, shards=best.shards, reason=reason)
 

@@ -124,15 +124,19 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _prepare(place: Path | None, options: Mapping[str, Any], args: argparse.Namespace) -> Folder:
-    """Prepares the folder of a config, unless nothing has changed."""
+    """Prepares the folder of a config, unless nothing has changed.
+
+    The options are part of the config for this call alone: a call without them finds other settings
+    in the folder and prepares it from the file again.
+    """
     from evalprep.config import load_config
+    from evalprep.prepare import changes_since
 
     if place is None:
         options = {**_defaults(), **options}
     config, packs = load_config(place, args.set, options)
     folder = Folder(config.core.work_dir, config.core.template_dir)
-    is_named = bool(options or args.set or args.place)
-    reason = _reason_to_prepare(config, packs, is_named=is_named)
+    reason = changes_since(config, packs)
     if reason:
         print(f"prepare: {reason}", file=sys.stderr, flush=True)
         _prepare_again(config, packs)
@@ -144,32 +148,6 @@ def _defaults() -> dict[str, Any]:
     from evalprep.model import suited_backend
 
     return {"backend": suited_backend()[0].name}
-
-
-def _reason_to_prepare(config: Config, packs: Mapping[str, Pack], *, is_named: bool) -> str:
-    """Returns why the work folder must be prepared; empty where it is run as it is.
-
-    A folder that was prepared with `--set` differs from the config without a change of the config.
-    Unless the user names the config or its keys, it is run as it was prepared.
-    """
-    from evalprep.packs import load_prepared
-    from evalprep.prepare import changed_keys, changes_since
-
-    prepared = load_prepared(config.core.work_dir)
-    if is_named or prepared is None or config.path is None:
-        return changes_since(config, packs)
-    keys = changed_keys(config, prepared)
-    if keys and config.path.stat().st_mtime <= prepared.changed:
-        work_dir = config.core.work_dir.name
-        print(
-            f"note: {work_dir} was prepared with other settings than {config.path} "
-            f"({', '.join(keys)}) and is run as prepared; "
-            f"to prepare it from the file: evalprep run {config.path}",
-            file=sys.stderr,
-            flush=True,
-        )
-        return ""
-    return changes_since(config, packs)
 
 
 def _prepare_again(config: Config, packs: Mapping[str, Pack]) -> None:

@@ -102,9 +102,15 @@ class Project:
             time.sleep(0.003)
         raise AssertionError(f"nothing happened for {seconds} s")
 
+    def newest(self):
+        """The state of the newest run, e.g. of another engine's replies."""
+        folders = (self.folder / "out/.evalprep/runs").glob("*/state.json")
+        newest = max(folders, key=lambda file: file.stat().st_mtime)
+        return RunFolder(newest.parent).state()
+
     def samples(self):
         """Task -> the lines of the published samples file."""
-        results = Path(self.run.state().results)
+        results = Path(self.run.state().results or self.newest().results)
         stamp = results.stem.removeprefix("results_")
         return {
             path.name.removeprefix("samples_").removesuffix(f"_{stamp}.jsonl"): [

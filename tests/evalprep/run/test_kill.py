@@ -123,6 +123,8 @@ def test_ten_kills_lose_nothing_and_count_nothing_twice(project):
     assert "resumed: 12 of 12 units are finished" in out
     assert known.items() <= fingerprint(one).items()
     assert len(known) == UNITS
+    configs = json.loads(Path(one.run.state().results).read_text())["configs"].values()
+    assert {config["metadata"]["try"] for config in configs} == {1}
 
     samples = one.samples()
     assert sorted(samples) == ["first_text", "last_text", "then_choice"]

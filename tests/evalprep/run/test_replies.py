@@ -204,23 +204,23 @@ def test_replies_in_parts_are_scored_and_missing_ones_asked_for_again(project, t
     missing = tmp_path / "missing.parquet"
     part = made.command("run", work_dir, "--replies", str(first), "--missing_to", str(missing))
     assert part.returncode == 1, part.stdout + part.stderr
-    assert "2 of 20 replies are missing; the engine's reason for some: no room" in part.stderr
+    assert "2 of 20 replies are missing (of s0, s1); the engine's reason for some: no room" in part.stderr
     again = asked(missing)
     assert again == rows[:2]
     second = lines(tmp_path / "second.jsonl", [answer(row) for row in again])
     whole = ["--replies", f"{first},{second}", "--missing_to", str(missing)]
     done = made.command("run", work_dir, *whole, check=True)
     assert "no reply is missing" in done.stderr
-    kept = "done before, and not scored from these replies; --restart scores all tasks"
+    kept = "done before from the same replies, which are not scored again"
     assert kept in done.stderr
     assert kept not in part.stderr
-    scores = made.run.state().scores
+    scores = made.newest().scores
     assert {name: score for name, (score, _) in scores.items()} == {
         "first_text": 0.75,
         "last_text": 0.75,
         "then_choice": 0.35,
     }
-    results = json.loads(Path(made.run.state().results).read_text())
+    results = json.loads(Path(made.newest().results).read_text())
     assert results["config"]["replies"]
     assert {len(rows) for rows in made.samples().values()} == {20}
 

@@ -58,6 +58,8 @@ def test_an_edited_run_has_a_record_of_its_own_that_names_the_edit(project, caps
         "prepared_as": prepared_as,
         "files": [{"name": "capitals/capitals_qa.yaml", "kind": "edited"}],
     }
+    asked = record["tasks"]["capitals_qa"].pop("settings")["doc_to_text"]
+    assert asked != unedited["tasks"]["capitals_qa"].pop("settings")["doc_to_text"]
     assert record == unedited | {"run": edited}
     policy = project / "policy.yaml"
     policy.write_text("defaults: {max_drop: 2%}")

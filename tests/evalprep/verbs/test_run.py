@@ -86,13 +86,16 @@ def test_a_run_prepares_what_changed_and_nothing_else(folder, capsys):
     assert "prepare: the config differs from the prepared one in limit" in run(capsys)
 
 
-def test_a_folder_prepared_with_other_settings_is_run_as_prepared(folder, capsys):
+def test_a_run_follows_the_file_and_a_named_folder_is_run_as_prepared(folder, capsys):
     write_config(folder)
-    assert main(["prepare", "--set", "limit=1", "--quiet"]) == 0
+    assert main(["prepare", "--set", "limit=1"]) == 0
+    assert "next: evalprep run work_dir\n" in capsys.readouterr().err
+    assert "prepare: " not in run(capsys, "work_dir")
+    assert "differs from the prepared one in limit" in run(capsys)
+    assert "differs from the prepared one in limit" in run(capsys, "--limit", "2")
     text = run(capsys)
-    assert "was prepared with other settings than eval_config.yaml (limit)" in text
-    assert "prepare: " not in text
-    assert "in limit" in run(capsys, "eval_config.yaml")
+    assert "differs from the prepared one in limit" in text
+    assert "whose command c1-plain had no results yet" in text
 
 
 def test_an_edited_pack_is_prepared_again(folder, capsys):
