@@ -17,7 +17,9 @@ from typing import Any
 from evalprep import __version__
 from tests import PROJECT_ROOT
 
-_STAMP = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]|--)\d\d[:-]\d\d[:-]\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
+_STAMP = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ]|--)\d\d[:-]\d\d[:-]\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+)
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d|T)")
 _COMPACT = re.compile(r"(?<!\d)\d{8}[-_T]\d{6}(?!\d)")
 _NUMBER = re.compile(r"(?<![\w.:-])-?\d+\.(?:\d{6,}(?:e-?\d+)?|\d+e-\d+)")

@@ -204,7 +204,10 @@ def test_replies_in_parts_are_scored_and_missing_ones_asked_for_again(project, t
     missing = tmp_path / "missing.parquet"
     part = made.command("run", work_dir, "--replies", str(first), "--missing_to", str(missing))
     assert part.returncode == 1, part.stdout + part.stderr
-    assert "2 of 20 replies are missing (of s0, s1); the engine's reason for some: no room" in part.stderr
+    assert (
+        "2 of 20 replies are missing (of s0, s1); the engine's reason for some: no room"
+        in part.stderr
+    )
     again = asked(missing)
     assert again == rows[:2]
     second = lines(tmp_path / "second.jsonl", [answer(row) for row in again])
