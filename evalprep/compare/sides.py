@@ -9,7 +9,6 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
-from msgspec.structs import replace
 
 from evalprep.compare.acrosstools import (
     PairedRows,
@@ -23,8 +22,10 @@ from evalprep.compare.comparable import (
     GOLD,
     differing,
     manner_notes,
+    meant_reasons,
     prompt_reason,
     question_reasons,
+    rows_reasons,
     with_option,
 )
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
@@ -40,18 +41,27 @@ from evalprep.compare.pairing import (
     with_run,
 )
 from evalprep.compare.questions import GOLD_COLUMN
+from evalprep.compare.readings import (
+    Reading,
+    doubts_on_replies,
+    notes_on_published,
+    readings_of,
+    reason_of_two_readings,
+    row_values,
+)
 from evalprep.compare.settings import Settings
 from evalprep.compare.task import TaskComparison, TaskSides, compare_task, direction_of, row_units
 from evalprep.compare.warnings import row_names
 from evalprep.compare.whole import compare_whole, is_whole
-from evalprep.numbers import number, percent
 from evalprep.results import (
     TABLE,
     UNKNOWN,
     Metric,
+    PublishedReading,
     Replier,
     Run,
     Table,
+    TaskMeant,
     TaskRun,
     expected_rows,
     limit_of,
@@ -64,17 +74,24 @@ from evalprep.results import (
 )
 from evalprep.terminal import counted
 
-STRICT = "strict-match"  # the filter that is the published rule
-
 
 @dataclass(frozen=True)
 class Sides:
-    """One task of both runs; without `other` the baseline is the published verdicts."""
+    """One task of both runs; without `other` the baseline is the published verdicts.
+
+    Attributes:
+        run, task: The candidate, and the task as it is read.
+        other, against: The baseline.
+        published: How the task is read to be held against published verdicts.
+        own: The task as every other verb reads it, where that is another reading.
+    """
 
     run: Run
     task: TaskRun
     other: Run | None = None
     against: TaskRun | None = None
+    published: PublishedReading | None = None
+    own: TaskRun | None = None
 
     @property
     def has_replies(self) -> bool:
@@ -93,27 +110,6 @@ class SideRows:
     other_values: Floats | None
     other_metric: Metric | None = None
     notes: tuple[str, ...] = ()
-
-
-def metric_of_published(task: TaskRun) -> Metric:
-    """The metric that follows the rule of the published verdicts, where the task has it.
-
-    Metadata may name it (`published_metric`, `published_filter`); else it is the filter
-    `strict-match`, which by its contract is the published rule.
-    """
-    primary, table = task.primary, task.table()
-    metric = task.metadata.get("published_metric") or primary.metric
-    filter_name = task.metadata.get("published_filter") or STRICT
-    if filter_name not in table.filters or metric not in task.table(filter_name).metrics:
-        return primary
-    return replace(task.metric(metric, filter_name), declared=primary.declared)
-
-
-def row_values(metric: Metric, table: Table) -> Floats:
-    """The score of every row of a table; NaN where a row has none, or its scorer failed."""
-    values = table.metrics.get(metric.metric, np.full(len(table), np.nan))
-    failed = table.scoring_failed
-    return np.where(failed, np.nan, values) if metric.is_score and failed.any() else values
 
 
 def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskComparison:
@@ -142,9 +138,34 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     notes += _notes_on_rows(sides, rows, pairs, settings)
     notes += _say_whether_comparable(result, metric, sides, rows, settings)
     result.not_comparable = disagreements + result.not_comparable
+    _check_readings(result, metric, sides, rows)
     _check_rows(result, sides, rows, settings)
     result.notes = notes + result.notes
     return result
+
+
+def _check_readings(result: TaskComparison, metric: Metric, sides: Sides, rows: SideRows) -> None:
+    """Put into the result what another reading of the same replies makes of them.
+
+    Of two runs both are read by the same filter, and each other filter has a conclusion beside it;
+    only unfinished thoughts make the filters doubtful themselves.
+    """
+    result.doubts = doubts_on_replies(rows.table, "candidate")
+    if rows.other is not None:
+        result.doubts += doubts_on_replies(rows.other, "baseline")
+    own = sides.own or sides.task
+    if own.chosen is not None:
+        return
+    first, item = Reading.of(sides.task, metric), result.difference
+    others: list[Reading] = []
+    if sides.published is not None and own.primary.filter not in sides.published.edited:
+        others = [Reading.of(own, own.primary)]
+    elif sides.published is None and result.doubts:
+        others = readings_of(own, metric.metric)
+    reasons = (reason_of_two_readings(first, other, item) for other in others)
+    reason = next(filter(None, reasons), "")
+    if reason:
+        result.not_comparable.insert(0, reason)
 
 
 def _say_whether_comparable(
@@ -155,6 +176,9 @@ def _say_whether_comparable(
     if pairs is None:
         return []
     if sides.other is None or sides.against is None or rows.other is None:
+        if sides.published is not None:
+            meant = sides.run.meant.get(sides.task.name)
+            result.not_comparable += meant_reasons(meant, sides.published, settings.allow)
         changed = int(pairs.prompt_differs.sum())
         reason = prompt_reason(changed, pairs.paired, [], settings.allow)
         if reason:
@@ -163,6 +187,7 @@ def _say_whether_comparable(
     result.differs = differing(sides.run, sides.task, sides.other, sides.against)
     if pairs.across_tools:
         return _compare_tools(result, metric, rows, pairs, settings)
+    result.not_comparable += _other_rows(sides, settings)
     nothing = nothing_in_common(pairs, (rows.table, rows.other), result.differs)
     if nothing:
         result.not_comparable = [nothing, *result.not_comparable]
@@ -177,6 +202,14 @@ def _say_whether_comparable(
     )
     result.not_comparable = reasons + result.not_comparable
     return [*proofs, *manner_notes(result.differs)]
+
+
+def _other_rows(sides: Sides, settings: Settings) -> list[str]:
+    """Returns why two runs did not answer the rows that were prepared for them."""
+    unknown = TaskMeant("unknown")
+    meant = sides.run.meant.get(sides.task.name, unknown)
+    other = unknown if sides.other is None else sides.other.meant.get(sides.task.name, unknown)
+    return rows_reasons(meant, settings.allow, other)
 
 
 def _compare_tools(
@@ -280,8 +313,9 @@ def _read_rows(sides: Sides, metric: Metric) -> SideRows:
     task, against = sides.task, sides.against
     table = task.table(metric.filter)
     if against is None:
-        notes = _note_on_published(task, metric)
-        return SideRows(table, row_values(metric, table), None, None, notes=notes)
+        return SideRows(
+            table, row_values(metric, table), None, None, notes=_notes_on_published(sides)
+        )
     other_metric = against.metric(metric.metric, metric.filter)
     other = against.table(metric.filter)
     notes = ()
@@ -305,6 +339,13 @@ def _read_rows(sides: Sides, metric: Metric) -> SideRows:
         other_metric=other_metric,
         notes=notes,
     )
+
+
+def _notes_on_published(sides: Sides) -> tuple[str, ...]:
+    """Notes on the rule of the published verdicts, and on the task's own score."""
+    if sides.published is None:
+        return ()
+    return tuple(notes_on_published(sides.own or sides.task, sides.published))
 
 
 def _agree(
@@ -434,24 +475,6 @@ def _note_on_ways(pairs: Pairs) -> list[str]:
     usual = {BY_ID, BY_DOCUMENT}
     ways = [f"{count} by {way}" for way, count in pairs.ways.items() if way not in usual]
     return [f"rows are matched: {', '.join(ways)}"] if ways else []
-
-
-def _note_on_published(task: TaskRun, metric: Metric) -> tuple[str, ...]:
-    """The task's own score, where the published verdicts follow another metric."""
-    primary = task.primary
-    if (metric.metric, metric.filter) == (primary.metric, primary.filter):
-        return ()
-    values = row_values(primary, task.table())
-    known = values[np.isfinite(values)]
-    mean = float(known.mean()) if known.size else None
-    own = percent(mean) if known.size and known.max() <= 1 else number(mean)
-    return (
-        (
-            "compared by the rule of the published verdicts, "
-            f"{metric.metric} ({metric.filter}); the task's own "
-            f"{primary.metric} ({primary.filter}) is {own}"
-        ),
-    )
 
 
 def _expected(sides: Sides, table: Table, other: Table | None) -> list[int]:

@@ -28,6 +28,7 @@ from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
 from evalprep.results.folder import RESULTS
 from evalprep.results.invocations import invocation_of
 from evalprep.results.logged import RowCounts, RunResults, TaskResults
+from evalprep.results.meant import notes_on_meant, tasks_meant
 from evalprep.results.pointers import pointers_below, what_and_fix
 from evalprep.results.readers import read_results
 from evalprep.results.record import read_failures, read_record
@@ -78,6 +79,8 @@ def load_run(
             scored[name] = task if as_logged else with_own_scores(task)
     notes = _notes_of_files(files, results)
     notes += preparation.notes
+    meant = tasks_meant(preparation.record, scored, logged.tasks)
+    notes += notes_on_meant(meant)
     notes += parts.notes
     notes += outdated.values()
     notes += _notes_of_rescoring(logged)
@@ -93,6 +96,7 @@ def load_run(
         scored,
         notes,
         record=preparation.plan if preparation.recorded else None,
+        meant=meant,
         expected=preparation.expected,
         failed=failed,
         turned=preparation.turned,
@@ -219,6 +223,7 @@ class _Preparation:
 
     Attributes:
         plan: What was meant to be run.
+        record: The record that it is from; empty without one.
         recorded: Whether the record of this very run was there.
         planned: Task -> its plan; members of lm-eval's groups share the group's.
         turned: Task -> which way is better, where the plan states it.
@@ -227,6 +232,7 @@ class _Preparation:
     """
 
     plan: Plan
+    record: Mapping[str, Any]
     recorded: bool
     planned: Mapping[str, TaskPlan]
     turned: Mapping[str, Turned]
@@ -265,6 +271,7 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
     notes = (edited.sentence(run),) if edited is not None else ()
     return _Preparation(
         plan=plan,
+        record=record,
         recorded=bool(record),
         planned=planned,
         turned=turned,

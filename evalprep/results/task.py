@@ -39,6 +39,7 @@ class TaskRun:
         planned: The task in the plan of the run, where the run's record is there.
         chosen: The metric that is read of it by the rule that was asked for
             (`results.scoring_rule`), instead of its own.
+        chosen_filter: Whether the user named the filter of `chosen`, too.
         turned: Which way is better, and the pack that says so, where that is not lm-eval's word.
         tool: The tool that wrote its rows; ids of one tool mean nothing to another.
         undecided: Its metrics, where several could stand for it and nothing says which.
@@ -53,6 +54,7 @@ class TaskRun:
     values_only: bool = False
     turned: Turned | None = None
     chosen: Metric | None = None
+    chosen_filter: bool = False
     tool: str = LM_EVAL
     undecided: tuple[str, ...] = ()
     _tables: dict[tuple[str, str | None], Table] = field(default_factory=dict, repr=False)
