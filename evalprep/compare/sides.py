@@ -29,7 +29,7 @@ from evalprep.compare.comparable import (
     with_option,
 )
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
-from evalprep.compare.difference import difference
+from evalprep.compare.difference import Difference, difference
 from evalprep.compare.disjoint import nothing_in_common
 from evalprep.compare.pairing import (
     BY_DOCUMENT,
@@ -54,6 +54,7 @@ from evalprep.compare.task import TaskComparison, TaskSides, compare_task, direc
 from evalprep.compare.warnings import row_names
 from evalprep.compare.whole import compare_whole, is_whole
 from evalprep.results import (
+    NO_FILTER,
     TABLE,
     UNKNOWN,
     Metric,
@@ -134,7 +135,7 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     )
     if sides.against is not None and is_whole(metric):
         _take_whole(result, sides.task, sides.against, settings)
-    notes = [*rows.notes, *_notes_on_values(sides.task, metric, rows.table, pairs)]
+    notes = [*rows.notes, *_notes_on_values(sides, metric, rows, pairs)]
     notes += _notes_on_rows(sides, rows, pairs, settings)
     notes += _say_whether_comparable(result, metric, sides, rows, settings)
     result.not_comparable = disagreements + result.not_comparable
@@ -283,11 +284,21 @@ def _compare_further_metric(
         duplicate_of=column_key(sides.task.name, pairs),
     )
     result.notes += _note_on_unscored(pairs)
+    result.notes += _note_on_equal_replies(first, item)
     if item.n == 0:
         result.not_enough.append("no row was scored on both sides")
     elif first.expected is not None:
         missing_rows(result, first.expected, tolerated=settings.tolerated_missing)
     return result
+
+
+def _note_on_equal_replies(first: TaskComparison, item: Difference) -> list[str]:
+    """Returns how many verdicts a filter changes on replies that are the same on both sides."""
+    is_other_filter = first.identical_outputs is not None and item.binary
+    if not is_other_filter or first.identical_outputs != item.n or item.agreement in {None, 1.0}:
+        return []
+    changed = round(item.n * (1 - (item.agreement or 0.0)))
+    return [f"the replies are the same, {changed} of {item.n} verdicts are not"]
 
 
 def _note_on_unscored(pairs: Pairs) -> list[str]:
@@ -413,14 +424,17 @@ def _check_tools_rows(
     result.expected = expected
 
 
-def _notes_on_values(task: TaskRun, metric: Metric, table: Table, pairs: Pairs) -> list[str]:
+def _notes_on_values(sides: Sides, metric: Metric, rows: SideRows, pairs: Pairs) -> list[str]:
     """Notes on the metric, and on rows that have no number or several."""
     if not metric.metric:
-        return [task.without_score]
+        return [sides.task.without_score]
     notes = []
     if not metric.declared:
         notes.append(f"no primary metric is named; {metric.metric} ({metric.filter}) was taken")
-    weights = table.weights.get(metric.metric)
+    elif rows.other_metric is not None and metric.filter != NO_FILTER:
+        if rows.other_metric.key == metric.key:
+            notes.append(f"both sides are read by {metric.name}")
+    weights = rows.table.weights.get(metric.metric)
     if weights is not None and np.unique(weights[pairs.rows]).size > 1:
         notes.append(
             f"{metric.metric} has several values in a row; each row counts once here, by their mean"

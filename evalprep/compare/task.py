@@ -194,6 +194,11 @@ class TaskComparison(Conclusion):
                 prompt_differs=differs,
             )
 
+    @property
+    def reading(self) -> str:
+        """The metric and the filter that are compared, for people."""
+        return Metric(metric=self.metric, filter=self.filter).name
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the texts, ready for JSON."""
         plain = {name: value for name, value in vars(self).items() if name not in _NOT_DATA}

@@ -65,8 +65,8 @@ if TYPE_CHECKING:
         TaskSettings,
         stored_values,
     )
-    from evalprep.results.meant import READ_BY, ROWS, SettingEdit, TaskMeant, edits_of
-    from evalprep.results.metric import SHARE, STATED_WITHOUT_BOX, Metric
+    from evalprep.results.meant import READ_BY, ROWS, TaskMeant, notes_on_meant
+    from evalprep.results.metric import NO_FILTER, SHARE, STATED_WITHOUT_BOX, Metric
     from evalprep.results.metric_names import is_mean_of_draws, is_of_draws, metric_and_filter
     from evalprep.results.narrowing import matches, narrowed, runs_of_models
     from evalprep.results.pointers import notes_on_pointers
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         note_on_limit,
         note_on_thoughts,
         notes_on_rows,
+        notes_on_thoughts,
     )
     from evalprep.results.reply import (
         Replier,

@@ -258,6 +258,8 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
     if not run and results.rescored is not None:
         run = results.rescored.run
     record = read_record(files.folder, run)
+    if not record and results.rescored is not None:
+        record = read_record(results.rescored.folder, run)
     plan = plan_of(record) if record else _plan_of_call(files)
     members = {name: list(group.members) for name, group in results.groups.items()}
     planned = _planned_leaves(plan, members)

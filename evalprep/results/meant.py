@@ -276,4 +276,7 @@ def tasks_meant(
 
 def notes_on_meant(meant: Mapping[str, TaskMeant]) -> list[str]:
     """Returns a note for each task that is not as it was prepared."""
-    return [f"{name}: {text}" for name, task in meant.items() for text in task.sentences()]
+    notes = []
+    for name, task in meant.items():
+        notes += [f"{name}: {text}" for text in task.sentences()]
+    return notes

@@ -27,7 +27,7 @@ from evalprep.packs import Pack, find_packs, find_task
 from evalprep.results.cache import file_hash
 from evalprep.results.facts import without_formatting
 from evalprep.results.logged import TaskSettings
-from evalprep.results.metric import Metric
+from evalprep.results.metric import NO_FILTER, Metric
 from evalprep.results.sample import Sample, loads, parse
 from evalprep.results.sample_layouts import kept_lines
 from evalprep.results.task import TaskRun
@@ -38,7 +38,6 @@ STRICT = "strict-match"
 #: The reading of a pack's rule that none of the logged filters is.
 PUBLISHED_RULE = "published rule"
 _FORMULAS = "custom_metrics"
-_NO_FILTER = "none"
 _TAKE_FIRST: tuple[Mapping[str, Any], ...] = ({"function": "take_first"},)
 _OPEN = "${"  # begins a placeholder that no value fills
 
@@ -105,7 +104,7 @@ class PublishedRule:
         """
         if not {"filter_list", "process_results"} & settings.as_logged.keys():
             return True
-        logged = _logged_filters(settings) or {_NO_FILTER: _TAKE_FIRST}
+        logged = _logged_filters(settings) or {NO_FILTER: _TAKE_FIRST}
         if not _same(self.filters[self.filter], logged.get(self.filter)):
             return False
         source = settings.as_logged.get("process_results")
@@ -190,7 +189,7 @@ def rule_of_template(pack: Pack, task: str) -> PublishedRule | None:
     for entry in content.get("filter_list") or ():
         filters[str(entry.get("name"))] = entry.get("filter") or ()
     if not filters:
-        filters = {_NO_FILTER: _TAKE_FIRST}
+        filters = {NO_FILTER: _TAKE_FIRST}
     name = declared.get("published_filter") or STRICT
     if name not in filters:
         name = declared.get("primary_filter") or next(iter(filters))

@@ -10,6 +10,7 @@ import numpy as np
 
 from custom_metrics.extract.thinking import strip_thinking
 from evalprep.results.facts import part_of
+from evalprep.results.run import Run
 from evalprep.results.sample import UNKNOWN
 from evalprep.results.table import Table
 from evalprep.results.task import TaskRun
@@ -59,6 +60,15 @@ def note_on_thoughts(table: Table) -> list[str]:
         return []
     return [
         f"most replies end inside an unfinished thought ({unfinished} of {len(replies)} looked at)"
+    ]
+
+
+def notes_on_thoughts(run: Run) -> list[str]:
+    """Returns a note for each task of a run most replies of which end inside a thought."""
+    return [
+        f"{name}: {note}"
+        for name, task in run.tasks.items()
+        for note in note_on_thoughts(task.table())
     ]
 
 
