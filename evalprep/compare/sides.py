@@ -112,6 +112,10 @@ class SideRows:
     other_metric: Metric | None = None
     notes: tuple[str, ...] = ()
 
+    def has_metric(self, metric: Metric) -> bool:
+        """Returns whether the baseline is a run that is read by a metric, too."""
+        return self.other_metric is not None and self.other_metric.key == metric.key
+
 
 def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskComparison:
     """Pair the rows of both sides of a task, and say what they carry.
@@ -431,9 +435,8 @@ def _notes_on_values(sides: Sides, metric: Metric, rows: SideRows, pairs: Pairs)
     notes = []
     if not metric.declared:
         notes.append(f"no primary metric is named; {metric.metric} ({metric.filter}) was taken")
-    elif rows.other_metric is not None and metric.filter != NO_FILTER:
-        if rows.other_metric.key == metric.key:
-            notes.append(f"both sides are read by {metric.name}")
+    elif metric.filter != NO_FILTER and rows.has_metric(metric):
+        notes.append(f"both sides are read by {metric.name}")
     weights = rows.table.weights.get(metric.metric)
     if weights is not None and np.unique(weights[pairs.rows]).size > 1:
         notes.append(

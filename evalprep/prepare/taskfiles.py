@@ -18,7 +18,7 @@ from evalprep.packs import STOCK_GROUPS, DataFiles, Plan, SourceSpec, TaskSpec, 
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.render import render
 from evalprep.prepare.repeats import with_repeats
-from evalprep.results import digest_of_data, in_one_form, template_settings
+from evalprep.results import digest_of_data, settings_kept, template_settings
 
 # Values that every template may use and none must.
 _COMMON = ("task", "data_file", "pack_dir")
@@ -114,7 +114,7 @@ def _write_task(
     file = folder / f"{name}.yaml"
     file.write_text(text, encoding="utf-8")
     settings = _settings_of_file(file, joined.config.core)
-    rows = None if task.after else digest_of_data(files.path, settings)
+    rows = digest_of_data(files.path, settings) if settings and not task.after else None
     notes = list(data.notes)
     if data.join:
         notes += data.join.notes(where=name)
@@ -126,7 +126,7 @@ def _write_task(
         "rows": count,
         "join": data.join.as_dict() if data.join else None,
         "previous": data.previous.as_dict() if data.previous else None,
-        "settings": settings,
+        **({"settings": settings} if settings else {}),
         **({"row_digest": rows.to_dict()} if rows is not None else {}),
         "notes": notes,
     }
@@ -135,11 +135,13 @@ def _write_task(
 def _settings_of_file(file: Path, core: Core) -> dict[str, Any]:
     """The settings of a task file as lm-eval will log them, the config's own in them.
 
-    They are kept for the comparison of what was meant with what was run; places are left out.
+    Empty for a task whose settings are not in its file alone. They are kept for the comparison of
+    what was meant with what was run.
     """
-    stated = in_one_form(template_settings(file))
-    left_out = ("task", "dataset_kwargs", "include")
-    settings = {key: value for key, value in stated.items() if key not in left_out}
+    stated = template_settings(file)
+    if "class" in stated or "include" in stated:
+        return {}
+    settings = settings_kept(stated)
     if core.gen_kwargs and settings.get("output_type") == "generate_until":
         own = settings.get("generation_kwargs") or {}
         settings["generation_kwargs"] = {**own, **core.gen_kwargs}

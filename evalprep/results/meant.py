@@ -7,7 +7,7 @@ ran, or hold another preparation: the record says what was meant, the results fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -62,7 +62,23 @@ _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
 }
 #: Keys of `generation_kwargs` that lm-eval fills in.
 _FILLED = frozenset({"until", "do_sample", "temperature"})
+#: Keys of `metadata` that choose a reading -> the fact that they decide.
+_CHOICES = {"primary_metric": "metric", "primary_filter": "filter"}
+#: Facts that the hashes of rows depend on.
+_OF_ROWS = frozenset({"prompt", "gold", "data"})
 _NAMED = 4  # settings that a sentence names
+
+
+def settings_kept(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings of a task file that a record keeps, in one form.
+
+    Args:
+        stated: What the file states.
+    """
+    settings = {key: in_one_form(stated[key]) for key in _FACTS if key in stated}
+    metadata = as_mapping(stated.get("metadata"))
+    chosen = {key: metadata[key] for key in _CHOICES if key in metadata}
+    return {**settings, "metadata": chosen} if settings else {}
 
 
 @dataclass(frozen=True)
@@ -139,26 +155,35 @@ def task_meant(record: Mapping[str, Any], task: TaskRun) -> TaskMeant:
     expected = record.get("expected")
     if type(expected) is not int:
         expected = None if digest is None else digest.rows
-    table = task.table()
-    found = len(set(table.ids))
-    digest_found = "" if digest is None else _digest_of_others(digest, task, expected or 0)
+    found = len(set(task.table().ids))
+    digest_found = ""
+    if digest is not None:
+        # An edited prompt or gold answer makes other hashes of the same rows.
+        is_reworded = any(edit.fact in _OF_ROWS for edit in edits)
+        hashes = None if is_reworded else hashes_of_table(task.table(), digest)
+        digest_found = _digest_of_others(digest, hashes, found, expected or 0)
     if digest_found:
         return TaskMeant(OTHER_ROWS, edits, expected, found, digest_found)
-    state: State = EDITED if edits else EQUAL
-    return TaskMeant(state, edits, expected, found)
+    return TaskMeant(EDITED if edits else EQUAL, edits, expected, found)
 
 
-def _digest_of_others(digest: RowDigest, task: TaskRun, expected: int) -> str:
-    """The digest of the answered rows, where they are not those of a digest; else empty."""
-    table = task.table()
-    hashes = hashes_of_table(table, digest)
+def _digest_of_others(
+    digest: RowDigest, hashes: Sequence[str] | None, found: int, expected: int
+) -> str:
+    """The digest of answered rows, where they are not those of a digest; else empty.
+
+    Args:
+        digest: Of the prepared rows.
+        hashes: Of the answered rows; None where they are not known.
+        found: How many rows were answered.
+        expected: Rows that the run was to answer; 0 where that is not known.
+    """
+    is_more = found > expected > 0
     if hashes is None:
-        count = len(set(table.ids))
-        return f"{count} rows" if count > expected > 0 else ""
-    found = RowDigest.of(hashes, prompt=digest.prompt, target=digest.target)
-    is_more = found.rows > expected > 0
-    is_whole = found.rows >= digest.rows and found.digest != digest.digest
-    return found.digest if is_more or is_whole or digest.others_in(hashes) else ""
+        return f"{found} rows" if is_more else ""
+    answered = RowDigest.of(hashes, prompt=digest.prompt, target=digest.target)
+    is_whole = answered.rows >= digest.rows and answered.digest != digest.digest
+    return answered.digest if is_more or is_whole or digest.others_in(hashes) else ""
 
 
 def edits_of(
@@ -249,7 +274,7 @@ def _edits_of_metadata(
 ) -> Iterator[SettingEdit]:
     """Yields another choice of the metric or the filter that stands for the task."""
     own, other = as_mapping(meant.get("metadata")), as_mapping(logged.get("metadata"))
-    for key, fact in (("primary_metric", "metric"), ("primary_filter", "filter")):
+    for key, fact in _CHOICES.items():
         if key in own and own[key] != other.get(key):
             yield SettingEdit(f"metadata.{key}", own[key], other.get(key), fact)
 

@@ -140,7 +140,7 @@ def test_an_edited_filter_decides_between_two_runs_and_not_against_published_ver
             "custom_metrics.harness.filters.direct_letter",
         )
     )
-    home = project.answer(run, out="after")
+    home = project.answer(run)
     code, out = asked(capsys, "compare", home, before, "--no_write")
     assert code == 3
     assert "the steps of the filter differ: filter_fn" in out
