@@ -111,7 +111,8 @@ def _steps_that_differ(item: FactDifference) -> str:
     >>> _steps_that_differ(FactDifference("filter_steps", "question", *steps))
     'function regex / take_first, regex_pattern is ([A-Z]) / none'
     """
-    for step, other in zip_longest(item.candidate, item.baseline, fillvalue={}):
+    nothing: Mapping[str, Any] = {}
+    for step, other in zip_longest(item.candidate, item.baseline, fillvalue=nothing):
         if step == other:
             continue
         keys = [key for key in {**step, **other} if step.get(key) != other.get(key)]

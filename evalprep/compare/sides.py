@@ -333,7 +333,7 @@ def _read_rows(sides: Sides, metric: Metric) -> SideRows:
         )
     other_metric = against.metric(metric.metric, metric.filter)
     other = against.table(metric.filter)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if len(other) == 0 or metric.metric not in other.metrics:
         other_metric = against.primary
         other = against.table(other_metric.filter)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalprep.files import as_mapping
-from evalprep.results.facts import NONE, asked_generation, short_value
-from evalprep.results.logged import TaskResults
+from evalprep.results.facts import asked_generation, short_value
+from evalprep.results.logged import NONE, TaskResults
 from evalprep.results.rowdigest import RowDigest, hashes_of_table
 from evalprep.results.task import TaskRun
 from evalprep.results.tasksettings import in_one_form

@@ -244,7 +244,7 @@ def _same_source(logged: Any, place: str) -> bool:
 
     function = _function_at(place)
     if function is None:
-        return in_one_form(logged) == in_one_form(f"<function {place}>")
+        return bool(in_one_form(logged) == in_one_form(f"<function {place}>"))
     try:
         source = inspect.getsource(function)
     except (OSError, TypeError):
