@@ -27,10 +27,11 @@ from evalprep.results import (
     TaskRun,
     facts_of,
     facts_that_differ,
+    filter_steps,
     short_value,
 )
 
-GOLD = "gold"
+GOLD, FILTER_STEPS = "gold", "filter_steps"
 #: What `--allow` and a policy's `allow` may name.
 QUESTION = (*KINDS["question"], GOLD, DIRECTION, SCALE, ROWS)
 #: Facts that equal arguments and gold answers of all pairs make irrelevant.
@@ -143,7 +144,7 @@ _SENTENCES: Mapping[str, Callable[[FactDifference], str]] = {
     "chat_template": _chat_template_sentence,
     "template_hash": lambda _: "the prompt template differs",
     "data": _data_sentence,
-    "filter_steps": lambda item: f"the steps of the filter differ: {_steps_that_differ(item)}",
+    FILTER_STEPS: lambda item: f"the steps of the filter differ: {_steps_that_differ(item)}",
     "limit": _limit_sentence,
     "system": lambda item: f"the system prompt differs: {_both_values(item)}",
 }
@@ -293,6 +294,18 @@ def rows_reasons(
     sides = ("", meant), ("the baseline has ", other)
     texts = [f"{side}{task.rows_sentence}" for side, task in sides if task and task.rows_sentence]
     return [with_option(text, ROWS) for text in texts]
+
+
+def filter_reasons(
+    task: TaskRun, against: TaskRun, filter_name: str, allow: Collection[str]
+) -> list[str]:
+    """The reason where a filter beside the first one has other steps on the two sides."""
+    steps = filter_steps(task.logged.settings, filter_name)
+    other = filter_steps(against.logged.settings, filter_name)
+    if FILTER_STEPS in allow or steps is None or other is None or steps == other:
+        return []
+    item = FactDifference(FILTER_STEPS, "question", steps, other)
+    return [with_option(sentence_of(item), item.name)]
 
 
 def manner_notes(differences: Sequence[FactDifference]) -> list[str]:

@@ -6,6 +6,7 @@ What is read of it, and which rows are paired.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ from evalprep.compare.agreement import DIRECTION, SCALE, join_directions, scale_
 from evalprep.compare.comparable import (
     GOLD,
     differing,
+    filter_reasons,
     manner_notes,
     meant_reasons,
     prompt_reason,
@@ -257,12 +259,13 @@ def compare_further(sides: Sides, first: TaskComparison, settings: Settings) -> 
     for metric in task.metrics:
         is_first = (metric.metric, metric.filter) == (first.metric, first.filter)
         if metric.kind == "rows" and not is_first and (metric.metric, metric.filter) in others:
-            further.append(_compare_further_metric(sides, metric, first, settings))
+            reasons = filter_reasons(task, against, metric.filter, settings.allow)
+            further.append(_compare_further_metric(sides, metric, first, settings, reasons))
     return further
 
 
 def _compare_further_metric(
-    sides: Sides, metric: Metric, first: TaskComparison, settings: Settings
+    sides: Sides, metric: Metric, first: TaskComparison, settings: Settings, reasons: Sequence[str]
 ) -> Conclusion:
     """One metric beside the first; the question and its rows are those of the first."""
     rows = _read_rows(sides, metric)
@@ -281,7 +284,7 @@ def _compare_further_metric(
         name=f"{sides.task.name}: {metric.name}",
         kind=SECONDARY,
         difference=item,
-        not_comparable=[*first.not_comparable, *disagreements],
+        not_comparable=list(dict.fromkeys([*first.not_comparable, *reasons, *disagreements])),
         metric=metric.metric,
         filter=metric.filter,
         decides=settings.decides(metric.metric, metric.filter, primary=False),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         expected_rows,
         facts_of,
         facts_that_differ,
+        filter_steps,
         incomplete,
         limit_of,
         odd_verdicts,

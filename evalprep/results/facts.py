@@ -131,7 +131,7 @@ def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
     primary = task.primary
     yield "metric", primary.metric or None, "samples"
     yield "filter", primary.filter if primary.metric else None, "samples"
-    yield "filter_steps", _filter_steps(settings, primary.filter), "results"
+    yield "filter_steps", filter_steps(settings, primary.filter), "results"
 
 
 def _dtype(requested: Any, reported: str | None) -> str | None:
@@ -160,8 +160,11 @@ def asked_generation(task: TaskRun) -> Mapping[str, Any]:
     return {} if first is None else first.generation
 
 
-def _filter_steps(settings: TaskSettings, filter_name: str) -> list[Any] | None:
-    """The steps of a filter as they were logged; None where they are not known."""
+def filter_steps(settings: TaskSettings, filter_name: str) -> list[Any] | None:
+    """Returns the steps of a filter as they were logged, in one form.
+
+    None where they are not known.
+    """
     listed = settings.as_logged.get("filter_list")
     entries = listed if isinstance(listed, list) else []
     for entry in entries:

@@ -303,7 +303,7 @@ def test_the_settings_of_each_task_are_kept_as_lm_eval_logs_them(prepared, loade
             results = TaskResults(name=name, settings=logged(loaded[name]))
             edits[name] = [edit.sentence() for edit in edits_of(entry["settings"], results)]
             assert entry["row_digest"]["rows"] == entry["rows"]
-    assert edits == dict.fromkeys(SUFFIX, [])
+    assert edits == {name: [] for name in SUFFIX}
 
 
 @pytest.mark.parametrize("name", SUFFIX)
