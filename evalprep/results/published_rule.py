@@ -123,7 +123,7 @@ def published_reading(task: TaskRun) -> PublishedReading:
     if rule is None or not len(task.table()):
         return PublishedReading(task, _named_metric(task))
     settings = task.logged.settings
-    name = task.chosen.metric if task.chosen is not None else rule.metric
+    name = _metric_of_rule(rule, task)
     edited = rule.edited_in(settings)
     is_logged = rule.is_logged_in(settings)
     if is_logged and _has(task, name, rule.filter):
@@ -133,6 +133,15 @@ def published_reading(task: TaskRun) -> PublishedReading:
         # Lines of which nothing is known but the names, or another task of that name.
         return PublishedReading(task, _named_metric(task))
     return _reading_by_rule(rule, task, name, edited)
+
+
+def _metric_of_rule(rule: PublishedRule, task: TaskRun) -> str:
+    """The metric that the user names, else that of the run's plan, else the rule's own."""
+    if task.chosen is not None:
+        return task.chosen.metric
+    if task.planned is not None and task.planned.primary is not None:
+        return task.planned.primary[0]
+    return rule.metric
 
 
 def _reading_by_rule(

@@ -153,6 +153,7 @@ def test_an_edited_filter_decides_between_two_runs_and_not_against_published_ver
 
 def test_a_command_pasted_after_another_preparation(project, capsys):
     first = project.prepare()
+    before = project.answer(first, out="before")
     project.write_data("Other-Instruct-evals", 37, 30)
     assert project.prepare() != first
     home = project.answer(first, lambda at: stated(LETTERS[at % 4]))
@@ -167,6 +168,11 @@ def test_a_command_pasted_after_another_preparation(project, capsys):
     assert gate(capsys, project, home)[0] == 3
     code, out = asked(capsys, "compare", home, "--no_write", "--allow", "rows")
     assert code != 3
+    code, out = asked(capsys, "compare", home, before, "--no_write")
+    assert code == 3
+    assert said in out
+    assert gate(capsys, project, home, before)[0] == 3
+    assert asked(capsys, "compare", home, home, "--no_write")[1].count("`--allow rows`") == 0
 
 
 @pytest.mark.parametrize("rows", [16, 9])
