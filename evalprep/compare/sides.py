@@ -165,9 +165,11 @@ def _check_readings(result: TaskComparison, metric: Metric, sides: Sides, rows: 
         return
     first, item = Reading.of(sides.task, metric), result.difference
     others: list[Reading] = []
-    if sides.published is not None and own.primary.filter not in sides.published.edited:
-        others = [Reading.of(own, own.primary)]
-    elif sides.published is None and result.doubts:
+    if sides.published is not None:
+        is_another = own.primary.metric != metric.metric
+        if not is_another and own.primary.filter not in sides.published.edited:
+            others = [Reading.of(own, own.primary)]
+    elif result.doubts:
         others = readings_of(own, metric.metric)
     reasons = (reason_of_two_readings(first, other, item) for other in others)
     reason = next(filter(None, reasons), "")
