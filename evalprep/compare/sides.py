@@ -161,7 +161,7 @@ def _check_readings(result: TaskComparison, metric: Metric, sides: Sides, rows: 
     if rows.other is not None:
         result.doubts += doubts_on_replies(rows.other, "baseline")
     own = sides.own or sides.task
-    if own.chosen is not None:
+    if own.chosen_filter:
         return
     first, item = Reading.of(sides.task, metric), result.difference
     others: list[Reading] = []

@@ -50,6 +50,8 @@ def test_unfinished_thoughts_are_not_comparable_until_a_reading_is_chosen(projec
     assert code == 0
     assert "exact_match (strict-match) better" in out
     assert THOUGHTS in out
+    code, out = asked(capsys, "compare", home, "--no_write", "--metric", "exact_match")
+    assert (code, TWO in out) == (3, True)
     code, out = asked(capsys, "compare", home, "--no_write", "--metric", "@flexible-extract")
     assert "not comparable" not in out
     code, out = asked(capsys, "gate", home, "--policy", policy(project))
