@@ -22,6 +22,7 @@ from evalprep.results import (
     FactDifference,
     PublishedReading,
     Run,
+    SettingEdit,
     Table,
     TaskMeant,
     TaskRun,
@@ -256,8 +257,8 @@ def meant_reasons(
 ) -> list[str]:
     """The reasons where a run did not ask what was prepared, against published verdicts.
 
-    They are of the prepared question. How replies are read is the pack's own rule there, so that
-    edits of filters and scorers count only where that is not known.
+    They are of the prepared question. How replies are read is the pack's own rule there; edits of
+    the filter and the scorer count where the user chose another filter, or no rule is known.
 
     Args:
         meant: The task, as meant and as logged; None where nothing is known.
@@ -269,12 +270,20 @@ def meant_reasons(
     texts = rows_reasons(meant, allow)
     of_fact: dict[str, list[str]] = {}
     for edit in meant.edits:
-        if edit.fact not in READ_BY or not published.of_pack:
+        if edit.fact not in READ_BY or _decides_reading(edit, published):
             of_fact.setdefault(edit.fact, []).append(edit.sentence())
     for fact, sentences in of_fact.items():
         if fact not in allow:
             texts.append(with_option(f"not as prepared: {', '.join(sentences)}", fact))
     return texts
+
+
+def _decides_reading(edit: SettingEdit, published: PublishedReading) -> bool:
+    """Returns whether an edit of a filter or a scorer is one of the reading that is compared."""
+    if published.of_pack:
+        return False
+    is_own_filter = edit.key == f"filter_list.{published.metric.filter}"
+    return is_own_filter or edit.key == "process_results"
 
 
 def rows_reasons(

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from evalprep.results.meant import (
         READ_BY,
         ROWS,
+        SettingEdit,
         TaskMeant,
         edits_of,
         notes_on_meant,

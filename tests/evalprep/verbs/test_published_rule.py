@@ -68,11 +68,15 @@ def test_the_edited_filter_is_shown_beside_it_under_its_own_name(project, capsys
     home = project.answer(run, with_more)
     _, _, _, said = published(capsys, home)
     assert "exact_match (strict-match, edited) is 100.0" in said
-    code, out, _ = asked(
-        capsys, "compare", home, "--no_write", "--json", "--metric", "@strict-match"
-    )
-    chosen = json.loads(out)["tasks"][0]
-    assert (code, chosen["filter"], chosen["now"]) == (0, "strict-match", 1.0)
+    chosen = ("compare", home, "--no_write", "--json", "--metric", "@strict-match")
+    code, out, _ = asked(capsys, *chosen)
+    assert code == 3
+    assert "filter_list.strict-match prepared" in out
+    code, out, _ = asked(capsys, *chosen, "--allow", "filter")
+    task = json.loads(out)["tasks"][0]
+    assert (code, task["filter"], task["now"]) == (0, "strict-match", 1.0)
+    code, out, _ = asked(capsys, "compare", home, "--no_write", "--metric", "@flexible-extract")
+    assert code == 0
 
 
 def test_a_filter_as_prepared_is_the_published_rule(project, capsys):
