@@ -6,6 +6,8 @@ occur twice.
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 
 from custom_metrics.extract.thinking import strip_thinking
@@ -54,7 +56,7 @@ def note_on_thoughts(table: Table) -> list[str]:
     if not len(table) or not (table.empty == 0).any():
         return []  # likelihoods, or no reply at all
     rows = np.linspace(0, len(table) - 1, min(len(table), _LOOKED_AT)).astype(int)
-    replies = [reply for sample in table.read(rows.tolist()) for reply in sample.replies]
+    replies = list(chain.from_iterable(sample.replies for sample in table.read(rows.tolist())))
     unfinished = sum(strip_thinking(reply)[1] == "unclosed" for reply in replies)
     if 2 * unfinished <= len(replies):
         return []
@@ -65,11 +67,10 @@ def note_on_thoughts(table: Table) -> list[str]:
 
 def notes_on_thoughts(run: Run) -> list[str]:
     """Returns a note for each task of a run most replies of which end inside a thought."""
-    return [
-        f"{name}: {note}"
-        for name, task in run.tasks.items()
-        for note in note_on_thoughts(task.table())
-    ]
+    notes = []
+    for name, task in run.tasks.items():
+        notes += [f"{name}: {note}" for note in note_on_thoughts(task.table())]
+    return notes
 
 
 def notes_on_rows(table: Table) -> list[str]:
