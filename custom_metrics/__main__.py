@@ -6,13 +6,14 @@ Every public metric with its signature, range and direction.
 from __future__ import annotations
 
 import argparse
+import errno
 import inspect
 import json
 import os
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 from custom_metrics import METRICS
 
@@ -80,7 +81,8 @@ def main(argv: list[str] | None = None) -> int:
     """Prints the metrics whose name contains a pattern.
 
     Returns:
-        0, or 2 where nothing matches.
+        0; 2 where nothing matches; 74 where standard output cannot be written, 141 where its reader
+        ended.
     """
     parser = argparse.ArgumentParser(
         prog="python -m custom_metrics", description="The metrics of this package."
@@ -89,22 +91,50 @@ def main(argv: list[str] | None = None) -> int:
     lister = verbs.add_parser("list", help="metrics with signature, range and direction")
     lister.add_argument("pattern", nargs="?", default="", help="only names that contain this")
     lister.add_argument("--json", action="store_true", help="the same as data")
-    arguments = parser.parse_args(argv)
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit as ended:  # a help text, or a wrong argument
+        if ended.code == 0 and (code := _written("", end="")):
+            return code
+        raise
     descriptions = [
         describe(name, function) for name, function in METRICS.items() if arguments.pattern in name
     ]
     if not descriptions:
-        print(f"no metric name contains {arguments.pattern!r}", file=sys.stderr)
+        _print(f"no metric name contains {arguments.pattern!r}", sys.stderr)
         return 2
     if arguments.json:
         text = json.dumps(descriptions, indent=2)
     else:
         text = "\n".join(map(_entry, descriptions))
+    return _written(text)
+
+
+_UNWRITTEN, _UNREAD = 74, 141  # as evalprep ends
+
+
+def _written(text: str, end: str = "\n") -> int:
+    """Prints results; returns the exit code."""
+    error = _print(text, sys.stdout, end)
+    if error is None:
+        return 0
+    if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has seen enough
+        return _UNREAD
+    _print(f"error: standard output cannot be written: {error.strerror}", sys.stderr)
+    return _UNWRITTEN
+
+
+def _print(text: str, stream: TextIO | None, end: str = "\n") -> OSError | None:
+    """Prints a text; returns why it cannot be printed, None where it is."""
+    if stream is None:
+        return OSError(errno.EBADF, "it is closed")
     try:
-        print(text, flush=True)
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+        print(text, end=end, file=stream, flush=True)
+    except OSError as error:
+        # Python would try again at its end, and end with a code of its own.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return error
+    return None
 
 
 if __name__ == "__main__":

@@ -75,6 +75,7 @@ def score_run(
     run: RunOrPath,
     *,
     reference: RunOrPath | None = None,
+    finetuned: RunOrPath | None = None,
     template_dir: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
 ) -> Scores:
     """Scores a run: tasks, groups and the suite scores of its packs.
@@ -82,6 +83,7 @@ def score_run(
     Args:
         run: A run, or its path.
         reference: Run or log that scores compare with.
+        finetuned: Run or log of the model before unlearning, by which scores are divided.
         template_dir: Folder of packs beside the shipped ones, or several.
 
     Raises:
@@ -92,11 +94,18 @@ def score_run(
 
     named = [template_dir] if isinstance(template_dir, str | os.PathLike) else template_dir
     packs = find_packs([Path(folder) for folder in named])
-    if reference is not None and not isinstance(reference, Run):
-        return _score_run(
-            _opened(run), packs, reference=open_reference(Path(reference), packs.values())
-        )
-    return _score_run(_opened(run), packs, reference=reference)
+
+    def opened(other: RunOrPath | None, option: str) -> Run | None:
+        if other is None or isinstance(other, Run):
+            return other
+        return open_reference(Path(other), packs.values(), option)
+
+    return _score_run(
+        _opened(run),
+        packs,
+        reference=opened(reference, "--reference"),
+        finetuned=opened(finetuned, "--finetuned"),
+    )
 
 
 def evaluate(

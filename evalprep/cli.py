@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import contextlib
 import errno
 import gc
 import io
@@ -14,11 +15,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalprep import __version__
-from evalprep.errors import BadInput, Problem, near
-from evalprep.files import following_links
+from evalprep.errors import BadInput, FileTooLarge, Problem, cannot_write, near
+from evalprep.files import following_links, name_place
 from evalprep.tables import Column, Kind, Table, table_lines
-from evalprep.terminal import counted, guarded, progress
-from evalprep.verbs.options import complete
+from evalprep.terminal import Output, counted, guarded, outputs, progress, raw
+from evalprep.verbs.options import complete, note_on_packs
 from evalprep.verbs.reading import reading_results
 from evalprep.verbs.registry import VERBS, module_of, parser_of
 
@@ -26,8 +27,10 @@ from evalprep.verbs.registry import VERBS, module_of, parser_of
 _OWN_SCREEN = {"run", "status", "judge"}
 EXIT_BAD_INPUT = 2
 EXIT_FAULT = 70  # EX_SOFTWARE of sysexits.h; 1 would mean a regression to whoever reads the code
+EXIT_UNWRITTEN = 74  # EX_IOERR of sysexits.h
 EXIT_INTERRUPTED = 130
 EXIT_UNREAD = 141  # as a shell writes the end by SIGPIPE
+_OUTCOMES = {0, 1, 3}  # what they mean is in an output; one that is not there says nothing
 # Rows make very many objects and hardly any cycle: looking for cycles as often as Python does by
 # default (after 700 objects) takes a third of the time of scoring 100,000 rows.
 COLLECT_AFTER = (20_000, 20, 50)
@@ -57,36 +60,65 @@ def main(
 
     Returns:
         The exit code: 0 fine, 1 regression or failed gate, 2 bad input, 3 not enough evidence, 70 a
-        fault of evalprep itself, 130 interrupted, 141 the reader of the output went away.
+        fault of evalprep itself, 74 output cannot be written, 130 interrupted, 141 the reader of
+        the output went away.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal whose encoding lacks a check mark gets a question mark, not a traceback.
         sys.stdout.reconfigure(errors="replace")
-    try:
+    ended: SystemExit | None = None
+    with outputs() as (out, errors):
         try:
-            return _answer(arguments, prog, verb)
-        finally:
-            _flush()
-    except BrokenPipeError:
-        # The reader (head, less) went away. What it did not read may be a failed gate, so that this
-        # is no success.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_UNREAD
+            code = _answer(arguments, prog, verb)
+        except SystemExit as error:  # argparse: a help text, or a wrong argument
+            if not isinstance(error.code, int):
+                raise
+            ended, code = error, error.code
+        except BrokenPipeError:
+            if not out.is_unread:
+                raise
+            code = 0
+        code = _with_outputs(code, out, errors, is_data=_prints_data(arguments, verb))
+    if ended is not None and code == ended.code:
+        raise ended
+    return code
 
 
-def _flush() -> None:
-    """Writes what is still in the buffer; a disk that is full was reported before.
+def _prints_data(arguments: Sequence[str], verb: str | None) -> bool:
+    """Returns whether programs read standard output: JSON, or the command of a preparation."""
+    return "--json" in arguments or "prepare" in (verb, *arguments[:1])
 
-    Raises:
-        BrokenPipeError: nobody reads it.
+
+def _with_outputs(code: int, out: Output, errors: Output, *, is_data: bool) -> int:
+    """Returns the exit code once all is written: 74 or 141 where something could not be.
+
+    What was not read may be a failed gate, so that neither success nor a verdict counts. Bad input
+    and a fault of evalprep stay what they are.
     """
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError:
-        return
+    for stream in (out, errors):
+        with contextlib.suppress(BrokenPipeError):
+            stream.flush()
+    failed = [stream for stream in (out, errors) if stream.error is not None]
+    if failed and code in _OUTCOMES:
+        code = EXIT_UNREAD if failed[0].is_unread else EXIT_UNWRITTEN
+        _note_on_output(out, errors, is_data=is_data)
+    for stream in (out, errors):
+        stream.drain()
+    return code
+
+
+def _note_on_output(out: Output, errors: Output, *, is_data: bool) -> None:
+    """Prints one line on an output that failed where the other one still takes it."""
+    if out.error is not None and errors.error is None:
+        # Whoever types `| head` knows; the log of a job shows why the code is 141.
+        if not (out.is_unread and errors.isatty()):
+            reason = "its reader ended" if out.is_unread else out.error.strerror
+            print(f"error: standard output cannot be written: {reason}", file=errors)
+            errors.flush()
+    elif errors.error is not None and out.error is None and not is_data:
+        print(f"error: standard error cannot be written: {errors.error.strerror}", file=out)
+        out.flush()
 
 
 def _answer(arguments: Sequence[str], prog: str, verb: str | None) -> int:
@@ -119,6 +151,8 @@ def _run_verb(verb: str, arguments: Sequence[str], prog: str) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     parser = parser_of(verb, prog)
     args = complete(parser.parse_args(arguments))
+    if note := note_on_packs(args):
+        print(note, file=sys.stderr)
     follow = getattr(args, "follow_links", False)
     gc.set_threshold(*COLLECT_AFTER)
     # Python looks for cycles among all objects before it ends, which takes a tenth of the time of a
@@ -126,7 +160,17 @@ def _run_verb(verb: str, arguments: Sequence[str], prog: str) -> int:
     atexit.register(gc.freeze)
     silent = verb in _OWN_SCREEN or getattr(args, "json", False) or getattr(args, "quiet", False)
     with guarded(), progress(silent=silent), following_links(allowed=follow):
+        for place in _places_of(args):
+            name_place(place, is_typed=True)
         return _run(module_of(verb), args)
+
+
+def _places_of(args: argparse.Namespace) -> list[str]:
+    """The runs and logs that the user typed."""
+    names = ("run", "other", "baseline", "reference", "dir")
+    places = [getattr(args, name, None) for name in names]
+    places += getattr(args, "runs", None) or []
+    return [str(place) for place in places if isinstance(place, str | os.PathLike)]
 
 
 def _run(module: Any, args: argparse.Namespace) -> int:
@@ -144,29 +188,45 @@ def _run(module: Any, args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        raise
     except Exception as error:
-        if raises:
+        is_unread = isinstance(error, BrokenPipeError) and _is_unread(sys.stdout)
+        if raises or is_unread:
             raise
         return _report_unexpected(error, as_json=as_json)
     return int(code)
 
 
+def _is_unread(stream: Any) -> bool:
+    """Returns whether the reader of a standard stream went away."""
+    below = raw(stream)
+    return isinstance(below, Output) and below.is_unread
+
+
 def report_bad_input(error: BadInput, *, as_json: bool) -> int:
-    """Prints every mistake; returns exit code 2."""
+    """Prints every mistake; returns exit code 2, or 74 where the machine refuses an output."""
+    code = EXIT_UNWRITTEN if isinstance(error, FileTooLarge) else EXIT_BAD_INPUT
     if as_json:
         _print_error("bad input", error.problems)
-        return EXIT_BAD_INPUT
+        return code
     mistakes = counted(len(error.problems), "mistake")
     print(f"error: {mistakes}, nothing was written\n", file=sys.stderr)
     for problem in error.problems:
         print(f"- {problem}", file=sys.stderr)
-    return EXIT_BAD_INPUT
+    return code
 
 
 def _report_unexpected(error: Exception, *, as_json: bool) -> int:
     """Prints what ended a verb unexpectedly: a limit of the machine, or a fault of evalprep."""
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        too_large = cannot_write(error, str(error.filename or ""), "raise the limit: ulimit -f")
+        return report_bad_input(too_large, as_json=as_json)
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        loop = Problem(
+            what="a symbolic link leads to itself",
+            where=str(error.filename or ""),
+            fix="remove the link",
+        )
+        return report_bad_input(BadInput(loop), as_json=as_json)
     if isinstance(error, MemoryError):
         limit = Problem(
             what="there is not enough memory", fix="free some, or take fewer rows at a time"
@@ -216,7 +276,8 @@ def _summary(error: Exception) -> str:
 
 def _print_error(kind: str, problems: Sequence[Problem], **more: str) -> None:
     data = {"error": kind, "problems": [problem.as_dict() for problem in problems], **more}
-    print(json.dumps(data, indent=2))
+    with contextlib.suppress(BrokenPipeError):  # the exit code stays
+        print(json.dumps(data, indent=2))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ five mistakes costs one run and not five.
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,11 +61,16 @@ class BadInput(Exception):  # noqa: N818
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+class FileTooLarge(BadInput):
+    """Raised where a file would pass the limit of the shell (`ulimit -f`) or of the file system."""
+
+
 def cannot_write(
     error: OSError, where: str, fix: str = "free space or name another place"
 ) -> BadInput:
     """Returns the error for a place that the user named and that cannot be written to."""
-    return BadInput(Problem(what=f"cannot write: {error.strerror}", where=where, fix=fix))
+    problem = Problem(what=f"cannot write: {error.strerror}", where=where, fix=fix)
+    return FileTooLarge(problem) if error.errno == errno.EFBIG else BadInput(problem)
 
 
 @dataclass
@@ -118,6 +124,10 @@ def _value_at(data: Any, path: Iterable[str | int]) -> Any:
     return data
 
 
+#: Two names of 200,000 letters take minutes to compare, and nobody typed them.
+_LONGEST_NAME = 200
+
+
 def near(name: str, known: Iterable[str], *, limit: int = 3) -> str:
     """Name the known words that look like `name`, in whatever case, for "did you mean".
 
@@ -126,9 +136,11 @@ def near(name: str, known: Iterable[str], *, limit: int = 3) -> str:
     >>> near("HF", ["vllm", "hf"])
     'did you mean hf?'
     """
+    if len(name) > _LONGEST_NAME:
+        return ""
     words: dict[str, str] = {}
     for word in known:
-        if word != name:
+        if word != name and len(word) <= _LONGEST_NAME:
             words.setdefault(word.lower(), word)
     close = difflib.get_close_matches(name.lower(), list(words), n=limit, cutoff=0.6)
     return f"did you mean {' or '.join(words[word] for word in close)}?" if close else ""

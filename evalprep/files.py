@@ -12,8 +12,8 @@ import fcntl
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator
-from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
@@ -73,17 +73,49 @@ def check_tree(folder: Path) -> None:
                 check_target(path, folder)
 
 
-_follow_links: ContextVar[bool] = ContextVar("follow_links", default=False)
+# Threads of a verb read, too; a context variable would be empty in them.
+_follow_links = [False]
+_named_places: set[str] = set()
 
 
 @contextlib.contextmanager
 def following_links(*, allowed: bool) -> Iterator[None]:
-    """Lets readers follow links that leave a run folder, which only the user's own word may do."""
-    token = _follow_links.set(allowed)
+    """Lets readers follow links that leave a run folder, which only the user's own word may do.
+
+    The places that are named inside are forgotten at its end.
+    """
+    before = set(_named_places)
+    _follow_links.append(allowed)
     try:
         yield
     finally:
-        _follow_links.reset(token)
+        _follow_links.pop()
+        _named_places.clear()
+        _named_places.update(before)
+
+
+def name_place(path: str | os.PathLike[str], *, is_typed: bool = False) -> None:
+    """Notes a file or folder that the user named: no link below it may lead out of it.
+
+    Of a file that is the folder that it lies in, but for the file itself.
+
+    Args:
+        path: The file or folder.
+        is_typed: It counts also below another place that was named; else it was found there.
+    """
+    if not os.path.lexists(path) or not (is_typed or _named_above(Path(path)) is None):
+        return
+    for place in {os.path.abspath(path), os.path.realpath(path)}:  # noqa: PTH100
+        _named_places.add(place)
+        if not os.path.isdir(place):  # noqa: PTH112
+            _named_places.add(os.path.dirname(place))  # noqa: PTH120
+
+
+def _named_above(path: Path) -> Path | None:
+    """The innermost place that the user named at or above a path; None without one."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100
+    above = (place for place in (absolute, *absolute.parents) if str(place) in _named_places)
+    return next(above, None)
 
 
 def is_stray(path: Path, root: Path) -> bool:
@@ -91,7 +123,7 @@ def is_stray(path: Path, root: Path) -> bool:
 
     Links into `blobs` of the same repository are how the hub's cache keeps every file.
     """
-    if _follow_links.get() or not leaves(path, root):
+    if _follow_links[-1] or not leaves(path, root):
         return False
     target = Path(os.path.realpath(path))
     repositories = (
@@ -102,7 +134,11 @@ def is_stray(path: Path, root: Path) -> bool:
     )
 
 
-class StrayLink(BadInput):
+class NotRead(BadInput):
+    """Raised for a file that is not opened, since of what it is."""
+
+
+class StrayLink(NotRead):
     """Raised for files of a run that are links out of the folder of the run."""
 
     def __init__(self, paths: Iterable[Path], root: Path) -> None:
@@ -115,6 +151,86 @@ class StrayLink(BadInput):
             )
             for path in paths
         )
+
+
+def open_file(path: Path, mode: str = "rb", *, own: bool = False, **options: Any) -> IO[Any]:
+    """Opens a file that others may have made, for reading.
+
+    Each reader of runs, logs and configs opens files here: a named pipe would be waited for without
+    end, a device such as `/dev/zero` read without end, and a link may lead to a file of the user's
+    that is none of the run.
+
+    Args:
+        path: The file.
+        mode: "rb", or "r" for text.
+        own: It is the user's, wherever its links lead: a model, a config, something that was kept.
+        options: As for `open`.
+
+    Raises:
+        NotRead: it is no regular file, or a link out of the place that the user named.
+        OSError: it cannot be opened.
+    """
+    root = None if own else _named_above(path)
+    if root is not None and is_stray(path, root):
+        raise StrayLink([path], root)
+    return open(path, mode, opener=_open_regular, **options)
+
+
+def read_file(path: Path, *, own: bool = False) -> bytes:
+    """Returns the content of a file that others may have made; raises as `open_file` does."""
+    with open_file(path, own=own) as file:
+        content: bytes = file.read()
+    return content
+
+
+def check_regular(path: Path) -> None:
+    """Refuses a file that `open_file` would not open, before a library opens it by its name.
+
+    Raises:
+        NotRead: it is no regular file, or a link out of the place that the user named.
+        OSError: it cannot be opened.
+    """
+    open_file(path).close()
+
+
+def _open_regular(name: str, flags: int) -> int:
+    path = Path(name)
+    try:
+        # To open a device may already do something; and what is opened is looked at again, as
+        # somebody may put a link or a pipe in its place meanwhile.
+        target = os.path.realpath(path)
+        _refuse_special(path, os.stat(target).st_mode)  # noqa: PTH116
+        descriptor = os.open(target, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, name) from None
+    try:
+        _refuse_special(path, os.fstat(descriptor).st_mode)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+#: What a file may be beside a regular one -> its name in messages.
+_SPECIAL = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def _refuse_special(path: Path, mode: int) -> None:
+    """Refuses what is neither a regular file nor a folder, which the system refuses itself.
+
+    Raises:
+        NotRead: it is a pipe, a device or a socket.
+    """
+    if str(path) == os.devnull:  # the place of samples that a run has not
+        return
+    if kind := _SPECIAL.get(stat.S_IFMT(mode)):
+        fix = "remove it; write what it gives into a file first"
+        raise NotRead(Problem(what=f"is not read: it is {kind}, no file", where=str(path), fix=fix))
 
 
 def make_folder(path: Path, *, within: Path) -> None:
@@ -217,8 +333,8 @@ def sync(path: Path) -> None:
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+    with open_file(path, own=True) as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def unchanged_sha256(path: Path) -> str:
@@ -243,8 +359,8 @@ def as_mapping(value: Any) -> dict[str, Any]:
 def read_object(path: Path) -> dict[str, Any]:
     """The object in a file; empty where there is none that can be read."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = json.loads(read_file(path, own=True))
+    except (NotRead, OSError, ValueError, RecursionError):
         return {}
     return as_mapping(data)
 

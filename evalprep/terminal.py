@@ -8,6 +8,8 @@ goes through `guarded`, tables and bars through `console`.
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import re
 import shutil
 import sys
@@ -23,13 +25,136 @@ _SHORT, _LOOK = (2.0, 0.2)
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
+# What a line of a log asks the runner of GitHub, Gitea or Azure to do: `::error::...` at its
+# beginning, `##[error]` and `##vso[...]` anywhere.
+_COMMANDS = re.compile(r"(?m)^[^\S\n]*:(?=:)|#(?=#(?:\[|vso\[))")
+_RUNNERS = ("CI", "GITHUB_ACTIONS", "TF_BUILD")
+
+
 def visible(text: str) -> str:
     r"""A text with every character that a terminal acts on written out, as JSON writes it.
+
+    In CI that holds for the first character of a command to the runner, too.
 
     >>> visible("\x1b[2Jdone")
     '\\u001b[2Jdone'
     """
-    return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    text = _ACTING.sub(_written_out, text)
+    if any(name in os.environ for name in _RUNNERS):
+        return _COMMANDS.sub(_written_out, text)
+    return text
+
+
+def _written_out(match: re.Match[str]) -> str:
+    """The last character of a match as JSON writes it, behind what is before it."""
+    return f"{match[0][:-1]}\\u{ord(match[0][-1]):04x}"
+
+
+class Output:
+    """Standard output or standard error, which may be closed, full, or read by nobody.
+
+    A verb is not ended by a message that cannot be printed: its verdict and its files count. So a
+    write that fails is kept as `error`, and what follows is dropped; only a reader that went away,
+    such as `head`, ends a verb whose outcome nobody waits for.
+    """
+
+    def __init__(self, stream: IO[str] | None, *, is_result: bool) -> None:
+        """Wraps a stream.
+
+        Args:
+            stream: The stream; None where it was closed before the program began.
+            is_result: It is standard output: a reader that went away ends the verb.
+        """
+        self.stream = open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: PTH123, SIM115
+        self.error: OSError | None = None
+        self._is_closed = stream is None
+        self._is_result = is_result
+
+    def write(self, text: str) -> int:
+        """Writes a text, or keeps why it cannot.
+
+        Raises:
+            BrokenPipeError: nobody reads the results any more.
+        """
+        if self._is_closed and text:
+            self._keep(OSError(errno.EBADF, "it is closed"))
+        if self.error is None:
+            try:
+                return self.stream.write(text)
+            except OSError as error:
+                self._keep(error)
+        self._end_without_reader()
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Writes each of them."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Writes what is still in the buffer, or keeps why it cannot be.
+
+        Raises:
+            BrokenPipeError: nobody reads the results any more.
+        """
+        if self.error is None:
+            try:
+                self.stream.flush()
+            except OSError as error:
+                self._keep(error)
+        self._end_without_reader()
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the reader of the stream went away."""
+        return isinstance(self.error, BrokenPipeError)
+
+    def drain(self) -> None:
+        """Sends the buffer of a failed stream nowhere, before Python tries again."""
+        with contextlib.suppress(OSError, ValueError):
+            self.stream.flush()
+        if self.error is None:
+            return
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.stream.fileno())
+            os.close(nowhere)
+            self.stream.flush()
+
+    def _keep(self, error: OSError) -> None:
+        self.error = self.error or error
+
+    def _end_without_reader(self) -> None:
+        if self._is_result and self.is_unread:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextlib.contextmanager
+def outputs() -> Iterator[tuple[Output, Output]]:
+    """Gives standard output and standard error, in their places for as long as a program runs."""
+    _occupy_closed()
+    before = sys.stdout, sys.stderr
+    out, errors = Output(sys.stdout, is_result=True), Output(sys.stderr, is_result=False)
+    sys.stdout, sys.stderr = out, errors
+    try:
+        yield out, errors
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def _occupy_closed() -> None:
+    """Opens nothing in the place of each closed standard stream.
+
+    Else the next file that is opened becomes the standard output of every child process.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
 
 
 class Guarded:

@@ -74,6 +74,7 @@ _GROUND = {
     "numbers",
     "terminal",
     "credentials",
+    "hosts",
     "places",
     "structs",
     "surface",

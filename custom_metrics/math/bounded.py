@@ -122,7 +122,7 @@ class Worker:
             "CUDA_VISIBLE_DEVICES": "",
         }
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "custom_metrics.math.worker", str(self.memory_mb)],
+            [sys.executable, "-P", "-m", "custom_metrics.math.worker", str(self.memory_mb)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

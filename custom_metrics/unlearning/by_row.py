@@ -11,6 +11,8 @@ Number = float | int | None
 
 def finite(value: Any) -> bool:
     """Returns whether `value` is a number that may enter a mean (booleans are not numbers here)."""
+    if type(value) is float:  # most values, and scores ask of every row
+        return math.isfinite(value)
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -21,6 +23,8 @@ def usable(values: Iterable[Any]) -> list[float]:
 
 def entries(value: Any) -> list[float]:
     """The finite numbers of one row, whether it holds one value or a list."""
+    if type(value) is float:
+        return [value] if math.isfinite(value) else []
     if isinstance(value, (str, bytes)):
         return []
     if isinstance(value, Sequence):

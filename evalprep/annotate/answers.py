@@ -181,7 +181,9 @@ class Question:
     def judgement(self) -> Judgement:
         """The outcome, by the present rules of reading."""
         if self.item.fixed is not None:
-            return Judgement("ok", self.item.fixed)
+            # A rating that another tool has of it is kept for rules that read it.
+            imported = [attempt.reply for attempt in self.attempts if attempt.status == "imported"]
+            return Judgement("ok", self.item.fixed, imported[-1] if imported else None)
         if self.key is None:
             return Judgement("missing", reason=UNFOLLOWED)
         return judgement_of(self.annotator, self.item, self.attempts)

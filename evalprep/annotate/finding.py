@@ -102,7 +102,7 @@ def find_rubric(name: str, packs: Iterable[Pack]) -> Rubric | PromptFile:
     if path.suffix in {".yaml", ".yml"} and path.is_file():
         return read_rubric(path)
     if path.suffix == ".py":
-        return read_prompt_file(path)
+        return read_prompt_file(path, packs)
     known: dict[str, Path] = {file.stem: file for file in sorted(GENERAL.glob("*.yaml"))}
     for pack in packs:
         for file in sorted((pack.folder / "rubrics").glob("*.yaml")):

@@ -22,7 +22,7 @@ from urllib.parse import quote
 from evalprep.annotate.schema import VERSION, is_empty, is_ours, migrate, version_of
 from evalprep.annotate.seal import Seal, known_seal, own_seal
 from evalprep.errors import BadInput, Problem, cannot_write
-from evalprep.files import StrayLink, check_target, is_stray
+from evalprep.files import StrayLink, check_regular, check_target, is_stray
 
 #: Statuses of an attempt that has a reply to read.
 READABLE = ("received", "imported")
@@ -158,6 +158,8 @@ class Ledger:
     def _open(self) -> sqlite3.Connection:
         if is_stray(self.path, self.path.parent):
             raise StrayLink([self.path], self.path.parent)
+        with contextlib.suppress(FileNotFoundError):
+            check_regular(self.path)
         # SQLite writes through links; the files beside the ledger are its own.
         endings = ("", *_BESIDE) if self._write else _BESIDE
         for ending in endings:

@@ -20,7 +20,7 @@ from evalprep.annotate.answers import Judgement, Question, judgement_of
 from evalprep.annotate.keys import canonical
 from evalprep.annotate.ledger import Attempt
 from evalprep.errors import BadInput, Problem
-from evalprep.packs import Item, Rubric, SampleRef, Value, Values, text_at
+from evalprep.packs import Item, Pack, Rubric, SampleRef, Value, Values, text_at
 
 _ALLOWED = (
     "create_prompt(context_type, input_text, ground_truth, generation) -> str; METRICS = [...], "
@@ -37,10 +37,12 @@ class PromptFile:
     Attributes:
         name: The file's name without its ending.
         version: `VERSION` of the file, "1" without one; what it asks is part of the key anyway.
-        make: Its `create_prompt`; `context_type` is the name of the task.
+        make: Its `create_prompt`; `context_type` is what the task's pack calls it, else the task.
         reader: How replies are read.
         sampling: `SAMPLING` of the file.
         digest: SHA-256 of the file.
+        packs: The packs, whose `annotators.py` may have `prompt_texts(task, row)`: context,
+            question, gold answer and reply of a row; None where there is nothing to judge.
     """
 
     name: str
@@ -49,6 +51,7 @@ class PromptFile:
     reader: Rubric
     sampling: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
+    packs: Mapping[str, Pack] = field(default_factory=dict, repr=False)
     tasks: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     paid: bool = True
@@ -62,18 +65,23 @@ class PromptFile:
     def items(
         self,
         rows: Mapping[str, Sequence[Mapping[str, Any]]],
-        metadata: Mapping[str, Mapping[str, Any]],  # noqa: ARG002
+        metadata: Mapping[str, Mapping[str, Any]],
     ) -> Iterator[Item]:
-        """One question per row.
+        """One question per row with a reply: likelihoods are no text that could be judged.
 
         Raises:
             BadInput: the file's function fails or returns no text.
         """
         for task, several in rows.items():
+            pack = self.packs.get(str(metadata.get(task, {}).get("pack") or ""))
+            module = pack.module("annotators") if pack is not None else None
+            texts_of = getattr(module, "prompt_texts", _texts_of)
             for row in several:
-                texts = [text_at(row, place) for place in ("prompt", "target", "response")]
+                texts = texts_of(task, row)
+                if texts is None:
+                    continue
                 try:
-                    prompt = self.make(task, *texts)
+                    prompt = self.make(*texts)
                 except Exception as error:
                     raise _broken(
                         self.name, f"create_prompt fails: {type(error).__name__}: {error}"
@@ -107,6 +115,15 @@ class PromptFile:
         return {"reader": self.reader.spec(), "sha256": self.digest, "entries": entries}
 
 
+def _texts_of(task: str, row: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Context, prompt, gold answer and reply of a row; None for a row without text as a reply."""
+    response = row["response"]
+    replies = response if isinstance(response, (list, tuple)) else [response]
+    if not replies or not all(isinstance(reply, str) for reply in replies):
+        return None
+    return task, *(text_at(row, place) for place in ("prompt", "target", "response"))
+
+
 def row_digest(row: Mapping[str, Any]) -> str:
     """The digest that shows that a row is the one that was asked about."""
     texts = [text_at(row, place) for place in ("prompt", "target", "response")]
@@ -137,8 +154,8 @@ def recorded_judgements(
     }
 
 
-def read_prompt_file(file: Path) -> PromptFile:
-    """The annotator of a Python file.
+def read_prompt_file(file: Path, packs: Iterable[Pack] = ()) -> PromptFile:
+    """The annotator of a Python file; the packs tell what their rows hold.
 
     Raises:
         BadInput: it cannot be imported, or lacks what it needs.
@@ -171,7 +188,13 @@ def read_prompt_file(file: Path) -> PromptFile:
     version = str(getattr(module, "VERSION", "1"))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     return PromptFile(
-        name=file.stem, version=version, make=make, reader=reader, sampling=sampling, digest=digest
+        name=file.stem,
+        version=version,
+        make=make,
+        reader=reader,
+        sampling=sampling,
+        digest=digest,
+        packs={pack.name: pack for pack in packs},
     )
 
 

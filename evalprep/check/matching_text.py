@@ -77,8 +77,8 @@ class _Writer:
             return self._group(argument[0], argument[-1])
         if code in _LOOPS:
             least, _, inner = argument
-            holds_answer = not self._groups and _has_group(inner)
-            return self.write(inner) * max(least, int(holds_answer))
+            rounds: int = max(least, 1) if not self._groups and _has_group(inner) else least
+            return self.write(inner) * rounds
         if code is op.GROUPREF:
             return self._groups.get(argument, "")
         inner = _sequence_in(code, argument)
@@ -119,7 +119,7 @@ def _numbers(code: Any, argument: Any) -> list[int]:
     if code is op.RANGE:
         return [argument[0]]
     items = argument if code is op.IN else []
-    return list(chain.from_iterable(_numbers(*item) for item in items))
+    return list(chain.from_iterable(_numbers(kind, value) for kind, value in items))
 
 
 def _fits(code: Any, argument: Any, letter: str) -> bool:
@@ -127,7 +127,7 @@ def _fits(code: Any, argument: Any, letter: str) -> bool:
     if code is op.IN:
         is_negated = argument[0][0] is op.NEGATE
         items = argument[1:] if is_negated else argument
-        return any(_fits(*item, letter) for item in items) is not is_negated
+        return any(_fits(kind, value, letter) for kind, value in items) is not is_negated
     if code is op.RANGE:
         return bool(argument[0] <= ord(letter) <= argument[1])
     if code is op.CATEGORY:

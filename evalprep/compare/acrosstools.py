@@ -13,6 +13,7 @@ from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion
 from evalprep.compare.levels import PairRules
 from evalprep.compare.pairing import Floats, Pairs
 from evalprep.compare.questions import is_chat
+from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.numbers import percent
 from evalprep.results import FactDifference, Metric, Table
 from evalprep.terminal import counted, shortlist
@@ -196,7 +197,8 @@ def check_share(conclusion: Conclusion, known: PairedRows, rules: PairRules) -> 
         reason = f"{known.paired} of {known.smaller} rows of the smaller side are paired"
         examples = "; ".join(f"{kind}: {', '.join(ids)}" for kind, ids in known.examples.items())
         named = f" ({examples})" if examples else ""
-        conclusion.not_enough.append(f"{reason}; `--pairing partial` compares them{named}")
+        text = f"{reason}; `--pairing partial` compares them{named}"
+        conclusion.not_enough.append(Shortfall(Lack.FEW_PAIRED, text))
 
 
 def conflict_warning(known: PairedRows) -> str:

@@ -122,5 +122,5 @@ def _is_tested(outcome: Conclusion) -> bool:
 
 def _why_untested(outcome: Conclusion) -> str:
     """The reason where a conclusion of two runs has no test."""
-    reasons = [*outcome.not_comparable, *outcome.not_enough]
+    reasons = [*outcome.not_comparable, *map(str, outcome.not_enough)]
     return "; ".join(reasons) or outcome.words or _UNTESTED

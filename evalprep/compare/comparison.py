@@ -22,12 +22,13 @@ from evalprep.compare.flips import Flip, FlipCause
 from evalprep.compare.overall import overall
 from evalprep.compare.same_outputs import mark_same_files, same_outputs
 from evalprep.compare.settings import ALL, PRIMARY, Settings
+from evalprep.compare.shortfall import Lack
 from evalprep.compare.sides import Sides, column_key, compare_further, compare_sides
 from evalprep.compare.stored import compare_stored
 from evalprep.compare.task import TaskComparison
 from evalprep.compare.tasknames import with_names_of
 from evalprep.compare.unpaired import nothing_paired
-from evalprep.compare.warnings import lacking, warnings_of
+from evalprep.compare.warnings import lacking, unread_warnings, warnings_of
 from evalprep.compare.whole import PERPLEXITIES, compare_whole, is_whole
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.results import (
@@ -74,6 +75,7 @@ class Comparison:
         notes: What was decided on the user's behalf.
         rule: The scoring rule by which both are read; empty where no rule was asked for.
         missing_tasks: Tasks of the baseline that the candidate lacks; extra_tasks the reverse.
+        unread_tasks: Tasks that a side lists, of which neither side has rows.
         missing_metrics: Metrics of the baseline that the candidate lacks, as sentences;
             extra_metrics the reverse.
         reproduction: The benchmarks beside published ones, where these are the baseline.
@@ -95,6 +97,7 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     missing_tasks: list[str] = field(default_factory=list)
     extra_tasks: list[str] = field(default_factory=list)
+    unread_tasks: list[str] = field(default_factory=list)
     missing_metrics: list[str] = field(default_factory=list)
     extra_metrics: list[str] = field(default_factory=list)
     rule: str = ""
@@ -299,7 +302,7 @@ def compare_runs(
     whole = _compare_whole_metrics(run, other, compared, settings)
     further = _compare_further_metrics(run, other, compared, settings)
     stored = [] if other is None else compare_stored(run, other, selection.stored, settings)
-    if other is not None and not compared and not stored:
+    if other is not None and not (compared or stored or run.unread or other.unread):
         raise _no_common_task(run, other)
     mark_same_files(run, other, [*compared, *whole, *further, *stored])
     conclusions = [*compared, *whole, *further, *stored]
@@ -331,6 +334,7 @@ def compare_runs(
         rule=run.rule,
         warnings=[
             *same.warnings,
+            *unread_warnings(run, other, selection.unread),
             *warnings_of(
                 run, other, compared, selection.missing, selection.extra, selection.shared
             ),
@@ -340,6 +344,7 @@ def compare_runs(
         notes=[*_notes_of_runs(matches, run, other), *same.notes],
         missing_tasks=selection.missing,
         extra_tasks=selection.extra,
+        unread_tasks=selection.unread,
         missing_metrics=missing_metrics,
         extra_metrics=extra_metrics,
     )
@@ -424,12 +429,14 @@ class Selection:
         stored: Tasks and groups that both sides have, of which a side lacks the samples.
         missing: Tasks of the baseline that the candidate lacks.
         extra: Tasks of the candidate that the baseline lacks.
+        unread: Tasks that a side lists and neither reads.
     """
 
     sampled: list[str]
     stored: list[str]
     missing: list[str]
     extra: list[str]
+    unread: list[str] = field(default_factory=list)
 
     @property
     def common(self) -> list[str]:
@@ -444,7 +451,7 @@ class Selection:
     @property
     def known(self) -> int:
         """Returns how many tasks either side has."""
-        return self.shared + len(self.missing) + len(self.extra)
+        return self.shared + len(self.missing) + len(self.extra) + len(self.unread)
 
 
 def _aligned(run: Run, other: Run | None, choices: Sequence[NamedMetric]) -> tuple[Run, Run | None]:
@@ -463,10 +470,13 @@ def _select_tasks(run: Run, other: Run | None, names: Sequence[str] | None) -> S
     """
     if other is None:
         sampled = run.select(list(names) if names else None)
-        return Selection(list(sampled), [], [], [])
+        return Selection(list(sampled), [], [], [], [] if names else list(run.unread))
     groups = _groups_without_samples(run, other)
     known = list(dict.fromkeys([*groups, *run.known_tasks, *other.known_tasks]))
     selection = Selection([], [], [], [])
+    if not names:
+        unread = {**run.unread, **other.unread}
+        selection.unread.extend(name for name in unread if name not in known)
     wanted_names = _expanded(run, other, names, known) if names else known
     for name in wanted_names:
         if name in run.tasks and name in other.tasks:
@@ -604,7 +614,7 @@ def _check_expected_rows(conclusion: Conclusion, first: TaskComparison, *, is_fi
         conclusion.expected = first.expected
         conclusion.not_enough = list(first.not_enough)
         return
-    missing = [reason for reason in first.not_enough if "expected rows" in reason]
+    missing = [reason for reason in first.not_enough if reason.kind is Lack.MISSING_ROWS]
     conclusion.not_enough += missing
     if not missing and first.expected is not None:
         missing_rows(conclusion, first.expected)

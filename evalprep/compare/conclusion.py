@@ -12,6 +12,7 @@ from typing import Any
 
 from custom_metrics import statistics
 from evalprep.compare.difference import ALPHA, POWER, Difference
+from evalprep.compare.shortfall import Lack, Shortfall, sentences
 from evalprep.errors import BadInput, Problem
 from evalprep.numbers import p_value
 from evalprep.results import rows_missing
@@ -57,7 +58,7 @@ class Conclusion:
     verdict: str = ""
     words: str = ""
     not_comparable: list[str] = field(default_factory=list)
-    not_enough: list[str] = field(default_factory=list)
+    not_enough: list[Shortfall] = field(default_factory=list)
     expected: int | None = None
     notes: list[str] = field(default_factory=list)
     rule: str = ""
@@ -87,7 +88,7 @@ class Conclusion:
         """Plain data."""
         own = dict(vars(self))
         del own["difference"], own["duplicate_of"]
-        return own | self.difference.to_dict()
+        return own | self.difference.to_dict() | plain_shortfalls(self)
 
     def decide(self, p: float | None, *, alpha: float = ALPHA, margin: float | None = None) -> None:
         """Choose the word and write the sentence.
@@ -109,7 +110,7 @@ class Conclusion:
         if self.not_comparable:
             return NOT_COMPARABLE, "; ".join(self.not_comparable)
         if self.not_enough:
-            return NOT_ENOUGH, "; ".join(self.not_enough)
+            return NOT_ENOUGH, "; ".join(sentences(self.not_enough))
         if item.evidence is None or item.delta is None:
             return NOT_ENOUGH, _no_test(item)
         if self.p_holm is not None and self.p_holm < alpha:
@@ -117,6 +118,12 @@ class Conclusion:
         if _is_within(item, margin):
             return EQUIVALENT, f"any difference is smaller than {item.scaled(margin)}"
         return NO_DIFFERENCE, _not_shown(item, self.p_holm)
+
+
+def plain_shortfalls(conclusion: Conclusion) -> dict[str, list[str]]:
+    """The sentences and the kinds of what a conclusion lacks, for JSON."""
+    kinds = dict.fromkeys(reason.kind.value for reason in conclusion.not_enough)
+    return {"not_enough": sentences(conclusion.not_enough), "lacks": list(kinds)}
 
 
 def constant_change(item: Difference) -> str:
@@ -179,7 +186,7 @@ def missing_rows(
     sentence = rows_missing(missing, expected)
     if why:
         sentence += f" ({why})"
-    conclusion.not_enough.append(sentence)
+    conclusion.not_enough.append(Shortfall(Lack.MISSING_ROWS, sentence))
 
 
 def refuse_wide_margin(conclusions: Sequence[Conclusion], margin: float | None) -> None:

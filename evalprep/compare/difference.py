@@ -62,6 +62,8 @@ class Difference:
         bounded: Whether the bounds of the score are known; else `range` is that of the values seen.
         constant: The change that every row shows; None where rows changed by different amounts.
         made_of: `rows`, `counts`, `function`, or `stored` for two unpaired standard errors.
+        own_now, own_previous: The value of each run over all of its own rows, where it differs from
+            the one over the rows that both have scored; None where it does not.
         evidence: What the interval is read from, turned so that more is better; None without an
             interval.
     """
@@ -95,6 +97,8 @@ class Difference:
     relative_high: float | None = None
     bounded: bool = True
     constant: float | None = None
+    own_now: float | None = None
+    own_previous: float | None = None
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -220,6 +224,13 @@ class Difference:
         is_beyond_share = self.unit == POINTS and detectable > 1.0
         is_possible = math.isfinite(detectable) and not is_beyond_share
         self.mde = detectable if is_possible else None
+
+
+def differing_value(own: float | None, shared: float | None) -> float | None:
+    """Returns a run's own value where it is not the one over the shared rows; else None."""
+    if own is None or shared is None:
+        return own
+    return None if math.isclose(own, shared, rel_tol=1e-9, abs_tol=1e-12) else own
 
 
 def from_evidence(

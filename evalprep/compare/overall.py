@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 from custom_metrics.statistics import MeanDifference, PairedUnits, PairedVerdicts, TaskDifference
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, difference, from_evidence
+from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import TaskComparison
 from evalprep.results import UNKNOWN
 
 _NAMED = 4  # tasks that a reason names
+_NOTHING = Lack.NO_SCORED_PAIR
 
 
 @dataclass(frozen=True)
@@ -54,14 +57,25 @@ def overall(
     left_out = [task.name for task in tasks if task not in usable]
     if left_out:
         mean.notes.append(f"without {', '.join(left_out)}")
+    shortfalls = list(chain.from_iterable(map(_nothing_scored, candidates)))
+    mean.not_enough += shortfalls
     binary = _right_or_wrong(usable)
     if len(binary) < 2:
         return Overall(mean)
     pooled = _pooled(binary, known, confidence)
+    pooled.not_enough += shortfalls
     return Overall(mean, pooled)
 
 
 _Tasks = Sequence[TaskComparison]
+
+
+def _nothing_scored(task: TaskComparison) -> list[Shortfall]:
+    """The reason where a task that both sides have has no row with a score on both.
+
+    A mean without it would leave out what one side failed at.
+    """
+    return [reason.of(task.name) for reason in task.not_enough if reason.kind is _NOTHING]
 
 
 def _usable(tasks: _Tasks) -> list[TaskComparison]:

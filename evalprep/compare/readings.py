@@ -13,16 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalprep.compare.difference import Difference
-from evalprep.compare.pairing import Floats
 from evalprep.numbers import number, percent
 from evalprep.results import Metric, PublishedReading, Table, TaskRun, note_on_thoughts
-
-
-def row_values(metric: Metric, table: Table) -> Floats:
-    """The score of every row of a table; NaN where a row has none, or its scorer failed."""
-    values = table.metrics.get(metric.metric, np.full(len(table), np.nan))
-    failed = table.scoring_failed
-    return np.where(failed, np.nan, values) if metric.is_score and failed.any() else values
 
 
 @dataclass(frozen=True)
@@ -42,7 +34,7 @@ class Reading:
     @classmethod
     def of(cls, task: TaskRun, metric: Metric) -> Reading:
         """The reading of a task by a metric and its filter."""
-        values = row_values(metric, task.table(metric.filter))
+        values = task.table(metric.filter).numbers(metric.metric)
         known = values[np.isfinite(values)]
         if not known.size:
             return cls(metric, None, is_share=False)

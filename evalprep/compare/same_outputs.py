@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evalprep.compare.conclusion import Conclusion
+from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import TaskComparison
 from evalprep.places import last_part
 from evalprep.results import Run
@@ -30,7 +31,7 @@ def mark_same_files(run: Run, other: Run | None, conclusions: Sequence[Conclusio
         return
     for item in conclusions:
         if run.shares_file(other, item.task):
-            item.not_enough.append(SAME_FILE)
+            item.not_enough.append(Shortfall(Lack.SAME_FILE, SAME_FILE))
 
 
 @dataclass(frozen=True)

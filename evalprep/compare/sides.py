@@ -31,7 +31,7 @@ from evalprep.compare.comparable import (
     with_option,
 )
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
-from evalprep.compare.difference import Difference, difference
+from evalprep.compare.difference import Difference, difference, differing_value
 from evalprep.compare.disjoint import nothing_in_common
 from evalprep.compare.pairing import (
     BY_DOCUMENT,
@@ -49,12 +49,14 @@ from evalprep.compare.readings import (
     notes_on_published,
     readings_of,
     reason_of_two_readings,
-    row_values,
 )
 from evalprep.compare.settings import Settings
+from evalprep.compare.shortfall import Lack, Shortfall
+from evalprep.compare.stored import note_on_stated
 from evalprep.compare.task import TaskComparison, TaskSides, compare_task, direction_of, row_units
 from evalprep.compare.warnings import row_names
 from evalprep.compare.whole import compare_whole, is_whole
+from evalprep.numbers import finite_number
 from evalprep.results import (
     NO_FILTER,
     TABLE,
@@ -76,6 +78,8 @@ from evalprep.results import (
     without_formatting,
 )
 from evalprep.terminal import counted
+
+NOTHING_SCORED = "no row was scored on both sides"
 
 
 @dataclass(frozen=True)
@@ -142,12 +146,15 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     if sides.against is not None and is_whole(metric):
         _take_whole(result, sides.task, sides.against, settings)
     notes = [*rows.notes, *_notes_on_values(sides, metric, rows, pairs)]
+    notes += _notes_on_stated(sides, metric, rows.other_metric)
     notes += _notes_on_rows(sides, rows, pairs, settings)
     notes += _say_whether_comparable(result, metric, sides, rows, settings)
     result.not_comparable = disagreements + result.not_comparable
     _check_readings(result, metric, sides, rows)
     _check_rows(result, sides, rows, settings)
     result.notes = notes + result.notes
+    if not is_whole(metric):
+        _put_own_values(result, rows)
     return result
 
 
@@ -175,6 +182,27 @@ def _check_readings(result: TaskComparison, metric: Metric, sides: Sides, rows: 
     reason = next(filter(None, reasons), "")
     if reason:
         result.not_comparable.insert(0, reason)
+
+
+def _put_own_values(result: TaskComparison, rows: SideRows) -> None:
+    """Put the mean of each side over all rows that it scored where it is not that of the pairs."""
+    item = result.difference
+    now = _mean(rows.values, rows.table.weights.get(result.metric))
+    item.own_now = differing_value(now, item.now)
+    if rows.other is None or rows.other_values is None or rows.other_metric is None:
+        return
+    before = _mean(rows.other_values, rows.other.weights.get(rows.other_metric.metric))
+    item.own_previous = differing_value(before, item.previous)
+
+
+def _mean(values: Floats, weights: Floats | None) -> float | None:
+    """The mean of those rows that have a number, weighed as `score` weighs them."""
+    known = np.isfinite(values)
+    if not known.any():
+        return None
+    own_weights = None if weights is None else weights[known]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return finite_number(float(np.average(values[known], weights=own_weights)))
 
 
 def _say_whether_comparable(
@@ -257,10 +285,12 @@ def compare_further(sides: Sides, first: TaskComparison, settings: Settings) -> 
     if against is None:
         return []
     further = []
-    others = {(metric.metric, metric.filter) for metric in against.metrics}
+    others = {(metric.metric, metric.filter): metric.kind for metric in against.metrics}
     for metric in task.metrics:
-        is_first = (metric.metric, metric.filter) == (first.metric, first.filter)
-        if metric.kind == "rows" and not is_first and (metric.metric, metric.filter) in others:
+        key = metric.metric, metric.filter
+        # A side whose rows lost all numbers of a metric has no kind of it but `stored`.
+        kinds = {metric.kind, others.get(key)}
+        if key != (first.metric, first.filter) and key in others and "rows" in kinds:
             reasons = filter_reasons(task, against, metric.filter, settings.allow)
             further.append(_compare_further_metric(sides, metric, first, settings, reasons))
     return further
@@ -294,8 +324,9 @@ def _compare_further_metric(
     )
     result.notes += _note_on_unscored(pairs)
     result.notes += _note_on_equal_replies(first, item)
+    result.notes += _notes_on_stated(sides, metric, rows.other_metric)
     if item.n == 0:
-        result.not_enough.append("no row was scored on both sides")
+        result.not_enough.append(Shortfall(Lack.NO_SCORED_PAIR, NOTHING_SCORED))
     elif first.expected is not None:
         missing_rows(result, first.expected, tolerated=settings.tolerated_missing)
     return result
@@ -308,6 +339,14 @@ def _note_on_equal_replies(first: TaskComparison, item: Difference) -> list[str]
         return []
     changed = round(item.n * (1 - (item.agreement or 0.0)))
     return [f"the replies are the same, {changed} of {item.n} verdicts are not"]
+
+
+def _notes_on_stated(sides: Sides, metric: Metric, other_metric: Metric | None) -> list[str]:
+    """What a results file states of either side whose rows give another value."""
+    notes = note_on_stated("candidate", sides.run, sides.task, metric)
+    if sides.other is not None and sides.against is not None and other_metric is not None:
+        notes += note_on_stated("baseline", sides.other, sides.against, other_metric)
+    return notes
 
 
 def _note_on_unscored(pairs: Pairs) -> list[str]:
@@ -333,9 +372,8 @@ def _read_rows(sides: Sides, metric: Metric) -> SideRows:
     task, against = sides.task, sides.against
     table = task.table(metric.filter)
     if against is None:
-        return SideRows(
-            table, row_values(metric, table), None, None, notes=_notes_on_published(sides)
-        )
+        values = table.numbers(metric.metric)
+        return SideRows(table, values, None, None, notes=_notes_on_published(sides))
     other_metric = against.metric(metric.metric, metric.filter)
     other = against.table(metric.filter)
     notes: tuple[str, ...] = ()
@@ -353,9 +391,9 @@ def _read_rows(sides: Sides, metric: Metric) -> SideRows:
         notes = (*notes, message)
     return SideRows(
         table=table,
-        values=row_values(metric, table),
+        values=table.numbers(metric.metric),
         other=other,
-        other_values=row_values(other_metric, other),
+        other_values=other.numbers(other_metric.metric),
         other_metric=other_metric,
         notes=notes,
     )
@@ -405,7 +443,8 @@ def _check_rows(result: TaskComparison, sides: Sides, rows: SideRows, settings: 
     why = "" if pairs is None else _why_missing(pairs)
     if result.difference.n == 0:
         known = f" ({why})" if why else ""
-        result.not_enough.append(f"no row was scored on both sides{known}")
+        kind = Lack.NO_SCORED_PAIR if result.metric else Lack.NO_ROW_SCORE
+        result.not_enough.append(Shortfall(kind, f"{NOTHING_SCORED}{known}"))
         return
     sizes = _expected(sides, rows.table, rows.other)
     if pairs is not None and pairs.across_tools:
@@ -428,7 +467,8 @@ def _check_tools_rows(
         return
     lacking = expected - pairs.smaller
     if lacking > settings.tolerated_missing * expected:
-        result.not_enough.append(rows_missing(lacking, expected))
+        sentence = rows_missing(lacking, expected)
+        result.not_enough.append(Shortfall(Lack.MISSING_ROWS, sentence))
     missing_rows(result, pairs.paired, why, tolerated=settings.tolerated_missing)
     result.expected = expected
 

@@ -14,8 +14,10 @@ from evalprep.compare.comparable import differing, manner_notes, reasons, with_o
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, from_evidence
 from evalprep.compare.settings import Settings
+from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import direction_of
 from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, part_of
+from evalprep.score import stated_of
 from evalprep.terminal import shortlist
 
 _NORMAL = 1e9  # degrees of freedom at which Student's t is the normal distribution
@@ -42,8 +44,17 @@ def compare_stored(
         for conclusion in _compare_stored_task(name, task, against, settings):
             conclusion.not_comparable = [*not_comparable, *conclusion.not_comparable]
             conclusion.notes += notes
+            key = conclusion.metric, conclusion.filter
+            conclusion.notes += note_on_stated("candidate", run, task, task.metric(*key))
+            conclusion.notes += note_on_stated("baseline", other, against, against.metric(*key))
             conclusions.append(conclusion)
     return conclusions
+
+
+def note_on_stated(side: str, run: Run, task: TaskRun, metric: Metric) -> list[str]:
+    """What a results file states of a side whose rows give another value, as `score` words it."""
+    stated = stated_of(run, task, metric)
+    return [] if stated is None else [f"{side}: {stated.sentence}"]
 
 
 def _differences(run: Run, task: TaskRun, other: Run, against: TaskRun) -> list[FactDifference]:
@@ -103,10 +114,12 @@ def _compare_stored_metric(
     name = f"{task}: {metric.name}"
     conclusion = Conclusion(name, "stored", values, metric=metric.metric, filter=metric.filter)
     if values.delta is None:
-        conclusion.not_enough.append("no finite score on one of the sides")
+        reason = "no finite score on one of the sides"
+        conclusion.not_enough.append(Shortfall(Lack.NO_VALUE, reason))
         return conclusion
     if metric.stderr is None or baseline.stderr is None:
-        conclusion.not_enough.append("no test for this score: no standard error is stored")
+        reason = "no test for this score: no standard error is stored"
+        conclusion.not_enough.append(Shortfall(Lack.NO_TEST, reason))
         return conclusion
     is_turned = values.higher_is_better is False
     gain = -values.delta if is_turned else values.delta

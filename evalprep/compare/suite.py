@@ -5,21 +5,33 @@ They have a paired interval wherever it is known what each row adds to them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from custom_metrics import statistics
+from evalprep.compare.comparable import GOLD
 from evalprep.compare.comparison import Comparison, compare_runs
 from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion, conclude
-from evalprep.compare.difference import ALPHA, POINTS, Difference, difference, from_evidence
+from evalprep.compare.difference import (
+    ALPHA,
+    POINTS,
+    Difference,
+    difference,
+    differing_value,
+    from_evidence,
+)
+from evalprep.compare.levels import BY_CONTENT, PairRules
 from evalprep.compare.pairing import Floats
-from evalprep.compare.same_outputs import SAME_FILE
+from evalprep.compare.shared_rows import SharedTask, shared_tasks, with_shared_rows
+from evalprep.compare.shortfall import OF_ROWS, Lack, Shortfall
+from evalprep.compare.sides import NOTHING_SCORED
 from evalprep.compare.task import TaskComparison
-from evalprep.packs import P_VALUE, Pack
-from evalprep.results import UNKNOWN, Run
-from evalprep.score import Scores, SuiteScore, packs_of, score_run
+from evalprep.numbers import number, percent
+from evalprep.packs import P_VALUE, Pack, ScoreSpec
+from evalprep.results import UNKNOWN, Run, rows_missing
+from evalprep.score import BUILT_IN, Scores, SuiteScore, packs_of, score_run, score_suite, specs_of
 from evalprep.terminal import counted, shortlist
 
 _NAMED = 4  # scores that a sentence names
@@ -36,10 +48,13 @@ def compare_suite(
     margin: float | None = None,
     allow: Sequence[str] = (),
     tolerated_missing: float = TOLERATED_MISSING,
+    pairing: PairRules = BY_CONTENT,
     scores: tuple[Scores, Scores] | None = None,
     tasks: Comparison | None = None,
 ) -> list[Conclusion]:
     """Compares every suite score that both runs have a declaration of.
+
+    Both sides are computed over the rows that both have scored.
 
     Args:
         run: The candidate.
@@ -49,6 +64,7 @@ def compare_suite(
         margin: Differences smaller than this do not matter.
         allow: Facts of the question that may differ.
         tolerated_missing: Share of the expected rows that may be missing.
+        pairing: What the user decides about which rows are the same question.
         scores: Scores of both runs, where they are known already.
         tasks: The comparison of the tasks, where it is known already.
     """
@@ -66,9 +82,17 @@ def compare_suite(
         tolerated_missing=tolerated_missing,
     )
     task_conclusions = {task.name: task for task in compared.tasks}
+    shared_scores = _SharedScores.of(
+        (run, other),
+        (now, before),
+        packs,
+        shared_tasks(run, other, _tasks_behind(pairs), pairing, any_gold=GOLD in allow),
+        tolerated=1.0 if pairing.partial else tolerated_missing,
+    )
     conclusions = []
     for score, base in pairs:
-        conclusion = _compare_score(score, base, task_conclusions, confidence)
+        conclusion = _compare_score(score, base, task_conclusions, confidence, shared_scores)
+        _put_own_values(conclusion, score.value, base.value)
         conclusion.decides = _is_headline(score, packs.get(score.pack))
         conclusions.append(conclusion)
     _conclude(conclusions, confidence, margin)
@@ -138,6 +162,14 @@ def _pairs(now: Scores, before: Scores) -> list[tuple[SuiteScore, SuiteScore]]:
     return [(score, baseline[score.id]) for score in shared]
 
 
+def _tasks_behind(pairs: Sequence[tuple[SuiteScore, SuiteScore]]) -> list[str]:
+    """The tasks that some scores of either side are made of."""
+    names: dict[str, None] = {}
+    for score, base in pairs:
+        names |= dict.fromkeys([*score.tasks, *base.tasks])
+    return list(names)
+
+
 def _other_parts(score: SuiteScore, base: SuiteScore) -> str:
     """Returns why two scores that are made of the scores at hand are not made of the same ones.
 
@@ -166,33 +198,202 @@ def _conclude(conclusions: Sequence[Conclusion], confidence: float, margin: floa
         conclude(family, confidence=confidence, margin=margin)
 
 
+@dataclass(frozen=True)
+class _SharedScores:
+    """The suite scores of two runs over the rows that both have scored.
+
+    Attributes:
+        runs: The candidate and the baseline.
+        tasks: The tasks that both have, over these rows.
+        specs: The declarations of each side's scores, by their ids.
+        scores: The scores of each side computed anew; empty for a side that keeps all its rows.
+        tolerated: Share of the expected rows of a task that may be missing.
+    """
+
+    runs: tuple[Run, Run]
+    tasks: Mapping[str, SharedTask]
+    specs: tuple[Mapping[str, ScoreSpec], Mapping[str, ScoreSpec]]
+    scores: tuple[Mapping[str, SuiteScore], Mapping[str, SuiteScore]]
+    tolerated: float
+
+    @classmethod
+    def of(
+        cls,
+        runs: tuple[Run, Run],
+        scores: tuple[Scores, Scores],
+        packs: Mapping[str, Pack],
+        tasks: Mapping[str, SharedTask],
+        *,
+        tolerated: float,
+    ) -> _SharedScores:
+        """Computes the scores of each side anew where it has rows that the other lacks."""
+        computed: list[Mapping[str, SuiteScore]] = []
+        for place, run in enumerate(runs):
+            anew: Mapping[str, SuiteScore] = {}
+            if not all(task.whole[place] for task in tasks.values()):
+                reduced = with_shared_rows(run, tasks, place)
+                anew = score_suite(reduced, packs, scores[place].scored_against)
+            computed.append(anew)
+        specs = specs_of(runs[0], packs), specs_of(runs[1], packs)
+        return cls(runs, tasks, specs, (computed[0], computed[1]), tolerated)
+
+    def side(self, score: SuiteScore, place: int) -> SuiteScore:
+        """A score of a side over the shared rows."""
+        shared = [self.tasks[name] for name in score.tasks if name in self.tasks]
+        if all(task.whole[place] for task in shared):
+            return score
+        return self.scores[place].get(score.id, score)
+
+    def is_stated(self, name: str) -> bool:
+        """True for a score that a log of one side states."""
+        return any(name in run.stated for run in self.runs)
+
+    def shortfalls(self, name: str, tasks: Mapping[str, Conclusion]) -> list[Shortfall]:
+        """Returns which tasks and subtasks that a score weighs lack rows scored on both sides."""
+        if self.is_stated(name):
+            return []
+        found: dict[Shortfall, None] = {}
+        for specs in self.specs:
+            for spec in _behind(name, specs):
+                for task in spec.tasks:
+                    conclusion = tasks.get(task)
+                    known = _kinds(conclusion)
+                    for reason in self._lacks(spec, task, conclusion):
+                        if reason.kind not in known:
+                            found[reason] = None
+        return list(found)
+
+    def _lacks(
+        self, spec: ScoreSpec, name: str, conclusion: Conclusion | None
+    ) -> Iterator[Shortfall]:
+        """Yields the reasons why a task is not enough for a score that is made of it."""
+        task = self.tasks.get(name)
+        if task is None:
+            yield from self._absent(name)
+            return
+        is_built_in = spec.function in BUILT_IN
+        if not is_built_in and not task.has_row_scores:
+            return  # a function of the replies
+        params = spec.params if is_built_in else {}
+        rows = int(task.scored(params).sum())
+        if not rows:
+            yield Shortfall(Lack.NO_SCORED_PAIR, NOTHING_SCORED).of(name)
+            return
+        # A mean over rows weighs rows; whatever else may weigh subtasks.
+        subtasks = [] if spec.function == "micro" else task.unpaired_subtasks(params)
+        if subtasks:
+            what = f"{NOTHING_SCORED} of {shortlist(subtasks, _NAMED)}"
+            yield Shortfall(Lack.NO_SCORED_PAIR, what).of(name)
+        expected = None if conclusion is None else conclusion.expected
+        if expected is not None and expected - rows > self.tolerated * expected:
+            what = rows_missing(expected - rows, expected)
+            yield Shortfall(Lack.MISSING_ROWS, what).of(name)
+
+    def _absent(self, name: str) -> Iterator[Shortfall]:
+        """Yields the reason where one side alone has samples of a task."""
+        sides = ("candidate", "baseline")
+        lacking = [
+            side for side, run in zip(sides, self.runs, strict=True) if name not in run.tasks
+        ]
+        if len(lacking) == 1 and not any(name in run.stored for run in self.runs):
+            yield Shortfall(Lack.NO_SCORED_PAIR, f"the {lacking[0]} has no {name}")
+
+
+def _kinds(conclusion: Conclusion | None) -> set[Lack]:
+    """The kinds of reasons that the comparison of a task has already."""
+    return set() if conclusion is None else {reason.kind for reason in conclusion.not_enough}
+
+
+def _behind(name: str, specs: Mapping[str, ScoreSpec]) -> Iterator[ScoreSpec]:
+    """The declaration of a score, and of all scores that it needs."""
+    waiting = [name]
+    seen: set[str] = set()
+    while waiting:
+        spec = specs.get(waiting.pop())
+        if spec is None or spec.name in seen:
+            continue
+        seen.add(spec.name)
+        waiting += [f"{spec.pack}/{parent}" for parent in spec.needs]
+        yield spec
+
+
 def _compare_score(
-    score: SuiteScore, base: SuiteScore, tasks: Mapping[str, Conclusion], confidence: float
+    own: SuiteScore,
+    own_base: SuiteScore,
+    tasks: Mapping[str, Conclusion],
+    confidence: float,
+    shared: _SharedScores | None = None,
 ) -> Conclusion:
-    """One score of both sides."""
-    name = f"{score.pack}/{score.name}"
-    result = Conclusion(name, "suite", _values_of(score, base), rule=score.rule)
+    """One score of both sides, over the rows that both have where these are known."""
+    score, base = own, own_base
+    stated = True
+    shortfalls: list[Shortfall] = []
+    if shared is not None:
+        score, base = shared.side(own, 0), shared.side(own_base, 1)
+        stated = shared.is_stated(own.id)
+        shortfalls = shared.shortfalls(own.id, tasks)
+    result = Conclusion(own.id, "suite", _values_of(score, base), rule=score.rule)
     _check_tasks(result, score, tasks)
+    result.not_enough += shortfalls
     result.not_comparable += _other_question(score, base)
-    result.not_enough += [reason for reason in (score.few_read, base.few_read) if reason]
+    few_read = dict.fromkeys(filter(None, (score.few_read, base.few_read)))
+    result.not_enough += [Shortfall(Lack.FEW_READ, reason) for reason in few_read]
     item = result.difference
     if score.value is None or base.value is None:
         side = score if score.value is None else base
         reason = side.reason or "no reason is given"
-        result.not_enough.append(f"no value on one of the sides: {reason}")
+        no_value = f"no value on one of the sides: {reason}"
+        result.not_enough.append(Shortfall(Lack.NO_VALUE, no_value))
         return result
     item.delta = score.value - base.value
     if score.made_of == P_VALUE:
-        result.not_enough.append("a p-value itself: no interval, and two of them are not tested")
+        reason = "a p-value itself: no interval, and two of them are not tested"
+        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
         return result
-    tested = _tested_rows(score, base, tasks, confidence)
+    if stated:
+        result.not_enough += _rows_of_one_log(score, base)
+    tested = _tested_rows(score, base, tasks, confidence, stated=stated)
     documents = _documents_of(_known_tasks(score, tasks))
     tested = tested or _tested(score, base, item, documents, confidence)
     if tested is None:
-        result.not_enough.append("no test for this score: what each row adds to it is not known")
+        reason = "no test for this score: what each row adds to it is not known"
+        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
+        return result
+    if tested.low is not None and tested.low == tested.high:
+        # Rows that are all alike on both sides show no chance, and rule nothing out.
+        reason = "no test for this score: every row has the same value, and it has no known bounds"
+        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
         return result
     result.difference = tested
     return result
+
+
+def _rows_of_one_log(score: SuiteScore, base: SuiteScore) -> Iterator[Shortfall]:
+    """Yields the reason where stated scores are means over rows of which many are not shared."""
+    candidate, baseline = _row_values(score), _row_values(base)
+    most = max(len(candidate), len(baseline))
+    shared = len(candidate.keys() & baseline.keys())
+    if shared and most - shared > TOLERATED_MISSING * most:
+        yield Shortfall(Lack.MISSING_ROWS, rows_missing(most - shared, most))
+
+
+def _put_own_values(result: Conclusion, now: float | None, before: float | None) -> None:
+    """Put each run's value over all of its rows beside the one over the shared rows."""
+    item = result.difference
+    item.own_now = differing_value(now, item.now)
+    item.own_previous = differing_value(before, item.previous)
+    if item.own_now is None and item.own_previous is None:
+        return
+    sides = (("candidate", now), ("baseline", before))
+    values = [f"{side} {_shown(value, item)}" for side, value in sides]
+    result.notes.append(
+        f"computed over the rows that both runs scored; over all of its own rows: "
+        f"{', '.join(values)}"
+    )
+
+
+def _shown(value: float | None, item: Difference) -> str:
+    return percent(value) if item.in_points else number(value)
 
 
 def _values_of(score: SuiteScore, base: SuiteScore) -> Difference:
@@ -221,10 +422,10 @@ def _check_tasks(result: Conclusion, score: SuiteScore, tasks: Mapping[str, Conc
         if task is None:
             continue
         result.not_comparable += [f"{name}: {reason}" for reason in task.not_comparable]
-        for reason in task.not_enough:
-            # What has no score by row can still be part of a score with code of its own.
-            if "expected rows" in reason or reason == SAME_FILE:
-                result.not_enough.append(f"{name}: {reason}")
+        # What has no score by row can still be part of a score with code of its own.
+        result.not_enough += [
+            reason.of(name) for reason in task.not_enough if reason.kind in OF_ROWS
+        ]
 
 
 def _other_question(score: SuiteScore, base: SuiteScore) -> list[str]:
@@ -244,17 +445,24 @@ def _other_question(score: SuiteScore, base: SuiteScore) -> list[str]:
 
 
 def _tested_rows(
-    score: SuiteScore, base: SuiteScore, tasks: Mapping[str, Conclusion], confidence: float
+    score: SuiteScore,
+    base: SuiteScore,
+    tasks: Mapping[str, Conclusion],
+    confidence: float,
+    *,
+    stated: bool,
 ) -> Difference | None:
     """The difference of a score that is a plain mean over rows, by the test of a task.
 
-    None for other scores, and where the rows of the two sides are not the same.
+    None for other scores, and where the rows of the two sides are not the same; of stated scores
+    the rows that both logs name are compared.
     """
     candidate = _row_values(score)
     baseline = _row_values(base)
-    if not candidate or candidate.keys() != baseline.keys():
+    keys = sorted(candidate.keys() & baseline.keys())
+    is_same = candidate.keys() == baseline.keys()
+    if not keys or not (is_same or stated):
         return None
-    keys = sorted(candidate)
     units = _row_units(keys, _known_tasks(score, tasks))
     if units is not None and len(units) < len(keys):
         return None
@@ -267,7 +475,7 @@ def _tested_rows(
         bounds=_bounds(score),
     )
     # The values as `score` shows them, to the last digit.
-    return replace(tested, now=score.value, previous=base.value)
+    return replace(tested, now=score.value, previous=base.value) if is_same else tested
 
 
 def _values_at(keys: Sequence[str], values: Mapping[str, float]) -> Floats:

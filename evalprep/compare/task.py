@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.compare.acrosstools import PairedRows
-from evalprep.compare.conclusion import Conclusion
+from evalprep.compare.conclusion import Conclusion, plain_shortfalls
 from evalprep.compare.difference import ALPHA, Difference, difference
 from evalprep.compare.flips import (
     NOBODY,
@@ -212,7 +212,7 @@ class TaskComparison(Conclusion):
         }
         if self.paired_rows is not None:
             more["pairing"] = self.paired_rows.to_dict()
-        return plain | self.difference.to_dict() | more
+        return plain | self.difference.to_dict() | plain_shortfalls(self) | more
 
 
 def _output_of(sample: Sample, other: Sample | None) -> str | None:

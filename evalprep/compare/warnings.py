@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from evalprep.compare.acrosstools import POSITION_WARNING, conflict_warning
+from evalprep.compare.comparable import differing
 from evalprep.compare.identity import warnings_for
 from evalprep.compare.levels import Level
 from evalprep.compare.task import TaskComparison
@@ -79,7 +80,43 @@ def warnings_of(
         warnings.insert(0, f"{shortlist(by_position, _NAMED)}: {POSITION_WARNING}")
     for task in tasks:
         warnings += _task_warnings(task, published=other is None)
+        # Rows of another split are no rows that a side lacks: that the data differ is said of it.
+        if (
+            other is not None
+            and task.paired_rows is None
+            and not _is_of_other_data(run, other, task)
+        ):
+            warnings += [f"{task.name}: {warning}" for warning in _lone_rows(task)]
     return warnings
+
+
+def unread_warnings(run: Run, other: Run | None, names: Sequence[str]) -> list[str]:
+    """The warnings about tasks that a side lists and of which no rows are read.
+
+    Args:
+        run: The candidate.
+        other: The baseline; None for published verdicts.
+        names: The tasks.
+    """
+    sides = {"candidate": run} if other is None else {"candidate": run, "baseline": other}
+    warnings = []
+    for side, side_run in sides.items():
+        reasons = [
+            side_run.unread[name].sentence(name) for name in names if name in side_run.unread
+        ]
+        if reasons:
+            total = len(side_run.unread) + len(side_run.tasks)
+            read = f"{len(side_run.tasks)} of {counted(total, 'task')}"
+            warnings.append(f"of the {side} {read} are read: {shortlist(reasons, _FEW)}")
+    return warnings
+
+
+def _is_of_other_data(run: Run, other: Run, task: TaskComparison) -> bool:
+    """Returns whether both sides state the data of a task, and not the same."""
+    own, against = run.tasks.get(task.name), other.tasks.get(task.name)
+    if own is None or against is None:
+        return False
+    return any(item.name == "data" for item in differing(run, own, other, against))
 
 
 def lacking(side: str, names: Sequence[str], shared: int | None = None) -> str:
@@ -119,8 +156,6 @@ def _task_warnings(task: TaskComparison, *, published: bool) -> list[str]:
     if task.counts_of.get("damaged"):
         lines = counted(task.counts_of["damaged"], "damaged line")
         warnings.append(f"{lines}, first {task.damage[0]}")
-    if not published and across_tools is None:
-        warnings += _lone_rows(task)
     return [f"{task.name}: {warning}" for warning in warnings]
 
 

@@ -23,6 +23,7 @@ from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import BITS, POINTS, RATIO, Difference, from_evidence
 from evalprep.compare.pairing import Floats, match_rows
 from evalprep.compare.settings import Settings
+from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import direction_of, document_codes
 from evalprep.results import Metric, Table, TaskRun
 
@@ -112,13 +113,15 @@ def compare_whole(
         else:
             _compare_counts(result, now, rows, settings.confidence)
     except UnreadableRowsError as error:
-        result.not_enough.append(f"{_NO_TEST}: {error}")
+        result.not_enough.append(Shortfall(Lack.NO_TEST, f"{_NO_TEST}: {error}"))
     except _NOT_READABLE:
         expected = _EXPECTED.get(metric, _TEXT_PAIRS)
         where = f"metric {metric} of task {task.name}"
-        result.not_enough.append(f"{_NO_TEST}: {where} has other rows; expected {expected}")
+        reason = f"{_NO_TEST}: {where} has other rows; expected {expected}"
+        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
     except ImportError:
-        result.not_enough.append(f"{_NO_TEST}: {metric} takes the package sacrebleu")
+        reason = f"{_NO_TEST}: {metric} takes the package sacrebleu"
+        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
     difference = result.difference
     if difference.previous is None:  # what lm-eval says of all rows
         difference.now = now.value
@@ -208,7 +211,7 @@ def _compare_likelihoods(
     )
     if texts < FEWEST_TEXTS:
         fewest = f"an interval of perplexities takes at least {FEWEST_TEXTS}"
-        result.not_enough.append(f"{texts} texts: {fewest}")
+        result.not_enough.append(Shortfall(Lack.FEW_ROWS, f"{texts} texts: {fewest}"))
 
 
 def _likelihoods(side: Sequence[Any]) -> Floats:
@@ -270,7 +273,8 @@ def _check_positive_rows(result: Conclusion, counts: Floats) -> None:
     positive = int((hits + misses).sum())
     if positive < _POSITIVE_ROWS:
         fewest = f"F1 takes at least {_POSITIVE_ROWS}"
-        result.not_enough.append(f"{positive} rows with a positive gold label: {fewest}")
+        reason = f"{positive} rows with a positive gold label: {fewest}"
+        result.not_enough.append(Shortfall(Lack.FEW_ROWS, reason))
 
 
 _Sides = Sequence[Sequence[Any]]

@@ -8,6 +8,7 @@ from evalprep.surface import offered
 
 if TYPE_CHECKING:
     from evalprep.data.arrays import whole_numbers
+    from evalprep.data.cells import list_cell, looks_like_list
     from evalprep.data.columnjoin import join_columns
     from evalprep.data.compressed import unpacked_name
     from evalprep.data.fields import OF_MODEL, FieldRow, fields_of_records, kind_of, read_fields

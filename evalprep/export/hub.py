@@ -6,7 +6,7 @@ Source: `EvalResultEntry` of huggingface_hub 2.4.0 and the hub's page on evaluat
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from evalprep.errors import BadInput, Problem, Problems
 from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import as_mapping, make_folder, write_atomically
-from evalprep.results import Metric, TaskRun
+from evalprep.numbers import number
+from evalprep.results import TaskRun
+from evalprep.score import IN_RESULTS_FILE, Quantity
 from evalprep.yamlfile import load_yaml
 from evalprep.yamltext import yaml_text
 
@@ -135,8 +137,16 @@ def _task_of(subject: Subject, problems: Problems) -> TaskRun | None:
 
 
 def _check_task(subject: Subject, task: TaskRun, settings: Settings, problems: Problems) -> None:
-    if _value(task) is None:
+    items = _headline(subject, task.name)
+    if not items:
         problems.add(f"task {task.name} has no value", where=subject.run.label)
+    if len(items) > 1 and settings.value is None:
+        sentence = items[-1].notes[0]
+        problems.add(
+            f"{task.name}: {sentence}; one entry holds one value",
+            where=subject.run.label,
+            fix="--set value=rows writes the mean over rows, --set value=stored that of lm-eval",
+        )
     reason = variant_of(task.name)
     if reason and not settings.force:
         problems.add(
@@ -144,6 +154,15 @@ def _check_task(subject: Subject, task: TaskRun, settings: Settings, problems: P
             where=subject.run.label,
             fix="--force writes it, with the reason in its notes",
         )
+
+
+def _headline(subject: Subject, task: str) -> list[Quantity]:
+    """The number that stands for a task, and what the results file has where that is another."""
+    return [
+        item
+        for item in subject.headlines
+        if item.owner == task and item.primary and item.value is not None
+    ]
 
 
 def variant_of(task: str) -> str:
@@ -156,17 +175,11 @@ def variant_of(task: str) -> str:
     return next(reasons, "")
 
 
-def _metric(task: TaskRun) -> Metric:
-    return task.headline
-
-
-def _value(task: TaskRun) -> float | None:
-    return _metric(task).value
-
-
 def _write(subject: Subject, task: TaskRun, folder: Path, settings: Settings) -> Path:
-    value = (_value(task) or 0.0) * (_UNITS[settings.unit] if _is_share(task) else 1.0)
-    reasons = [variant_of(task.name), _partial(task), settings.notes]
+    items = _headline(subject, task.name)
+    item = items[-1] if settings.value == "stored" else items[0]
+    value = (item.value or 0.0) * (_UNITS[settings.unit] if item.is_share else 1.0)
+    reasons = [variant_of(task.name), _partial(task), *_remarks(items, item), settings.notes]
     entry = ResultEntry(
         dataset=settings.dataset,
         task=settings.task,
@@ -183,8 +196,17 @@ def _write(subject: Subject, task: TaskRun, folder: Path, settings: Settings) ->
     return path
 
 
-def _is_share(task: TaskRun) -> bool:
-    return _metric(task).unit == "share" or _metric(task).range == (0.0, 1.0)
+def _remarks(items: Sequence[Quantity], item: Quantity) -> Iterator[str]:
+    """Yields the rows of a value where some are missing, and the other value where there is one."""
+    if " of " in item.rows:
+        yield f"{item.rows} rows"
+    if item.beside:
+        yield IN_RESULTS_FILE
+    own, *stated = items
+    if item.beside and not own.beside:
+        yield f"the mean over rows is {number(own.value)}, n={own.rows}"
+    else:
+        yield from (note for other in stated or items for note in other.notes if other.beside)
 
 
 def _partial(task: TaskRun) -> str:

@@ -10,7 +10,7 @@ import json
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,8 @@ from evalprep.export.rows import SampleRow, row_metrics, rows_of
 from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, open_atomically, replace_file
-from evalprep.results import Metric, TaskRun
+from evalprep.results import Metric, TaskRun, expected_rows
+from evalprep.score import IN_RESULTS_FILE, Quantity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,11 +71,14 @@ class _Scorer:
     Attributes:
         name: Its name in the log.
         values: Value of each sample that has one.
+        items: The number of a metric as `score` has it, and what the results file has where that is
+            another one; empty for the published verdict.
         binary: Every value is 0 or 1.
     """
 
     name: str
     values: tuple[float, ...]
+    items: Sequence[Quantity] = ()
 
     @property
     def binary(self) -> bool:
@@ -86,16 +90,29 @@ class _Scorer:
 
     def summary(self) -> Part:
         """Its entry among the results."""
-        values = np.array(self.values)
-        metrics = {"mean": float(values.mean())}
-        if values.size > 1:
-            metrics["stderr"] = float(mean_stderr(values))
         return {
             "name": self.name,
             "scorer": self.name,
             "scored_samples": len(self.values),
-            "metrics": {name: {"name": name, "value": value} for name, value in metrics.items()},
+            "metrics": {entry["name"]: entry for entry in self._metrics()},
         }
+
+    def _metrics(self) -> Iterator[Part]:
+        """Yields the mean with its standard error, and the stored value where that is another."""
+        if not self.items:
+            values = np.array(self.values)
+            yield {"name": "mean", "value": float(values.mean())}
+            if values.size > 1:
+                yield {"name": "stderr", "value": float(mean_stderr(values))}
+        for item in self.items:
+            known = {"n": item.n, "expected": item.expected, "interval": item.interval}
+            metadata: Part = {name: value for name, value in known.items() if value is not None}
+            if item.notes:
+                metadata["notes"] = [*item.notes]
+            name = IN_RESULTS_FILE if item.beside else "mean"
+            yield {"name": name, "value": item.value, "metadata": metadata}
+            if item.stderr is not None and not item.beside:
+                yield {"name": "stderr", "value": item.stderr}
 
 
 @dataclass(frozen=True)
@@ -130,8 +147,9 @@ class _Log:
         published = task.table().previous
         is_known = published >= 0
         columns[_PUBLISHED] = published[is_known].astype(np.float64)
+        items_of = _items_of(subject, task, names)
         scorers = {
-            name: _Scorer(name, tuple(column.tolist()))
+            name: _Scorer(name, tuple(column.tolist()), items_of.get(name, ()))
             for name, column in columns.items()
             if column.size
         }
@@ -143,6 +161,11 @@ class _Log:
     def count(self) -> int:
         """Its samples."""
         return len(self.ids)
+
+    @property
+    def _expected(self) -> int:
+        """Samples that the run was to answer, as far as that is known."""
+        return expected_rows(self.subject.run, self.task) or 0
 
     @property
     def log_id(self) -> str:
@@ -226,7 +249,7 @@ class _Log:
 
     def _results(self) -> Part:
         return {
-            "total_samples": self.count,
+            "total_samples": max(self.count, self._expected),
             "completed_samples": self.count,
             "scores": [scorer.summary() for scorer in self.scorers.values()],
         }
@@ -278,6 +301,18 @@ class _Log:
         if row.published is not None and _PUBLISHED in self.scorers:
             verdict = float(row.published)
             yield _PUBLISHED, {"value": self.scorers[_PUBLISHED].shown(verdict)}
+
+
+def _items_of(
+    subject: Subject, task: TaskRun, names: Mapping[str, str]
+) -> dict[str, list[Quantity]]:
+    """Scorer -> its numbers as `score` has them."""
+    items: dict[str, list[Quantity]] = {}
+    for item in subject.quantities_of.get(task.name, ()):
+        if item.key in names and item.value is not None:
+            items.setdefault(names[item.key], []).append(item)
+    # A value that is stored alone is not the mean of the samples.
+    return {name: own for name, own in items.items() if own[0].source == "rows"}
 
 
 def _sample_metadata(row: SampleRow) -> Part:

@@ -13,6 +13,7 @@ from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, write_atomically
 from evalprep.gate import JUnitCase, JUnitSuite, case_of, junit_text
 from evalprep.numbers import number
+from evalprep.score import Quantity
 
 FILE = "junit.xml"
 _TIME = "%Y-%m-%dT%H:%M:%S"
@@ -97,6 +98,7 @@ def _case_of_conclusion(conclusion: Conclusion) -> JUnitCase:
     baseline = number(numbers.previous)
     candidate = number(numbers.now)
     output = f"n={numbers.n} baseline={baseline} candidate={candidate}"
+    output = "\n".join([output, *conclusion.notes])
     message = conclusion.words
     if verdict in _OPEN:
         return JUnitCase(name, kind, "skipped", message, verdict, output)
@@ -107,24 +109,25 @@ def _case_of_conclusion(conclusion: Conclusion) -> JUnitCase:
 
 def _cases_of_scores(subject: Subject) -> Iterator[tuple[str, JUnitCase]]:
     """A case for each score, which passes where it has a value."""
-    scores = subject.scores
-    for score in scores.tasks:
-        name = score.metric or score.task
-        case = _case_of_score(name, score.value, score.without_score)
-        yield score.task, case
-    for stored in scores.stored:
-        case = _case_of_score(stored.name, stored.value, "")
-        yield stored.task, case
-    for suite in scores.suite:
-        case = _case_of_score(suite.name, suite.value, suite.reason)
-        yield suite.pack, case
+    for item in subject.headlines:
+        owner, _slash, name = (
+            item.owner.partition("/") if item.kind == "suite" else (item.owner,) * 3
+        )
+        yield owner, _case_of_score(item.name or name, item)
 
 
-def _case_of_score(name: str, value: float | None, reason: str) -> JUnitCase:
+def _case_of_score(name: str, item: Quantity) -> JUnitCase:
+    """A case with the value, its rows and its interval, and what there is to know of them."""
     kind = "evalprep.score"
-    if value is None:
-        return JUnitCase(name, kind, "skipped", reason or "no value")
-    return JUnitCase(name, kind, output=f"value={number(value)}")
+    if item.value is None:
+        return JUnitCase(name, kind, "skipped", item.reason or "no value")
+    parts = [f"value={number(item.value)}"]
+    if item.rows:
+        parts.append(f"n={item.rows}")
+    if item.interval is not None:
+        low, high = map(number, item.interval)
+        parts.append(f"interval=[{low}, {high}]")
+    return JUnitCase(name, kind, output="\n".join([" ".join(parts), *item.notes]))
 
 
 def _suites_of_samples(subject: Subject) -> Iterator[JUnitSuite]:

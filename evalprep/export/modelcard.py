@@ -19,8 +19,8 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import as_mapping, make_folder, resolve_typed, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.results import SHARE, Metric, TaskRun, part_of
-from evalprep.score import partial_rows, unit_of
+from evalprep.results import TaskRun, part_of
+from evalprep.score import Quantity, SuiteScore, of_suite_score
 from evalprep.yamltext import NotYaml, compose, yaml_text, yaml_value
 
 FILE = "model-index.yaml"
@@ -56,6 +56,7 @@ class CardResult:
         metric_name: The metric as people read it.
         value: In percent with two decimals where the metric is a share.
         url: Address of a page about the run; without one the source is left out.
+        stated: The same metric as the results file has it, where the rows give another value.
     """
 
     dataset: CardDataset
@@ -63,6 +64,7 @@ class CardResult:
     metric_name: str
     value: float
     url: str = ""
+    stated: CardResult | None = None
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -73,11 +75,15 @@ class CardResult:
     def as_yaml(self) -> dict[str, Any]:
         """The entry by the hub's keys."""
         dataset = {key: value for key, value in vars(self.dataset).items() if value}
-        metric = {"type": self.metric, "value": self.value, "name": self.metric_name}
+        results = [self] if self.stated is None else [self, self.stated]
+        metrics = [
+            {"type": result.metric, "value": result.value, "name": result.metric_name}
+            for result in results
+        ]
         entry: dict[str, Any] = {
             "task": {"type": "text-generation", "name": "Text Generation"},
             "dataset": dataset,
-            "metrics": [metric],
+            "metrics": metrics,
         }
         if self.url:
             entry["source"] = {"url": self.url, "name": SOURCE}
@@ -167,26 +173,43 @@ def _results_of(subject: Subject, url: str) -> list[CardResult]:
     of_suite: list[CardResult] = []
     covered: set[str] = set()
     for score in subject.scores.suite:
-        value = finite_number(score.value)
+        value = finite_number(of_suite_score(score).value)
         if value is None:
             continue
         result = established_result(score.id, value, url)
         if result is not None:
-            of_suite.append(_marked(result, partial_rows(subject.run, score.tasks)))
+            of_suite.append(_marked(result, _part_of_suite(subject, score)))
             covered.update(score.tasks)
     of_tasks = []
-    for name, task in subject.run.known_tasks.items():
-        if name not in covered and _has_value(task):
-            of_tasks.append(_result_of_task(task, url))
+    for name, items in _headlines(subject).items():
+        task = subject.run.known(name)
+        if task is not None and name not in covered:
+            of_tasks.append((name, _result_of_task(task, items, url)))
     return [*of_suite, *_told_apart(of_tasks)]
 
 
-def _has_value(task: TaskRun) -> bool:
-    return finite_number(task.headline.value) is not None
+def _part_of_suite(subject: Subject, score: SuiteScore) -> str:
+    """The parts of the data that the tasks behind a suite score cover, where not all."""
+    parts: dict[str, None] = {}
+    for item in subject.headlines:
+        task = subject.run.tasks.get(item.owner)
+        if task is not None and item.owner in score.tasks and not item.beside:
+            parts[_part_of(task, item)] = None
+    return ", ".join(filter(None, parts))
 
 
-def _result_of_task(task: TaskRun, url: str) -> tuple[str, CardResult]:
-    """Name of a task, and its result by the metric that stands for it."""
+def _headlines(subject: Subject) -> dict[str, list[Quantity]]:
+    """Task -> its headline number, and what the results file has where that is another one."""
+    items_of: dict[str, list[Quantity]] = {}
+    for item in subject.headlines:
+        if item.kind == "task" and item.primary and finite_number(item.value) is not None:
+            items_of.setdefault(item.owner, []).append(item)
+    known = subject.run.known_tasks
+    return {name: items_of[name] for name in known if name in items_of}
+
+
+def _result_of_task(task: TaskRun, items: Sequence[Quantity], url: str) -> CardResult:
+    """The result of a task by the metric that stands for it."""
     settings, shots = task.logged.settings, task.logged.num_fewshot
     own = settings.dataset
     is_local = bool(own.files) or "/" not in own.path
@@ -198,9 +221,18 @@ def _result_of_task(task: TaskRun, url: str) -> tuple[str, CardResult]:
         revision=own.revision or "",
         args={} if shots is None else {"num_few_shot": shots},
     )
-    metric = task.headline
-    result = CardResult(dataset, metric.metric, metric.name, _value(task, metric), url)
-    return task.name, _marked(result, part_of(task))
+    results = [CardResult(dataset, item.metric, item.name, _value(item), url) for item in items]
+    first = _marked(results[0], _part_of(task, items[0]))
+    if len(results) == 1:
+        return first
+    args = {**first.dataset.args, "notes": "; ".join(items[1].notes)}
+    return replace(first, dataset=replace(first.dataset, args=args), stated=results[1])
+
+
+def _part_of(task: TaskRun, item: Quantity) -> str:
+    """`8 of 68 rows` of a run over a part of the data, and of one that lacks rows."""
+    lacking = f"{item.rows} rows" if " of " in item.rows else ""
+    return ", ".join(filter(None, (part_of(task), lacking)))
 
 
 def _marked(result: CardResult, part: str) -> CardResult:
@@ -211,9 +243,9 @@ def _marked(result: CardResult, part: str) -> CardResult:
     return replace(result, dataset=dataset, metric_name=f"{result.metric_name} ({part})")
 
 
-def _value(task: TaskRun, metric: Metric) -> float:
-    factor = 100 if unit_of(metric, task) == SHARE else 1
-    return round((metric.value or 0.0) * factor, _DIGITS)
+def _value(item: Quantity) -> float:
+    factor = 100 if item.is_share else 1
+    return round((item.value or 0.0) * factor, _DIGITS)
 
 
 def _told_apart(results: Iterable[tuple[str, CardResult]]) -> Iterator[CardResult]:

@@ -40,6 +40,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         task: Id of its task there.
         eval_yaml: `eval.yaml` of the data set, where it names that one task.
         unit: Unit of values on the hub.
+        value: Which value goes to the hub where results file and rows have two: the mean over the
+            rows, or the stored one; None where that is not chosen.
         url: Address of a page about the run; empty without one.
         notes: What deviates from the benchmark's plain setting.
         force: Write what is not the benchmark's own protocol, too.
@@ -62,6 +64,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     task: _Text = ""
     eval_yaml: Path | None = None
     unit: Literal["percent", "fraction"] = "percent"
+    value: Literal["rows", "stored"] | None = None
     url: _Text = ""
     notes: _Text = ""
     force: _Flag = False

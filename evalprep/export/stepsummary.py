@@ -17,7 +17,8 @@ from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, resolve_typed, write_atomically
 from evalprep.numbers import percent
 from evalprep.results import SHARE
-from evalprep.tables import Cell, Column, Kind, Table, escape, markdown_lines
+from evalprep.score import Quantity, about
+from evalprep.tables import Cell, Column, Kind, Note, Table, escape, markdown_lines
 
 FILE = "summary.md"
 VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -87,7 +88,9 @@ def _lines(subject: Subject) -> Iterator[str]:
     yield from _headline(subject)
     conclusions = subject.comparison.conclusions if subject.comparison is not None else []
     if conclusions:
-        yield from markdown_lines(_comparison_table(conclusions))
+        table = _comparison_table(conclusions)
+        table.notes = [Note(text) for text in _notes_on_sides(subject)]
+        yield from markdown_lines(table)
         yield from _regressions(conclusions)
     else:
         yield from markdown_lines(_score_table(subject))
@@ -128,6 +131,13 @@ def _comparison_table(conclusions: Iterable[Conclusion]) -> Table:
     return table
 
 
+def _notes_on_sides(subject: Subject) -> Iterator[str]:
+    """Yields what there is to know of the rows and the stored values of both sides."""
+    for side, of_side in (("candidate", subject), ("baseline", subject.baseline)):
+        if of_side is not None:
+            yield from (f"{side}: {note}" for note in of_side.notes_on_values)
+
+
 def _difference(conclusion: Conclusion) -> Cell:
     """The difference with its interval."""
     numbers = conclusion.difference
@@ -165,16 +175,24 @@ def _score_table(subject: Subject) -> Table:
         Column("metric"),
         Column("n", Kind.COUNT),
         Column("score", Kind.MEASURE),
+        Column("95% interval", Kind.MEASURE),
     ]
-    table = Table("", columns)
-    for score in subject.scores.tasks:
-        table.add(score.task, score.metric, score.n, _shown(score.value, score.unit))
-    for stored in subject.scores.stored:
-        table.add(stored.task, stored.name, stored.n, _shown(stored.value, stored.unit))
-    for suite in subject.scores.suite:
-        value = _shown(suite.value, suite.unit)
-        table.add(suite.title or suite.name, "suite score", suite.n, value)
+    titles = {score.id: score.title or score.name for score in subject.scores.suite}
+    items = subject.headlines
+    table = Table("", columns, notes=[Note(text) for text in about(items)])
+    for item in items:
+        metric = "suite score" if item.kind == "suite" else item.name
+        value = _shown(item.value, item.unit)
+        table.add(titles.get(item.owner, item.owner), metric, item.rows, value, _interval(item))
     return table
+
+
+def _interval(item: Quantity) -> str:
+    """The interval as the score is written; empty without one."""
+    if item.interval is None:
+        return ""
+    low, high = (_shown(end, item.unit) for end in item.interval)
+    return f"[{low}, {high}]"
 
 
 def _shown(value: float | None, unit: str) -> str:

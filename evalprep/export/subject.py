@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from evalprep.compare import Comparison
@@ -16,7 +17,15 @@ from evalprep.errors import BadInput, Problem
 from evalprep.gate import Verdict
 from evalprep.packs import Pack
 from evalprep.results import Run
-from evalprep.score import Scores
+from evalprep.score import (
+    Quantity,
+    Scores,
+    about,
+    headline_quantities,
+    missing_rows,
+    notes_on_value,
+    quantities,
+)
 
 #: Time stamps of lm-eval, in the names of its files.
 _STAMP = "%Y-%m-%dT%H-%M-%S.%f"
@@ -44,6 +53,34 @@ class Subject:
     comparison: Comparison | None = None
     verdict: Verdict | None = None
     model_id: str = ""
+
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """Every number of the run with all that belongs to it."""
+        return [*quantities(self.scores)]
+
+    @cached_property
+    def quantities_of(self) -> dict[str, list[Quantity]]:
+        """Task, group or suite score -> its numbers."""
+        of_owner: dict[str, list[Quantity]] = {}
+        for item in self.quantities:
+            of_owner.setdefault(item.owner, []).append(item)
+        return of_owner
+
+    @cached_property
+    def headlines(self) -> list[Quantity]:
+        """The numbers that stand for tasks, and those of tasks without samples and of packs."""
+        return [*headline_quantities(self.scores)]
+
+    @property
+    def notes_on_values(self) -> list[str]:
+        """The sentences that `score` has on rows that are missing or left out, and other values."""
+        notes: list[str] = []
+        for task in self.scores.tasks:
+            sentences = [*missing_rows(task), *notes_on_value(task)]
+            notes += [f"{task.task}: {sentence}" for sentence in sentences]
+        of_groups = [item for item in self.quantities if item.kind == "group" and item.beside]
+        return [*notes, *about(of_groups)]
 
     @property
     def seconds(self) -> float:

@@ -24,6 +24,7 @@ from evalprep.numbers import finite_number
 from evalprep.places import without_home
 from evalprep.report import write_report
 from evalprep.results import prepared_work
+from evalprep.tables import Column, Table, write_csv
 
 _SEEDS = ("random", "numpy", "torch", "fewshot")
 ARTIFACTS = "artifacts"
@@ -32,6 +33,7 @@ COMPARISON_COLUMNS = (
     *("name", "kind", "n", "baseline", "candidate", "difference", "low", "high"),
     *("gained", "lost", "verdict"),
 )
+SCORE_COLUMNS = ("name", "source", "value", "low", "high", "stderr", "n", "expected", "notes")
 Entry = str | int | float | None
 
 
@@ -72,6 +74,7 @@ class TrackedRun:
         metrics: Name that trackers accept -> value.
         tags: Further texts.
         comparison: Rows of `COMPARISON_COLUMNS`.
+        scores: Rows of `SCORE_COLUMNS`.
         folder: Its artifacts.
     """
 
@@ -85,6 +88,7 @@ class TrackedRun:
     tags: dict[str, str]
     folder: Path
     comparison: list[list[Entry]] = field(default_factory=list)
+    scores: list[list[Entry]] = field(default_factory=list)
 
     def as_json(self) -> str:
         """The run as a file, without where its artifacts lie."""
@@ -120,10 +124,18 @@ def tracked_run(subject: Subject, folder: Path, settings: Settings) -> TrackedRu
         ended=subject.seconds + (subject.run.settings.seconds or 0.0),
         params=_params(subject),
         metrics=_metrics(subject),
-        tags={"evalprep.run": subject.key, "evalprep.task": ",".join(subject.run.tasks)},
+        tags=_tags(subject),
         folder=folder / ARTIFACTS,
         comparison=[*_comparison_rows(subject)],
+        scores=[*_score_rows(subject)],
     )
+
+
+def _tags(subject: Subject) -> dict[str, str]:
+    """The run, its tasks, and what there is to know of rows and stored values."""
+    tags = {"evalprep.run": subject.key, "evalprep.task": ",".join(subject.run.tasks)}
+    notes = subject.notes_on_values
+    return {**tags, "evalprep.notes": "\n".join(notes)} if notes else tags
 
 
 def _params(subject: Subject) -> dict[str, str]:
@@ -163,20 +175,22 @@ def _metrics(subject: Subject) -> dict[str, float]:
 
 
 def _values(subject: Subject) -> Iterator[tuple[str, float]]:
-    """Every score with a value; of a primary metric without a stored one, our mean."""
-    run = subject.run
-    means = {score.task: score.value for score in subject.scores.tasks}
-    for name, task in run.known_tasks.items():
-        for metric in task.metrics:
-            value = finite_number(metric.value)
-            if value is None and metric.key == task.primary.key:
-                value = means.get(name)
-            if value is not None:
-                yield f"{name}/{metric.key}", value
-    for suite in subject.scores.suite:
-        value = finite_number(suite.value)
-        if value is not None:
-            yield suite.id, value
+    """Every score with a value; a stored value that the rows contradict has a name of its own."""
+    for item in subject.quantities:
+        value = finite_number(item.value)
+        if value is not None and item.kind != "group":
+            yield item.id, value
+
+
+def _score_rows(subject: Subject) -> Iterator[list[Entry]]:
+    """Each value with the interval, the rows and the notes that belong to it."""
+    for item in subject.quantities:
+        low, high = item.interval or (None, None)
+        yield [
+            *(item.id, item.source),
+            *(finite_number(value) for value in (item.value, low, high, item.stderr)),
+            *(item.n, item.expected, "; ".join([*filter(None, [item.reason]), *item.notes])),
+        ]
 
 
 def _comparison_rows(subject: Subject) -> Iterator[list[Entry]]:
@@ -201,6 +215,10 @@ def _artifacts(subject: Subject, folder: Path, settings: Settings) -> Iterator[P
         "settings": run.settings.as_logged,
         "tasks": {name: task.settings.as_logged for name, task in run.logged.tasks.items()},
     }
+    columns = [Column(name) for name in SCORE_COLUMNS]
+    table = Table("Scores", columns, list(_score_rows(subject)))
+    write_csv(table, folder / "quantities.csv")
+    yield folder / "quantities.csv"
     for name, content in (("scores.json", subject.scores.to_dict()), ("settings.json", logged)):
         text = json.dumps(without_secrets(content), indent=2, ensure_ascii=False, default=str)
         write_atomically(folder / name, text + "\n", errors="replace")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evalprep.export.tracking import COMPARISON_COLUMNS, TrackedRun, need_tracker
+from evalprep.export.tracking import COMPARISON_COLUMNS, SCORE_COLUMNS, TrackedRun, need_tracker
 
 _QUIET = {"WANDB_ERROR_REPORTING": "false", "WANDB_SILENT": "true"}
 _TYPE = "evalprep"
@@ -49,6 +49,8 @@ def _log(wandb: Any, tracked: TrackedRun, folder: Path, *, online: bool) -> str:
     if tracked.comparison:
         rows = [[*row] for row in tracked.comparison]
         run.log({"comparison": wandb.Table(columns=[*COMPARISON_COLUMNS], data=rows)})
+    scores = [[*row] for row in tracked.scores]
+    run.log({"scores": wandb.Table(columns=[*SCORE_COLUMNS], data=scores)})
     artifact = wandb.Artifact(artifact_name(tracked.key), type=_TYPE)
     artifact.add_dir(str(tracked.folder))
     run.log_artifact(artifact)

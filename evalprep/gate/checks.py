@@ -151,9 +151,9 @@ def _check_rules(run: Run, other: Run | None, policy: Policy, problems: Problems
 
 def _known_tasks(run: Run, other: Run | None) -> list[str]:
     """The tasks of either run, and the groups whose stored value stands for them."""
-    names = dict.fromkeys([*run.known_tasks, *run.stored_groups])
+    names = dict.fromkeys([*run.known_tasks, *run.stored_groups, *run.unread])
     if other is not None:
-        names |= dict.fromkeys([*other.known_tasks, *other.stored_groups])
+        names |= dict.fromkeys([*other.known_tasks, *other.stored_groups, *other.unread])
     return list(names)
 
 
@@ -191,6 +191,7 @@ def demands_of(
     if policy.overall is not None:
         demands.append(_overall_demand(comparison, policy.overall, policy, problems))
     problems.raise_if_any()
+    demands = _with_unread(demands, run, other, policy)
     present = {demand.check.name for demand in demands}
     for name in policy.required:
         if name not in present:
@@ -236,6 +237,46 @@ def _lone_tasks(comparison: Comparison, policy: Policy) -> list[Demand]:
         if name in (policy.tasks or {}) or name in policy.required:
             demands += _lone_task(name, "the baseline", policy)
     return demands
+
+
+def _with_unread(
+    demands: Sequence[Demand], run: Run, other: Run | None, policy: Policy
+) -> list[Demand]:
+    """The demands, with a check for each task of a side of which no rows are read.
+
+    What is decided by stored scores, although a side logged rows of other tasks, counts as unread.
+    """
+    sides = {"the candidate": run}
+    if other is not None:
+        sides["the baseline"] = other
+    missing: dict[str, str] = {}
+    for side, side_run in sides.items():
+        for name in _unread_tasks(side_run, policy, published=other is None):
+            reason = side_run.unread[name].sentence(name)
+            missing.setdefault(name, f"its rows of {side} are missing: {reason}")
+    lifted = "`allow_missing` in the policy, or --timestamp, goes on without it"
+    kept = [demand for demand in demands if demand.check.name not in missing]
+    for name, reason in missing.items():
+        message = f"{reason}; {lifted}"
+        kept.append(Demand(Check(name, "task", NOT_ENOUGH, message=message), Rule()))
+    return kept
+
+
+def _unread_tasks(run: Run, policy: Policy, *, published: bool) -> list[str]:
+    """The tasks of a side of which no rows are read, although the gate asks for them.
+
+    Against another run, a side without any samples is decided by its stored scores.
+    """
+    named = {*policy.required, *(set(policy.tasks or {}) - {*policy.allow_missing})}
+    names = []
+    for name, unread in run.unread.items():
+        if unread.kind == "no samples" and not run.tasks and not published:
+            continue
+        may_lack = name in policy.allow_missing and name not in policy.required
+        is_asked = name in named and (published or name not in run.stored)
+        if is_asked or not (run.identity.is_chosen or may_lack):
+            names.append(name)
+    return names
 
 
 def _is_asked(conclusion: Conclusion, rule: Rule, comparison: Comparison) -> bool:
@@ -318,6 +359,7 @@ def _suite_demands(
         confidence=policy.confidence,
         allow=policy.allow,
         tolerated_missing=policy.missing,
+        pairing=policy.pairing,
         tasks=comparison,
     )
     return [
@@ -398,7 +440,7 @@ def _demand(
 def _why_undecided(conclusion: Conclusion, item: Difference, rule: Rule) -> str | None:
     """Returns what keeps a check of comparable runs from being decided; None where nothing does."""
     if conclusion.not_enough or item.evidence is None:
-        return "; ".join(conclusion.not_enough) or conclusion.words
+        return "; ".join(map(str, conclusion.not_enough)) or conclusion.words
     if item.n < rule.min_n and item.made_of != "stored":
         return f"{counted(item.n, 'pair')}, {rule.min_n} are needed"
     if item.higher_is_better is None:

@@ -11,6 +11,7 @@ from evalprep.compare import Conclusion
 from evalprep.leaderboard.columns import Column, Columns
 from evalprep.leaderboard.steps import Place
 from evalprep.numbers import p_value
+from evalprep.score import Against
 from evalprep.terminal import shortlist
 
 OTHER, INCOMPLETE = "other question", "incomplete"
@@ -34,6 +35,7 @@ class Cell:
         value: The number; None with a `reason`.
         low, high: Its 95 % interval, where it has one.
         stderr, n: Standard error and rows.
+        expected: Rows that there should be, where that is known.
         reason: Why there is no value.
         standing: OTHER or INCOMPLETE where it may not be put beside the others; empty where it may.
         why: The reasons of the standing.
@@ -41,6 +43,7 @@ class Cell:
         leads: It is the best value of the column, or not shown to be worse than that.
         notes: What the score says of itself.
         tasks: The tasks that the value covers.
+        against: What the value was measured against.
     """
 
     value: float | None = None
@@ -48,6 +51,7 @@ class Cell:
     high: float | None = None
     stderr: float | None = None
     n: int | None = None
+    expected: int | None = None
     reason: str = ""
     standing: str = ""
     why: list[str] = field(default_factory=list)
@@ -55,6 +59,7 @@ class Cell:
     leads: bool = False
     notes: list[str] = field(default_factory=list)
     tasks: list[str] = field(default_factory=list)
+    against: tuple[Against, ...] = ()
 
 
 @dataclass
@@ -224,6 +229,28 @@ class Board:
             sentences.append(f"{shortlist(names, _NAMED_COLUMNS)} of {rows}: {why}")
         return sentences
 
+    def measured(self) -> list[str]:
+        """Returns what shown values were measured against, a sentence for each."""
+        columns_of: dict[tuple[str, str], dict[str, None]] = {}
+        labels_of: dict[str, dict[str, None]] = {}
+        doubts: dict[str, None] = {}
+        for row, column, cell in self.shown_cells():
+            if cell.value is None or not cell.against:
+                continue
+            for each in cell.against:
+                labels_of.setdefault(each.words, {})[row.label] = None
+                columns_of.setdefault((each.words, row.label), {})[column.name] = None
+                if each.doubt:
+                    doubts[f"{each.name}: {each.doubt}"] = None
+        lines = []
+        for words, labels in labels_of.items():
+            names: dict[str, None] = {}
+            for label in labels:
+                names |= columns_of[words, label]
+            rows = shortlist(list(labels), _NAMED)
+            lines.append(f"{shortlist(list(names), _NAMED_COLUMNS)} of {rows}: against {words}")
+        return [*lines, *doubts]
+
     def pair_lines(self) -> list[str]:
         """The pairs of rows that differ in the shown columns, a sentence each."""
         names = {column.id: column.name for column in self.columns.shown}
@@ -271,5 +298,9 @@ def _plain_row(row: Row) -> dict[str, Any]:
         "seeds": len(row.members),
         "trajectory": row.place.trajectory,
         "step": row.place.step,
-        "cells": {name: vars(cell) for name, cell in row.cells.items()},
+        "cells": {name: _plain_cell(cell) for name, cell in row.cells.items()},
     }
+
+
+def _plain_cell(cell: Cell) -> dict[str, Any]:
+    return {**vars(cell), "against": [each.to_dict() for each in cell.against]}

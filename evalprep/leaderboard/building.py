@@ -45,10 +45,11 @@ from evalprep.results import (
     note_on_limit,
     notes_on_pointers,
     notes_on_rows,
+    notes_on_unread,
     turned_in,
     turned_notes,
 )
-from evalprep.score import Scores, partial_rows
+from evalprep.score import Scores, notes_on_value, partial_rows
 from evalprep.terminal import shortlist, tracked
 
 _ALL_PAIRS = 6  # rows of a column, up to which every pair is tested; beyond, those with the best
@@ -93,7 +94,7 @@ def build_board(
     if not each_seed:
         rows = merge_seeds(rows, runs, columns.all)
     notes = [*turned_notes(turned_in(runs)), *_pack_notes(packs, columns.all)]
-    notes += [*notes_on_runs(runs), *notes_on_seeds(rows)]
+    notes += [*notes_on_runs(runs), *_notes_on_values(runs, scores), *notes_on_seeds(rows)]
     board = Board(columns, rows, runs[pairs.anchor].label, sort=sort, notes=notes)
     for column in tracked(columns.all, "columns tested", len(columns.all)):
         _mark(column, board, pairs)
@@ -152,9 +153,11 @@ def _cell(column: Column, values: ColumnValues | None, at: int, pairs: Pairs) ->
         high=values.high,
         stderr=values.stderr,
         n=values.n,
+        expected=values.expected,
         reason=values.reason,
         notes=values.notes,
         tasks=values.tasks,
+        against=values.against,
     )
     other = pairs.other_question(at, cell.tasks)
     part = pairs.incomplete(at, cell.tasks)
@@ -162,7 +165,7 @@ def _cell(column: Column, values: ColumnValues | None, at: int, pairs: Pairs) ->
         part.append(values.few_read)
     if cell.value is not None:
         other += pairs.otherwise_made(at, column, values)
-        part += pairs.fewer_tasks(column, cell.tasks)
+        part += pairs.fewer_tasks(at, column, cell.tasks)
     if other:
         cell.standing = OTHER
         cell.why = other
@@ -296,7 +299,27 @@ def notes_on_runs(runs: Sequence[Run]) -> list[str]:
                 places.setdefault(note, []).append((run.label, name))
     unfetched = chain.from_iterable(_with_label(run, notes_on_pointers(run.notes)) for run in runs)
     of_tasks = [_with_places(note, at, len(runs)) for note, at in places.items()]
-    return [*_notes_on_choices(runs), *unfetched, *of_tasks]
+    unread = chain.from_iterable(_with_label(run, _notes_on_unread(run)) for run in runs)
+    return [*_notes_on_choices(runs), *unread, *unfetched, *of_tasks]
+
+
+def _notes_on_unread(run: Run) -> list[str]:
+    """Returns which tasks of a run are not read, and which stand by their stored values alone."""
+    stored = [name for name, item in run.unread.items() if item.kind == "no samples"]
+    notes = notes_on_unread(run.unread)
+    if stored and run.tasks:
+        notes.append(f"no samples file of {shortlist(stored, _NAMED)}: the stored value is shown")
+    return notes
+
+
+def _notes_on_values(runs: Sequence[Run], scores: Sequence[Scores]) -> list[str]:
+    """Of which rows the values of tasks are, where not of all, as `score` words it."""
+    places: dict[str, list[tuple[str, str]]] = {}
+    for run, run_scores in zip(runs, scores, strict=True):
+        for task in run_scores.tasks:
+            for note in notes_on_value(task):
+                places.setdefault(note, []).append((run.label, task.task))
+    return [_with_places(note, at, len(runs)) for note, at in places.items()]
 
 
 def _with_label(run: Run, notes: Iterable[str]) -> list[str]:
@@ -305,7 +328,9 @@ def _with_label(run: Run, notes: Iterable[str]) -> list[str]:
 
 def _notes_on_choices(runs: Sequence[Run]) -> list[str]:
     """Notes on runs that were chosen from several in their folder; one note for many."""
-    chosen = [run for run in runs if any(map(_is_on_newest, run.files.notes))]
+    chosen = [
+        run for run in runs if not run.files.unread and any(map(_is_on_newest, run.files.notes))
+    ]
     if len(chosen) < 2:
         return list(chain.from_iterable(_with_label(run, run.files.notes) for run in runs))
     labels = shortlist([run.label for run in chosen], _NAMED)

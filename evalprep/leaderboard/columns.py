@@ -11,7 +11,17 @@ from itertools import chain
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs import P_VALUE, Pack
 from evalprep.results import SHARE, is_mean_of_draws, is_of_draws
-from evalprep.score import WITHOUT_SAMPLES, Estimate, Scores, StoredScore, SuiteScore, TaskScore
+from evalprep.score import (
+    WITHOUT_SAMPLES,
+    Against,
+    Estimate,
+    Scores,
+    StoredScore,
+    SuiteScore,
+    TaskScore,
+    group_of,
+    notes_of_task,
+)
 
 ARROWS = {"up": "↑", "down": "↓", "zero": "→0", "reference": "→ref"}
 SCORE, GROUP, TASK = "score", "group", "task"
@@ -38,6 +48,9 @@ class Column:
         unit: `share` where every run has it as a value between 0 and 1, which the terminal shows
             in percent; else empty.
         task: The task that it is a metric of; empty for a score or a group.
+        score: The suite score that it shows; one score has several columns where runs were measured
+            against things of several kinds.
+        against: The kinds of what its values were measured against, but for other runs.
     """
 
     id: str
@@ -52,6 +65,8 @@ class Column:
     subsection: str = ""
     unit: str = ""
     task: str = ""
+    score: str = ""
+    against: tuple[str, ...] = ()
 
     @property
     def arrow(self) -> str:
@@ -154,14 +169,18 @@ def _joint_direction(direction: str, other: str) -> str:
 
 
 def _suite(scores: Sequence[Scores], packs: Mapping[str, Pack]) -> Iterable[Column]:
+    groups = _groups_of_scores(scores)
     for run_scores in scores:
         for score in run_scores.suite:
+            own_groups = groups.get(score.id, [()])
+            group = group_of(score.against) if score.value is not None else own_groups[0]
             spec = packs[score.pack].suite_scores.get(score.name) if score.pack in packs else None
             sections = [str(score.tags[key]) for key in _SECTION_TAGS if key in score.tags]
+            end = f" (against {_GROUP_WORDS.get(group, ' and '.join(group))})" if group else ""
             yield Column(
-                score.id,
-                score.name,
-                score.title or score.name,
+                score.id if group == own_groups[0] else f"{score.id}@{'+'.join(group)}",
+                score.name + end if len(own_groups) > 1 else score.name,
+                (score.title or score.name) + end,
                 SCORE,
                 score.better,
                 score.range,
@@ -170,7 +189,25 @@ def _suite(scores: Sequence[Scores], packs: Mapping[str, Pack]) -> Iterable[Colu
                 section=sections[0] if sections else score.pack,
                 subsection=str(score.tags.get("requirement", "")),
                 unit=score.unit,
+                score=score.id,
+                against=group,
             )
+
+
+#: Kinds of what values were measured against, in the name of their column.
+_GROUP_WORDS: dict[tuple[str, ...], str] = {
+    ("constant",): "a constant",
+    ("log",): "the log's own reference",
+}
+
+
+def _groups_of_scores(scores: Iterable[Scores]) -> dict[str, list[tuple[str, ...]]]:
+    """Suite score -> what its values were measured against, other runs and nothing first."""
+    groups: dict[str, set[tuple[str, ...]]] = {}
+    for score in chain.from_iterable(each.suite for each in scores):
+        if score.value is not None:
+            groups.setdefault(score.id, set()).add(group_of(score.against))
+    return {name: sorted(kinds) for name, kinds in groups.items()}
 
 
 def _groups(scores: Sequence[Scores]) -> Iterable[Column]:
@@ -265,7 +302,7 @@ def _headline(
         headline += _headline_of_pack(columns, pack)
     in_headline: set[str] = set()
     for column in headline:
-        in_headline.update(tasks_of[column.id])
+        in_headline.update(tasks_of[column.score])
     groups, in_groups = _groups_with_other_tasks(columns, scores, in_headline)
     headline += groups
     hidden = in_groups.union(*tasks_of.values())
@@ -294,7 +331,9 @@ def _headline_of_pack(columns: Sequence[Column], pack: Pack) -> list[Column]:
     """The columns that a pack names, in its order; else its scores with a direction."""
     own = {column.id: column for column in columns if column.of(pack.name)}
     ids = [f"{pack.name}/{name}" for name in pack.leaderboard.columns]
-    named = [own[name] for name in ids if name in own]
+    named: list[Column] = []
+    for name in ids:
+        named += [column for column in own.values() if column.score == name]
     return named or [column for column in own.values() if column.better in ARROWS]
 
 
@@ -326,8 +365,15 @@ def _chosen(
 
 def _matching(columns: Sequence[Column], name: str) -> list[Column]:
     """The columns of a name, else those that a pattern matches."""
-    exact = [column for column in columns if name in (column.id, column.name)]
+    exact = [column for column in columns if name in _names_of(column)]
     return exact or [column for column in columns if fnmatch.fnmatchcase(column.name, name)]
+
+
+def _names_of(column: Column) -> tuple[str, ...]:
+    """The names that mean a column; a score means all of its columns."""
+    if not column.against:
+        return (column.id, column.name, column.score)
+    return (column.id, column.name, column.score, column.score.rpartition("/")[2])
 
 
 @dataclass(frozen=True)
@@ -336,12 +382,14 @@ class ColumnValues:
 
     Args:
         value, low, high, stderr, n: The score, its interval and error, and the rows behind it.
+        expected: Rows that there should be, where that is known.
         reason: Why it has no value.
         tasks: The tasks behind it.
         notes: What a reader must know.
         rule: By which rule a suite score was computed.
         over: The scores that a mean is made of.
         few_read: Said of a suite score that is made of the few answers that could be read.
+        against: What a suite score was measured against.
     """
 
     value: float | None
@@ -349,12 +397,14 @@ class ColumnValues:
     high: float | None = None
     stderr: float | None = None
     n: int | None = None
+    expected: int | None = None
     reason: str = ""
     tasks: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     rule: str = ""
     over: frozenset[str] = frozenset()
     few_read: str = ""
+    against: tuple[Against, ...] = ()
 
     @classmethod
     def of_estimate(
@@ -390,10 +440,11 @@ class ColumnValues:
             n=score.n,
             reason=score.reason if is_defined else "undefined",
             tasks=list(score.tasks),
-            notes=score.notes,
+            notes=score.remarks,
             rule=score.rule,
             over=frozenset(score.over),
             few_read=score.few_read,
+            against=score.against,
         )
 
 
@@ -401,8 +452,10 @@ def values_of(column: Column, scores: Scores) -> ColumnValues | None:
     """Returns the numbers of a run in a column; None where it has none."""
     if column.kind == SCORE:
         for score in scores.suite:
-            if score.id == column.id:
-                return ColumnValues.of_suite_score(score)
+            if score.id == column.score:
+                values = ColumnValues.of_suite_score(score)
+                is_here = score.value is None or group_of(score.against) == column.against
+                return values if is_here else ColumnValues(None)
         return None
     if column.kind == GROUP:
         for group in scores.groups:
@@ -416,10 +469,12 @@ def _values_of_task(column: Column, scores: Scores) -> ColumnValues | None:
     """The values of a task's primary score, of another one, or of one without samples."""
     for task in scores.tasks:
         if task.task == column.id and task.metric:
-            return ColumnValues.of_estimate(task.micro, [task.task])
+            values = ColumnValues.of_estimate(task.micro, [task.task], notes_of_task(task))
+            return replace(values, expected=task.expected)
         for name, score in further_scores(task):
             if name == column.id:
-                return ColumnValues.of_stored(score)
+                notes = [] if score.stated is None else [score.stated.sentence]
+                return replace(ColumnValues.of_stored(score, notes), expected=task.expected)
     for name, stored in _stored_columns(scores.stored):
         if name == column.id:
             return ColumnValues.of_stored(stored, [WITHOUT_SAMPLES])

@@ -188,8 +188,15 @@ class Pairs:
             return [f"it has {own} of the {of_anchor} rows of {anchor.label}"]
         return [f"other rows: {shared} of its {own} are among the {of_anchor} of {anchor.label}"]
 
-    def fewer_tasks(self, column: Column, tasks: Sequence[str]) -> list[str]:
-        """The reason where a group's value covers fewer tasks than the group has over all runs."""
+    def fewer_tasks(self, at: int, column: Column, tasks: Sequence[str]) -> list[str]:
+        """The reason where a value covers fewer tasks than the same value of other runs.
+
+        A group's covers fewer than the group has over all runs; a suite score may go on without
+        tasks that the run lacks.
+        """
+        if column.kind == SCORE:
+            lacking = [name for name in tasks if self._lacks_samples(at, name)]
+            return [f"it has no samples of {shortlist(lacking, _NAMED_TASKS)}"] if lacking else []
         if column.kind != GROUP:
             return []
         all_tasks = self._group_tasks[column.id]
@@ -199,6 +206,13 @@ class Pairs:
         covered = f"{len(tasks)} of {len(all_tasks)} tasks"
         names = shortlist(absent, _NAMED_TASKS)
         return [f"group {column.id} covers {covered}, without {names}"]
+
+    def _lacks_samples(self, at: int, name: str) -> bool:
+        """True where another run of lm-eval has samples of a task and this one has not."""
+        run = self.runs[at]
+        if run.stated or run.known(name) is not None:
+            return False
+        return any(name in other.tasks for other in self.runs)
 
     def incomplete(self, at: int, tasks: Sequence[str]) -> list[str]:
         """Returns which of a run's tasks lack rows or scores of their rows.
@@ -218,10 +232,23 @@ class Pairs:
             doubled = len(task.table().doubled())
             if doubled > TOLERATED_MISSING * rows:
                 shortfalls.append(f"{doubled} of {rows} rows of {name} occur more than once")
-            unscored = _unscored_rows(task)
+            if not rows and self._has_rows(name):
+                shortfalls.append(f"no row of {name}")
+            unscored = rows if self._lost_its_metric(name, task) else _unscored_rows(task)
             if unscored > TOLERATED_MISSING * rows:
                 shortfalls.append(f"{unscored} of {rows} rows of {name} have no score")
         return shortfalls
+
+    def _has_rows(self, name: str) -> bool:
+        """True where any run has rows of a task."""
+        return any(name in run.tasks and len(run.tasks[name].table()) for run in self.runs)
+
+    def _lost_its_metric(self, name: str, task: TaskRun) -> bool:
+        """True where no row of a run's task has a number, and rows of another run have one."""
+        if task.primary.metric:
+            return False
+        others = (run.tasks[name] for run in self.runs if name in run.tasks)
+        return any(other.primary.metric for other in others)
 
     def conclusion(self, candidate: int, baseline: int, column: Column) -> Conclusion | None:
         """Returns what is concluded of two runs in a column, the candidate first."""
@@ -275,12 +302,10 @@ def _leaves_range(task: TaskRun) -> bool:
 
 def _unscored_rows(task: TaskRun) -> int:
     """Rows without a finite score in the primary metric, where that is one of rows."""
-    columns = task.table().metrics
     metric = task.primary
-    if metric.kind != "rows" or metric.metric not in columns:
+    if metric.kind != "rows":
         return 0
-    is_finite = np.isfinite(columns[metric.metric])
-    return int(np.sum(~is_finite))
+    return int(np.sum(~np.isfinite(task.values(metric))))
 
 
 def _tasks_of_groups(scores: Sequence[Scores]) -> dict[str, list[str]]:

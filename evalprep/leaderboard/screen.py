@@ -180,7 +180,7 @@ def _legend(board: Board) -> list[str]:
     if any(cell.standing for cell in cells):
         lines += _footnotes(board)
     lines += _pairs(board)
-    lines += [f"- {reason}" for reason in board.absent()]
+    lines += [f"- {reason}" for reason in (*board.absent(), *board.measured())]
     return [*lines, *(f"note: {note}" for note in board.notes)]
 
 

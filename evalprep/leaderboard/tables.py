@@ -17,7 +17,7 @@ from evalprep.tables import Entry, Kind, Table, Tone
 _MODEL_COLUMNS = ("label", "model", "trajectory", "step", "role", "seeds", "run", "folder")
 _CELL_COLUMNS = (
     *("label", "step", "column", "kind", "better", "value", "low", "high", "stderr", "sd", "n"),
-    *("standing", "why", "leads", "no value because"),
+    *("standing", "why", "leads", "no value because", "measured against"),
 )
 _SEEDS = (
     "Rows of several seeds: means with standard deviations over the seeds (sd), "
@@ -80,6 +80,7 @@ def cell_table(board: Board) -> Table:
             entries += [cell.stderr, cell.sd, cell.n]
             entries += [cell.standing, "; ".join(cell.why)]
             entries += ["yes" if cell.leads else "", cell.reason]
+            entries.append("; ".join(each.words for each in cell.against))
             table.add(*entries)
     return table
 
@@ -166,7 +167,7 @@ def sayings(board: Board, intervals: str, *, in_percent: bool = True) -> list[st
     sentences += [f"{sign} {why}" for sign, why in footnotes]
     if footnotes:
         sentences.append("† and ‡: not comparable; excluded from the ranking.")
-    return [*sentences, *board.absent(), *board.notes]
+    return [*sentences, *board.absent(), *board.measured(), *board.notes]
 
 
 def _reading_aids(board: Board, intervals: str, *, in_percent: bool) -> list[str]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from evalprep.model.destinations import Destination, destination
     from evalprep.model.files import model_folder
     from evalprep.model.hardware import core_count, gpu_names
+    from evalprep.model.lineage import Lineage, lineage_of
     from evalprep.model.shape import BYTES, ModelShape, context_of, model_shape
     from evalprep.model.suited import suited_backend
     from evalprep.model.tokenizer import ChatTemplate, Tokenizer, load_tokenizer, template_variables

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
         join,
         join_columns,
         kind_of,
+        list_cell,
+        looks_like_list,
         named_rows,
         on_hub,
         open_folder,
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
         file_sha256,
         make_folder,
         open_atomically,
+        open_file,
+        read_file,
         replace_file,
         write_atomically,
     )

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from evalprep.packs.manifest import (
         MANIFEST,
         STOCK_GROUPS,
+        commands_of,
         keep_records,
         manifest_data,
         manifest_text,
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from evalprep.packs.numbered import ONLY_LETTERS, AnswerForm, answer_form
     from evalprep.packs.ownership import (
         is_own_file,
+        own_packs,
+        remember_config,
         remember_file,
         remember_folder,
         state_folder,

@@ -189,6 +189,7 @@ class ScoreEntry(Struct, frozen=True, forbid_unknown_fields=True):
     tasks: OneOrMore = ()
     needs: OneOrMore = ()
     reference: OneOrMore = ()
+    finetuned: OneOrMore = ()
     params: Map = field(default_factory=dict)
     title: str = ""
     note: str = ""
@@ -207,6 +208,8 @@ class ScoreEntry(Struct, frozen=True, forbid_unknown_fields=True):
     of_stored: str = ""
     cluster: str = "cluster_id"
     on_missing: Literal["none", "skip"] = "none"
+    unscored: Literal["left_out", "given"] = "left_out"
+    on_stated: Literal["compute", "keep"] = "compute"
     tags: Map = field(default_factory=dict)
     name: str = ""
 

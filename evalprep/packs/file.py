@@ -319,7 +319,12 @@ class _Checks:
         score, rules = self.pack.suite_scores[name], self.pack.rules
         declared = self._declared("suite_scores")  # a score with mistakes is told once
         self._check_way(score)
-        for kind, parents in (("needs", score.needs), ("reference", score.reference)):
+        relatives = {
+            "needs": score.needs,
+            "reference": score.reference,
+            "finetuned": score.finetuned,
+        }
+        for kind, parents in relatives.items():
             for parent in (parent for parent in parents if parent not in declared):
                 self._add(
                     f"{name} asks in `{kind}` for the unknown score {parent!r}",

@@ -55,12 +55,15 @@ class LoggedTask:
         metric: The metric that stands for the task.
         higher_is_better: Metric name -> direction.
         metadata: As the task's YAML would have it.
+        data: The data set and split that its rows are of, e.g. `TOFU forget05`; empty where the log
+            does not tell.
     """
 
     rows: Sequence[LoggedRow]
     metric: str
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    data: str = ""
 
     @property
     def has_replies(self) -> bool:

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.credentials import without_secrets
-from evalprep.files import as_mapping, read_object, unchanged_sha256, write_atomically
+from evalprep.errors import BadInput, Problem
+from evalprep.files import as_mapping, read_object_within, unchanged_sha256, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.packs.datafiles import task_of
 from evalprep.packs.plan import (
@@ -129,7 +130,7 @@ def manifest_data(
 
 def read_manifest(work_dir: Path) -> dict[str, Any] | None:
     """The manifest of a work folder, None where there is none that we can read."""
-    data = read_object(work_dir / MANIFEST)
+    data = read_object_within(work_dir / MANIFEST, work_dir)
     if data.get("schema") == 1:
         return _from_first(data)
     return data if data.get("schema") == SCHEMA else None
@@ -219,7 +220,16 @@ def _entries(manifest: Mapping[str, Any], key: str, kind: type) -> Iterator[tupl
 
 
 def _task_from(name: str, facts: Mapping[str, Any]) -> TaskPlan:
-    return task_from({**as_mapping(facts.get("plan")), "name": name})
+    try:
+        return task_from({**as_mapping(facts.get("plan")), "name": name})
+    except (TypeError, ValueError) as error:
+        raise BadInput(
+            Problem(
+                what=f"the plan of task {name} is damaged: {error}",
+                where="manifest.json, or its copy beside the results",
+                fix="prepare again",
+            )
+        ) from None
 
 
 def _excluded_from(data: Mapping[str, Any]) -> Excluded:
@@ -240,7 +250,7 @@ def _published_from(data: Any) -> PublishedValue:
 
 def _score_from(data: Mapping[str, Any]) -> ScoreSpec:
     known = {key: value for key, value in data.items() if key in ScoreSpec.__dataclass_fields__}
-    for key in ("tasks", "needs", "reference", "range"):
+    for key in ("tasks", "needs", "reference", "finetuned", "range"):
         if isinstance(known.get(key), list):
             known[key] = tuple(known[key])
     return ScoreSpec(**{"function": "", **known})

@@ -1,10 +1,12 @@
 """The code on this machine that is the user's own.
 
-It is that of prepared folders, and of files that a preparation of hers named.
+It is that of prepared folders, of packs that a prepared config names, and of files that a
+preparation of hers named.
 
 A results file says which task files, packs and modules it was made with, and whoever wrote it may
 say anything. So code that files name is run only where a preparation of this user on this machine
-has noted the place and its manifest, or the digest of the file, in `$EVALPREP_STATE`, else
+has noted the place and its manifest, the config with its folders of packs, or the digest of the
+file, in `$EVALPREP_STATE`, else
 `$XDG_STATE_HOME/evalprep`, else `~/.local/state/evalprep`; anything else has to be named by the
 user herself.
 """
@@ -15,7 +17,9 @@ import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from evalprep.files import file_sha256, read_object, write_atomically
 from evalprep.packs.manifest import MANIFEST
@@ -39,7 +43,7 @@ def _note(kind: str, key: str) -> Path:
     )
 
 
-def _keep(path: Path, content: dict[str, str]) -> None:
+def _keep(path: Path, content: dict[str, Any]) -> None:
     """Notes something; a home folder that cannot be written costs a question later, no more."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -64,6 +68,44 @@ def remember_folder(work_dir: Path, *, coming: str = "") -> None:
     if coming:
         digests[_COMING] = hashlib.sha256(coming.encode()).hexdigest()
     _keep(_note("prepared", place), {"work_dir": place, **digests})
+
+
+def remember_config(config: Path, folders: Iterable[Path], work_dir: Path) -> None:
+    """Notes that this user prepared a config, with the folders of packs that it named then.
+
+    Args:
+        config: The file.
+        folders: Its folders of packs.
+        work_dir: The folder that it was prepared into.
+    """
+    place = str(config.resolve())
+    content = {
+        "config": place,
+        "sha256": file_sha256(config),
+        "packs": [str(folder.resolve()) for folder in folders],
+        "work_dir": str(work_dir.resolve()),
+    }
+    _keep(_note("config", place), content)
+
+
+def own_packs(config: Path, folders: Iterable[Path]) -> list[Path]:
+    """Returns the folders of packs that a preparation of this user from a config named.
+
+    A config that was edited since is still hers while the folder that she prepared from it is; so a
+    config that somebody puts in its place, with packs under the same name, is not.
+
+    Args:
+        config: The file, as it is now.
+        folders: The folders that it names now.
+    """
+    place = str(config.resolve())
+    noted = read_object(_note("config", place))
+    packs, work_dir = noted.get("packs"), noted.get("work_dir")
+    if noted.get("config") != place or not isinstance(packs, list) or not isinstance(work_dir, str):
+        return []
+    if noted.get("sha256") != file_sha256(config) and why_foreign(Path(work_dir)):
+        return []
+    return [folder for folder in folders if str(folder.resolve()) in packs]
 
 
 def remember_file(path: Path) -> None:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
+import msgspec
+
 #: What a back end can do, and a task can need.
 Ability = Literal[
     "generate",
@@ -134,6 +136,7 @@ class ScoreSpec:
         tasks: Whose samples it gets.
         needs: Other scores of this run.
         reference: The same scores of a reference run.
+        finetuned: Scores of the model that the subject was made from, before it was changed.
         params: Arguments of the function.
         title, note: For people.
         better: `up`, `down`, `zero`, or a word of the pack's own.
@@ -149,6 +152,10 @@ class ScoreSpec:
         cluster: Column that rows of one unit share.
         on_missing: `none` (a part that is left out leaves no value) or `skip` (goes on and says "k
             of n").
+        unscored: Rows without a number in the metric of their task: `left_out`, or `given` to a
+            function that reads the replies or leaves such rows out itself.
+        on_stated: Where a log states the score: `compute` shows what its rows give where they give
+            a value, `keep` what the log states, with the computed value beside it.
         tags: The pack's own.
     """
 
@@ -158,6 +165,7 @@ class ScoreSpec:
     tasks: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     reference: tuple[str, ...] = ()
+    finetuned: tuple[str, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""
     note: str = ""
@@ -171,6 +179,8 @@ class ScoreSpec:
     of_stored: str = ""
     cluster: str = "cluster_id"
     on_missing: str = "none"
+    unscored: str = "left_out"
+    on_stated: str = "compute"
     tags: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -371,17 +381,15 @@ def as_json(value: Any) -> Any:
     return [as_json(held) for held in value] if isinstance(value, list | tuple) else value
 
 
-def _call_from(data: Mapping[str, Any]) -> Call:
-    call = {key: value for key, value in data.items() if key in Call.__dataclass_fields__}
-    if isinstance(call.get("seed"), list):
-        call["seed"] = tuple(call["seed"])
-    return Call(**call)
-
-
 def task_from(data: Mapping[str, Any]) -> TaskPlan:
-    """The inverse of `as_json` for a task; keys of a later version are left out."""
+    """The inverse of `as_json` for a task; keys of a later version are left out.
+
+    Raises:
+        ValueError: its call is none.
+        TypeError: another part has another type.
+    """
     known = {key: value for key, value in data.items() if key in TaskPlan.__dataclass_fields__}
-    known["call"] = _call_from(known.get("call") or {})
+    known["call"] = msgspec.convert(known.get("call") or {}, Call)
     for key in ("after", "annotators", "primary", "better"):
         if key in known and known[key] is not None:
             known[key] = tuple(known[key])

@@ -6,8 +6,8 @@ member of a group or behind a tag. Patterns, and names that are nowhere, get the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +64,13 @@ class RequestedTasks(TaskManager):  # type: ignore[misc]
 
     def _read_files_of(self, names: Iterable[str]) -> None:
         """Adds the folders of lm-eval with some names; all of them where one is in no file."""
-        with_tasks_of_tags = chain.from_iterable(stock_tagged(name) or [name] for name in names)
-        files = [stock_file(name) for name in with_tasks_of_tags]
-        folders = {file.parent for file in files if file is not None}
-        new_folders = folders.difference(self._stock_folders)
-        self._stock_folders += sorted(new_folders)
-        self._read(whole=None in files or not new_folders)
+        folders = [_stock_folder(name) for name in names]
+        known_folders = {*filter(None, folders), *self._stock_folders}
+        # lm-eval reads a folder with all folders below it.
+        topmost = [folder for folder in known_folders if known_folders.isdisjoint(folder.parents)]
+        is_new = set(topmost) != set(self._stock_folders)
+        self._stock_folders = sorted(topmost)
+        self._read(whole=None in folders or not is_new)
 
     def _with_members(self, requested: Iterable[str]) -> list[str]:
         """Some names, and the members of the groups among them and below."""
@@ -93,3 +94,13 @@ class RequestedTasks(TaskManager):  # type: ignore[misc]
         if entry is not None and entry.kind == Kind.TAG:
             return not entry.tags.issuperset(stock_tagged(name))
         return entry is None and name in stock_names()
+
+
+def _stock_folder(name: str) -> Path | None:
+    """The folder of lm-eval's own with a task, a group, or all tasks of a tag; None without one.
+
+    Of several folders with one tag lm-eval would keep the tasks of the last.
+    """
+    files = [stock_file(task) for task in stock_tagged(name) or [name]]
+    parents = [file.parent for file in files if file is not None]
+    return Path(os.path.commonpath(parents)) if parents else None

@@ -43,7 +43,7 @@ def evalprep_words(*, here: bool = True) -> list[str]:
 
     On another machine it is the one of the environment that is active there.
     """
-    return [sys.executable, "-m", "evalprep"] if here else ["evalprep"]
+    return [sys.executable, "-P", "-m", "evalprep"] if here else ["evalprep"]
 
 
 @dataclass
@@ -108,7 +108,9 @@ class Invocation:
         if not self.model or len(self.program) > 1:
             return ""
         words = (
-            [*self.ours[:1], "-m", LAUNCHER] if len(self.ours) > 1 else ["python3", "-m", LAUNCHER]
+            [*self.ours[:1], "-P", "-m", LAUNCHER]
+            if len(self.ours) > 1
+            else ["python3", "-P", "-m", LAUNCHER]
         )
         return shell_line([*words, "run", "--config", configuration], self.env)
 
@@ -172,7 +174,7 @@ def lm_eval_program() -> str:
 def _program(record: Backend, *, chat: bool, here: bool) -> list[str]:
     """The words that call lm_eval, or what stands in its place for chats of a back end."""
     if chat and record.chat_module:
-        return [sys.executable if here else "python3", "-m", record.chat_module]
+        return [sys.executable if here else "python3", "-P", "-m", record.chat_module]
     return [lm_eval_program() if here else "lm_eval"]
 
 

@@ -26,6 +26,7 @@ from evalprep.packs import (
     Prepared,
     keep_records,
     records_of_work,
+    remember_config,
     remember_folder,
 )
 from evalprep.prepare.build import Built, build_aside, build_folder
@@ -116,6 +117,8 @@ def prepare(
                 findings += _missing_helpers(built, packs)
             swap_in(folder, joined.work_dir)
             remember_folder(joined.work_dir)
+            if config.path is not None:
+                remember_config(config.path, config.core.template_dir, joined.work_dir)
     except Unreachable as error:
         reasons = {**unreachable, **error.reasons}
         again = partial(prepare, force=force, check=check, full=full, stop=stop, progress=progress)

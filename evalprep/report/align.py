@@ -22,6 +22,7 @@ from evalprep.results import (
     TaskRun,
     at_one_length,
     ends_a_sentence,
+    expected_rows,
     knows_parsing,
     text_of,
 )
@@ -47,6 +48,7 @@ class Replies:
         lengths: Characters of each reply, -1 where the run lacks it; filled in likewise.
         ended: Whether each reply ends as a whole one does; filled likewise.
         replier: Who wrote them.
+        expected: Rows that the run was to answer; None where that is not known.
     """
 
     task: TaskRun
@@ -56,6 +58,7 @@ class Replies:
     lengths: list[int] = field(default_factory=list)
     ended: list[bool] = field(default_factory=list)
     replier: Replier = field(default_factory=Replier)
+    expected: int | None = None
 
     def count(self, flag: int) -> int:
         """Returns how many replies carry a flag."""
@@ -83,8 +86,8 @@ class Replies:
 
     def scores(self, places: Sequence[int]) -> list[float | None]:
         """The primary metric of some aligned rows; None where one has none."""
-        values = self.table.metrics.get(self.task.primary.metric)
-        if values is None:
+        values = self.table.numbers(self.task.primary.metric)
+        if not values.size:
             return [None] * len(places)
         rows = np.array([self.rows[place] for place in places], dtype=np.int64)
         scores = np.where(rows == UNKNOWN, np.nan, values[rows])
@@ -203,7 +206,8 @@ def align(name: str, runs: Sequence[Run]) -> TaskRows:
             for row, key in enumerate(_shared_keys(first, task))
         }
         rows = [row_at.get(at, UNKNOWN) for at in range(len(place))]
-        replies.append(Replies(task, table, rows, replier=Replier.of(run)))
+        expected = expected_rows(run, task)
+        replies.append(Replies(task, table, rows, replier=Replier.of(run), expected=expected))
     present = [reply for reply in replies if reply is not None]
     for reply in present:
         reply.rows += [UNKNOWN] * (len(place) - len(reply.rows))

@@ -64,10 +64,15 @@ class FilterPart(TypedDict):
 
 
 class LoggedMetric(TypedDict):
-    """A line of lm-eval's own table, with the interval of a mean over rows."""
+    """A line of lm-eval's own table, with the interval of a mean over rows.
+
+    `n` are the rows of the value. Where the rows that are here give another value, they have no
+    part in it, and the interval is null.
+    """
 
     metric: str
     filter: str
+    n: int | None
     value: float | None
     stderr: float | None
     unit: str
@@ -105,10 +110,17 @@ class DamagedLine(TypedDict):
 class TaskRunPart(TypedDict):
     """A task in one run. Counts of replies are null where the task does not tell them.
 
-    `part` is `8 of 68 rows` for a run over a part of the data.
+    `rows` are those of the samples file, `n` those with a score, `expected` those that the run was
+    to answer. `part` is `8 of 68 rows` for a run over a part of the data. `stated` is what the
+    results file has where that is another value; `notes` are the sentences on this and on rows
+    without a score.
     """
 
     rows: int
+    n: int
+    expected: int | None
+    stated: dict[str, Any] | None
+    notes: list[str]
     part: str
     metric: str
     filter: str
@@ -224,6 +236,7 @@ class SuiteRunPart(TypedDict):
     reference: float | None
     few_read: str
     notes: list[str]
+    against: list[dict[str, Any]]
     distributions: dict[str, Distribution]
     categories: list[CategoryPart]
     records: dict[str, list[RecordPart]]

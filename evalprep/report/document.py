@@ -38,7 +38,7 @@ from evalprep.report.content import (
 )
 from evalprep.report.facts import facts_of
 from evalprep.report.judgements import Judgements
-from evalprep.report.scores import groups_of, groups_without_value, stored_of, suite_of
+from evalprep.report.scores import groups_of, notes_on_groups, stored_of, suite_of
 from evalprep.report.shown import shown_of
 from evalprep.report.task import task_of
 from evalprep.report.text import plain
@@ -142,7 +142,7 @@ def build_report(
     }
     compared = _compare_all(runs, options)
     if scores:
-        _compare_suites(compared, runs, scores, known_packs, allow)
+        _compare_suites(compared, runs, scores, known_packs, options["settings"])
     flips = [item.flips for item in compared]
     browser = Browser(
         runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples
@@ -160,8 +160,11 @@ def build_report(
         "comparisons": [item.part() for item in compared],
         "samples": samples.counts,
     }
+    for task in samples.tasks:
+        for run, part in zip(parts["runs"], task["runs"], strict=True):
+            run["notes"] += [f"{task['name']}: {note}" for note in (part["notes"] if part else ())]
     for run, run_scores in zip(parts["runs"], scores, strict=False):  # no scores, no groups
-        run["notes"] += groups_without_value(run_scores)
+        run["notes"] += notes_on_groups(run_scores)
     judged = judgements or [{} for _ in runs]
     return Report(
         document=_with_texts(parts),
@@ -247,7 +250,7 @@ def _compare_suites(
     runs: Sequence[Run],
     scores: Sequence[Scores],
     packs: Mapping[str, Pack],
-    allow: Sequence[str],
+    settings: Settings,
 ) -> None:
     """Adds the conclusions about suite scores to the comparisons of two runs."""
     for item in compared:
@@ -257,7 +260,13 @@ def _compare_suites(
         candidate, baseline = (runs[place] for place in places)
         both = (scores[places[0]], scores[places[1]])
         item.comparison.suite = compare_suite(
-            candidate, baseline, packs, allow=allow, scores=both, tasks=item.comparison
+            candidate,
+            baseline,
+            packs,
+            allow=settings.allow,
+            pairing=settings.pairing,
+            scores=both,
+            tasks=item.comparison,
         )
 
 

@@ -102,7 +102,7 @@ def _score_table(document: Document) -> Table:
     table = Table("", [*columns, Column("published, same rows", Kind.MEASURE)])
     for task in document["tasks"]:
         runs = task["runs"]
-        sizes = _different(str(run["rows"]) for run in runs if run)
+        sizes = _different(str(run["n"]) for run in runs if run)
         published = [run["published"]["value"] for run in runs if run and run["published"]]
         cells = [_score_cell(run, in_percent=task["percent"]) for run in runs]
         table.add(task["name"], sizes, *cells, percent(published[0] if published else None))

@@ -101,7 +101,8 @@ def _result(score: SuiteScore) -> SuiteRunPart:
     part = {
         **plain(known),
         "few_read": score.few_read,
-        "notes": score.notes,
+        "notes": [*score.notes, *(f"measured against {each.described}" for each in score.against)],
+        "against": [each.to_dict() for each in score.against],
         "distributions": {str(name): thin(values) for name, values in drawn.items()},
         "categories": _categories(result.categories),
         "records": _records(result.records),
@@ -210,7 +211,7 @@ def _stored_value(score: StoredScore) -> StoredValue:
 def groups_of(scores: Sequence[Scores]) -> list[GroupPart]:
     """lm-eval's groups that have a value: all rows pooled, and the mean of the tasks' means.
 
-    For the others `groups_without_value` gives the reason.
+    For the others `notes_on_groups` gives the reason.
     """
     by_name = [
         {group.group: group for group in score.groups if _has_value(group)} for score in scores
@@ -222,13 +223,15 @@ def groups_of(scores: Sequence[Scores]) -> list[GroupPart]:
     ]
 
 
-def groups_without_value(scores: Scores) -> list[str]:
-    """A sentence about each group of a run whose tasks cannot be put together."""
-    return [
-        f"{group.group}: {group.micro.reason}"
-        for group in scores.groups
-        if not _has_value(group) and group.micro.reason
-    ]
+def notes_on_groups(scores: Scores) -> list[str]:
+    """Sentences about groups: tasks that cannot be put together, and another value of lm-eval."""
+    notes = []
+    for group in scores.groups:
+        if not _has_value(group) and group.micro.reason:
+            notes.append(f"{group.group}: {group.micro.reason}")
+        if group.stated is not None:
+            notes.append(f"{group.group}: {group.stated.sentence}")
+    return notes
 
 
 def _has_value(group: GroupScore) -> bool:

@@ -17,8 +17,8 @@ from evalprep.report.content import (
     ScoreBesidePublished,
     TaskRunPart,
 )
-from evalprep.results import is_of_draws
-from evalprep.score import WITHOUT_SAMPLES
+from evalprep.results import is_of_draws, rows_missing
+from evalprep.score import IN_RESULTS_FILE, WITHOUT_SAMPLES
 from evalprep.tables import Column, Entry, Table
 
 Part = TypeVar("Part")
@@ -76,13 +76,30 @@ def _task_rows(document: Document) -> Iterator[list[Entry]]:
         for label, run in of_runs(document, task["runs"]):
             metric = f"{run['metric']},{run['filter']}"
             whole: ScoreBesidePublished = {**run["score"], "published": run["published"]}
-            numbers = [*_estimate(whole), run["part"] or None]
+            numbers = [*_estimate(whole), "; ".join(_remarks(run)) or None]
             yield [label, "task", task["name"], "", metric, *numbers]
+            if run["stated"] is not None and run["stated"]["value"] != run["score"]["value"]:
+                yield [label, "stored", task["name"], "", metric, *_stated(run["stated"])]
             for subtask in run["subtasks"]:
                 name = subtask["name"]
                 numbers = [*_estimate(subtask), run["part"] or None]
                 yield [label, "subtask", task["name"], name, metric, *numbers]
             yield from _draws_rows(label, task["name"], run)
+
+
+def _remarks(run: TaskRunPart) -> Iterator[str]:
+    """Yields what there is to know of the rows of a task's value."""
+    if run["part"]:
+        yield run["part"]
+    if run["expected"] is not None and run["rows"] < run["expected"]:
+        yield rows_missing(run["expected"] - run["rows"], run["expected"])
+    yield from run["notes"]
+
+
+def _stated(stated: Mapping[str, Any]) -> list[Entry]:
+    """The value of a results file beside that of the rows, with its own number of rows."""
+    numbers = [stated["n"], stated["value"], None, None, stated["stderr"], None]
+    return [*numbers, f"{IN_RESULTS_FILE}; {stated['sentence']}"]
 
 
 def _draws_rows(label: str, task: str, run: TaskRunPart) -> Iterator[list[Entry]]:
@@ -92,7 +109,7 @@ def _draws_rows(label: str, task: str, run: TaskRunPart) -> Iterator[list[Entry]
     """
     for entry in draws_of(run):
         low, high = entry["interval"] or (None, None)
-        numbers = [run["rows"], entry["value"], low, high, entry["stderr"], None, None]
+        numbers = [entry["n"], entry["value"], low, high, entry["stderr"], None, None]
         metric = f"{entry['metric']},{entry['filter']}"
         yield [label, "several replies", task, "", metric, *numbers]
 

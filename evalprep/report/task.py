@@ -25,7 +25,19 @@ from evalprep.report.content import (
 )
 from evalprep.report.text import plain
 from evalprep.results import SHARE, UNKNOWN, Table, TaskRun, knows_parsing
-from evalprep.score import Numbers, Opinion, Scored, TaskScore, collect, micro, score_task, unit_of
+from evalprep.score import (
+    Numbers,
+    Opinion,
+    Quantity,
+    Scored,
+    TaskScore,
+    collect,
+    micro,
+    notes_on_value,
+    quantities_of_task,
+    score_task,
+    unit_of,
+)
 
 _BINS = 24  # of the histogram of reply lengths
 _NAMED_LINES = 20  # damaged lines that are named
@@ -88,11 +100,11 @@ def _filters(replies: Replies, metric: str) -> list[FilterPart]:
         replies.table.filters, key=lambda filter_name: filter_name != replies.table.filter
     ):
         table = replies.table if name == replies.table.filter else replies.task.table(name)
-        values = table.metrics.get(metric)
+        values = table.numbers(metric)
         with np.errstate(
             over="ignore", invalid="ignore"
         ):  # a mean of immense scores is infinite, and shown as none
-            value = None if values is None or np.isnan(values).all() else float(np.nanmean(values))
+            value = None if np.isnan(values).all() else float(np.nanmean(values))
         entries.append(
             {"name": name, "n": len(table), "value": value, "unparsed": _unparsed(table)}
         )
@@ -118,10 +130,14 @@ def _lengths(lengths: list[int]) -> Lengths:
 def _one_run(replies: Replies) -> TaskRunPart:
     task, table = replies.task, replies.table
     scored = collect({task.name: task}, {})
-    score = score_task(task.name, task)
+    score = score_task(task.name, task, replies.expected)
     damage: list[DamagedLine] = [{"line": item.line, "why": item.why} for item in table.damage]
     return {
         "rows": len(table),
+        "n": score.n,
+        "expected": score.expected,
+        "stated": plain(score.stated and score.stated.to_dict()),
+        "notes": notes_on_value(score),
         "part": score.partial,
         "metric": score.metric,
         "filter": score.filter,
@@ -160,22 +176,29 @@ def _opinion(opinion: Opinion) -> OpinionPart:
 def _logged(task: TaskRun, score: TaskScore) -> list[LoggedMetric]:
     """lm-eval's own table of a task: metric, filter, value, standard error.
 
-    A mean over rows has its interval too.
+    A mean over rows has its interval too, unless the rows that are here give another value.
     """
-    intervals = {(each.metric, each.filter): each.interval for each in score.further}
-    intervals[score.metric, score.filter] = score.micro.interval
-    return [
-        {
-            "metric": metric.metric,
-            "filter": metric.filter,
-            "value": plain(metric.value),
-            "stderr": plain(metric.stderr),
-            "unit": unit_of(metric, task),
-            "interval": plain(intervals.get((metric.metric, metric.filter))),
-        }
-        for metric in task.logged.metrics
-        if metric.value is not None
-    ]
+    own: dict[tuple[str, str], Quantity] = {}
+    for item in quantities_of_task(score):
+        # What is stated beside the value of the rows stands last, and is what is shown here.
+        own[item.metric, item.filter] = item
+    lines: list[LoggedMetric] = []
+    for metric in task.logged.metrics:
+        if metric.value is None:
+            continue
+        known = own.get((metric.metric, metric.filter))
+        lines.append(
+            {
+                "metric": metric.metric,
+                "filter": metric.filter,
+                "n": None if known is None else known.n,
+                "value": plain(metric.value),
+                "stderr": plain(metric.stderr),
+                "unit": unit_of(metric, task),
+                "interval": plain(None if known is None else known.interval),
+            }
+        )
+    return lines
 
 
 def task_of(rows: TaskRows) -> TaskPart:

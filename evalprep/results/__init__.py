@@ -45,15 +45,25 @@ if TYPE_CHECKING:
         NEWEST,
         OTHER_THAN_NEWEST,
         find_run,
+        newest_calls,
         refuse_pointers,
         results_below,
         run_calls,
+        timestamp_of_each,
     )
     from evalprep.results.folder import is_stamped, stamp_of
     from evalprep.results.foreign import each_place, name_of_log, open_run, read_log
     from evalprep.results.hashes import document_hash, prompt_hash, target_hash
     from evalprep.results.headline import headline_metric
-    from evalprep.results.invocations import Invocation, invocation_of
+    from evalprep.results.identity import (
+        AnsweredBy,
+        Failure,
+        RunIdentity,
+        Unread,
+        answered_by,
+        notes_on_unread,
+    )
+    from evalprep.results.invocations import Choice, Invocation, invocation_of, oldest_first
     from evalprep.results.known_metrics import direction_of
     from evalprep.results.labels import label_runs
     from evalprep.results.loading import load_run, open_results
@@ -151,7 +161,7 @@ if TYPE_CHECKING:
     from evalprep.results.seeds import question_of, seed_groups, seed_of, without_seed
     from evalprep.results.stages import MADE_FROM, made_from
     from evalprep.results.table import RowKey, Table
-    from evalprep.results.task import TaskRun
+    from evalprep.results.task import KeptRows, TaskRun
     from evalprep.results.tasksettings import template_settings
     from evalprep.results.tool_names import LM_EVAL, TABLE
     from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts

@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from evalprep.files import open_file
 from evalprep.places import user_cache
 from evalprep.results.columns import FLAGS, HASHES, INTS
 from evalprep.results.sample import Damage
@@ -78,7 +79,7 @@ def cache_folder() -> Path:
 def file_hash(path: Path) -> str:
     """SHA-256 of a file, as hex, read in one-megabyte pieces."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_file(path) as file:
         while piece := file.read(2**20):
             digest.update(piece)
     return digest.hexdigest()
@@ -111,7 +112,7 @@ def _size_of_run(path: Path) -> int:
 
 def _key(path: Path, filter_name: str, id_source: str | None) -> str:
     """The key of an entry: a digest of the file's facts, its first and its last bytes."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         facts = os.fstat(file.fileno())
         first = file.read(_LOOKED_AT)
         file.seek(max(0, facts.st_size - _LOOKED_AT))

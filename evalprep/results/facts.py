@@ -100,7 +100,8 @@ def _adapter(arguments: Mapping[str, Any]) -> Any:
 
 
 def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
-    call, arguments = run.settings, run.arguments
+    call = run.call_of(task.name)
+    arguments = call.arguments
     logged, settings = task.logged, task.logged.settings
     in_results = [
         ("model", run.model if run.logged.read else None),
@@ -209,15 +210,24 @@ def rows_missing(missing: int, expected: int) -> str:
 
 
 def incomplete(run: Run) -> list[str]:
-    """A sentence for each task that has fewer rows than the run was to answer."""
+    """A sentence for each task that has fewer rows with a score than the run was to answer."""
     sentences = []
     for task in run.tasks.values():
         expected = expected_rows(run, task)
         rows = len(task.table())
-        if expected is not None and rows < expected:
-            sentence = rows_missing(expected - rows, expected)
-            sentences.append(f"{task.name}: {sentence}")
+        unscored = _unscored(task)
+        if expected is not None and rows - unscored < expected:
+            sentence = rows_missing(expected - rows + unscored, expected)
+            without = f" ({counted(unscored, 'row')} without a score)" if unscored else ""
+            sentences.append(f"{task.name}: {sentence}{without}")
     return sentences
+
+
+def _unscored(task: TaskRun) -> int:
+    """Rows of a task that have no number although the metric of the task is one of rows."""
+    if task.primary.kind != "rows":
+        return 0
+    return int(np.sum(~np.isfinite(task.values(task.primary))))
 
 
 def odd_verdicts(run: Run) -> list[str]:

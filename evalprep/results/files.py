@@ -6,11 +6,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from functools import cached_property
 from pathlib import Path
+from typing import Any, Self
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, is_stray
+from evalprep.places import last_part
 from evalprep.results.folder import (
     RESULTS,
     RESULTS_BEFORE,
@@ -22,10 +24,21 @@ from evalprep.results.folder import (
     without_stamp,
 )
 from evalprep.results.gathering import SampleFiles, gathered
-from evalprep.results.invocations import Invocation, calls_that_count, invocation_of
+from evalprep.results.identity import Unread
+from evalprep.results.invocations import (
+    Choice,
+    Invocation,
+    each_newest,
+    files_named,
+    joined,
+    newest_with_tasks,
+    of_run,
+    oldest_first,
+    refuse_undecided,
+)
 from evalprep.results.pointers import pointers_below, store_of, what_and_fix
-from evalprep.results.readers.head import read_head
 from evalprep.results.readers.jsonparts import WRITE_AGAIN
+from evalprep.results.record import TypedOption, read_failures, read_record, typed_options
 from evalprep.terminal import shortlist
 
 # <output>/<model>/ is depth 1; more cover an output folder per experiment, and one per model,
@@ -33,7 +46,6 @@ from evalprep.terminal import shortlist
 _DEPTH = 4
 _WRITTEN_BY_US = "rescored_"  # below a run, and a run of its own only where it is named
 _NAMED = 4  # files that a note names
-_LOOKED_AT = 32  # runs of a folder whose models are compared
 _SKIPPED_FOLDERS = {".git", ".venv", "node_modules", "__pycache__"}
 NEWEST = "newest"
 EACH = "each"
@@ -56,10 +68,14 @@ class RunFiles:
             first.
         run: Id of the run, empty without one.
         invocations: The calls that it consists of, oldest first.
-        sources: Task -> results file of the call that its samples are from, where there are
-            several.
+        sources: Task -> results file of the call that it is read from; None where a file was
+            named, all of which counts.
         parts: Task -> all its samples files with the results file of each, oldest first, where
             there are several.
+        tries: Command -> number of the try that counts, of a run with an id.
+        unread: Task -> why nothing of it is read, as far as the files show it.
+        is_chosen: Whether the user named this run by its id or its time stamp, or asked for the
+            newest of each task.
     """
 
     folder: Path
@@ -71,8 +87,11 @@ class RunFiles:
     earlier: tuple[Path, ...] = ()
     run: str = ""
     invocations: tuple[Invocation, ...] = ()
-    sources: Mapping[str, Path] = field(default_factory=dict)
+    sources: Mapping[str, Path] | None = None
     parts: Mapping[str, tuple[tuple[Path, Path], ...]] = field(default_factory=dict)
+    tries: Mapping[str, int] = field(default_factory=dict)
+    unread: Mapping[str, Unread] = field(default_factory=dict)
+    is_chosen: bool = False
 
     @property
     def given_name(self) -> str:
@@ -131,15 +150,200 @@ def _search(path: Path, depth: int = _DEPTH, root: Path | None = None) -> list[F
     return folders
 
 
-def _choose_stamp(folder: Folder, timestamp: str, where: str) -> tuple[str, list[str]]:
-    """Returns the time stamp of the run that is read, and notes on what is not read."""
-    if timestamp not in {NEWEST, EACH}:
-        return _named_stamp(folder, timestamp, where), []
-    # A stamp with samples beats a newer one without: a crashed save leaves a lone results file.
-    with_samples = sorted(folder.samples) or folder.stamps
-    chosen = with_samples[-1]
-    notes = list(_notes_on_newest(folder, chosen)) if timestamp == NEWEST else []
-    return chosen, [*notes, *_notes_on_unread(folder)]
+#: How to read another run of a folder than its newest; the note on that choice ends with it.
+OTHER_THAN_NEWEST = (
+    "--timestamp chooses another, --timestamp each takes the newest samples of every task"
+)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The calls of a place.
+
+    Attributes:
+        path: What the user named.
+        folders: Its model folders.
+        calls: The calls in them.
+    """
+
+    path: Path
+    folders: Sequence[Folder]
+    calls: Sequence[Invocation]
+
+    @classmethod
+    def of(cls, path: Path, folders: Sequence[Folder]) -> Self:
+        """Reads which calls lie in some folders."""
+        return cls(path, folders, list(calls_in(folders)))
+
+    def folder_of(self, call: Invocation) -> Folder:
+        """Returns the folder of a call."""
+        holds = (folder for folder in self.folders if _holds(folder, call))
+        return next(holds, self.folders[0])
+
+    @cached_property
+    def records(self) -> Mapping[str, Mapping[str, Any]]:
+        """Run id -> its record; empty for a run without one."""
+        folders = {call.run: call.results.parent for call in self.calls if call.run}
+        return {run: read_record(folder, run) for run, folder in folders.items()}
+
+    def typed(self, call: Invocation) -> tuple[TypedOption, ...]:
+        """Returns the options of a call that are not those of its prepared command."""
+        record = self.records.get(call.run, {})
+        return typed_options(call.settings, call.base_command, record)
+
+    def of_id(self, run: str) -> list[Invocation]:
+        """Returns the calls of a run id, as prepared; where none is, those with other options."""
+        calls = [call for call in self.calls if call.run == run]
+        as_prepared = [call for call in calls if not self.typed(call)]
+        if as_prepared or not calls:
+            return as_prepared
+        newest = self.typed(newest_with_tasks(calls))
+        return [call for call in calls if self.typed(call) == newest]
+
+    @property
+    def as_prepared(self) -> Sequence[Invocation]:
+        """The calls without other options than prepared; all of them where each has some."""
+        return [call for call in self.calls if not self.typed(call)] or self.calls
+
+    def newest(self) -> Invocation:
+        """Returns the newest call as prepared; one with other options where all have some."""
+        return newest_with_tasks(self.as_prepared)
+
+    def refuse_rivals(self, newest: Invocation) -> None:
+        """Refuses the files of other runs of which nothing tells whether they are newer.
+
+        Raises:
+            BadInput: a file has no date, or two have the same.
+        """
+        rivals = [call for call in self.as_prepared if call.tasks and not _is_of_run(call, newest)]
+        undecided = [
+            call for call in rivals if newest.moment is None or call.moment in (None, newest.moment)
+        ]
+        if not undecided:
+            return
+        files = sorted({str(call.results) for call in (newest, *undecided)})
+        raise BadInput(
+            Problem(
+                what=f"neither a date in the files nor their names tell which run is the "
+                f"newest: {shortlist(files, _NAMED)}",
+                where=str(self.path),
+                fix=f"name the file that counts, e.g. {files[0]}",
+            )
+        )
+
+
+def _holds(folder: Folder, call: Invocation) -> bool:
+    is_written = call.results in folder.results.values()
+    return is_written or any(file in call.samples.values() for _, file in folder.task_files())
+
+
+def _is_of_run(call: Invocation, newest: Invocation) -> bool:
+    """Returns whether a call may be of the run of another one, by its id or its answerer."""
+    return (call.run, call.answerer if not call.run else None) == (
+        newest.run,
+        newest.answerer if not newest.run else None,
+    )
+
+
+def _newest_run(place: _Place) -> RunFiles:
+    """The newest run of a place.
+
+    Raises:
+        BadInput: the place holds folders of other models, or files without dates.
+    """
+    newest = place.newest()
+    if newest.run:
+        files = _of_id(place, newest.run)
+        used = [call.results for call in files.invocations]
+        _refuse_others(place.folders, used, place.folder_of(newest), place.path)
+        place.refuse_rivals(newest)
+        return files
+    folder = place.folder_of(newest)
+    _refuse_others(place.folders, [], folder, place.path)
+    place.refuse_rivals(newest)
+    calls = folder.invocations()
+    choice = joined(call for call in calls if _is_of_run(call, newest))
+    if not choice.calls:  # a lone file without a task that can be read
+        choice = Choice((newest,), dict.fromkeys(newest.samples, newest))
+    notes = _notes_on_choice(choice, calls, folder.path)
+    notes += _notes_on_models(calls, newest, folder.path)
+    return _files_of(choice, folder, [*notes, *_notes_on_unread(folder)])
+
+
+def _each_task(place: _Place) -> RunFiles:
+    """The newest samples of each task of the newest run's model, or of its run id.
+
+    Raises:
+        BadInput: the place holds several models.
+    """
+    newest = place.newest()
+    folder = place.folder_of(newest)
+    calls = place.of_id(newest.run) if newest.run else []
+    _refuse_others(place.folders, [call.results for call in calls], folder, place.path)
+    if not newest.run:
+        plain = [call for call in folder.invocations() if not call.run]
+        _refuse_several_models(plain, folder.path)
+        calls = [call for call in plain if _is_same_but_for_place(call, newest)]
+    place.refuse_rivals(newest)
+    choice = each_newest(calls)
+    if not choice.calls:
+        choice = Choice((newest,), dict.fromkeys(newest.samples, newest))
+    files = _files_of(choice, folder, _notes_on_unread(folder))
+    parts = _parts(oldest_first(calls))
+    return replace(files, run=newest.run, parts=parts, is_chosen=True)
+
+
+def _is_same_but_for_place(call: Invocation, newest: Invocation) -> bool:
+    """Returns whether two calls have one answerer, whose files may have been moved."""
+    own, others = call.answerer, newest.answerer
+    if own is None or others is None:
+        return True
+    return replace(own, model=last_part(own.model)) == replace(
+        others, model=last_part(others.model)
+    )
+
+
+def _refuse_several_models(calls: Iterable[Invocation], where: Path) -> None:
+    """Refuses to make one run of the calls of several models in one folder.
+
+    Raises:
+        BadInput: the results files name several.
+    """
+    file_of_model: dict[str, Path] = {}
+    for call in oldest_first(calls):
+        if call.answerer is not None:
+            file_of_model[last_part(call.answerer.model)] = call.results
+    if len(file_of_model) > 1:
+        raise BadInput(
+            Problem(
+                what=f"the newest samples of each task are of {len(file_of_model)} models: "
+                f"{shortlist(list(file_of_model), _NAMED)}",
+                where=str(where),
+                fix=f"name a results file, e.g. {next(reversed(file_of_model.values()))}",
+            )
+        )
+
+
+def _named_run(place: _Place, beginning: str) -> RunFiles:
+    """The run of a time stamp: its file, and what the same try of its command wrote beside it.
+
+    Raises:
+        BadInput: no time stamp begins so, several do, or there are several folders.
+    """
+    folder = place.folder_of(place.newest() if len(place.folders) > 1 else place.calls[0])
+    _refuse_others(place.folders, [], folder, place.path)
+    stamp = _named_stamp(folder, beginning, str(place.path))
+    files = of_stamp(folder, stamp)
+    call = next(call for call in place.calls if call.stamp == stamp)
+    if call.attempt is None:
+        return replace(files, is_chosen=True)
+    key = call.run, call.base_command, call.attempt
+    calls = [
+        other
+        for other in folder.invocations()
+        if (other.run, other.base_command, other.attempt) == key
+    ]
+    return replace(_files_of(each_newest(calls), folder), is_chosen=True)
 
 
 def _named_stamp(folder: Folder, beginning: str, where: str) -> str:
@@ -161,25 +365,82 @@ def _named_stamp(folder: Folder, beginning: str, where: str) -> str:
     )
 
 
-#: How to read another run of a folder than its newest; the note on that choice ends with it.
-OTHER_THAN_NEWEST = (
-    "--timestamp chooses another, --timestamp each takes the newest samples of every task"
-)
+def _files_of(choice: Choice, folder: Folder, notes: Iterable[str] = ()) -> RunFiles:
+    """The files of the calls that were chosen in a folder."""
+    newest = choice.calls[-1]
+    samples = {}
+    for task, call in sorted(choice.by_task.items()):
+        if task in call.samples:
+            samples[task] = call.samples[task]
+    return RunFiles(
+        folder=folder.path,
+        stamp=newest.stamp,
+        results=newest.results if newest.is_written else None,
+        samples=samples,
+        stamps=tuple(folder.stamps),
+        notes=(*notes, *_notes_on_damage(folder)),
+        earlier=tuple(call.results for call in choice.calls[:-1] if call.is_written),
+        invocations=choice.calls,
+        sources={task: call.results for task, call in choice.by_task.items()},
+        tries=choice.tries,
+        unread=_left_out(choice),
+    )
 
 
-def _notes_on_newest(folder: Folder, chosen: str) -> Iterator[str]:
-    """Yields which other runs of lm-eval a folder holds than the newest."""
-    if len(folder.stamps) > 1:
-        yield (
-            f"{len(folder.stamps)} runs in {folder.path}: the newest, {chosen}, is used "
-            f"({OTHER_THAN_NEWEST})"
+def _left_out(choice: Choice) -> dict[str, Unread]:
+    """Task -> why it is not read, of the tasks that only files which are left out have."""
+    return {
+        task: Unread("left out", f"is not read: only {call.name} has it, which is left out")
+        for task, call in sorted(choice.unread.items())
+    }
+
+
+def _notes_on_choice(choice: Choice, calls: Sequence[Invocation], where: Path) -> list[str]:
+    """The line about what joined, what was left out, and what is not read of it."""
+    known = {id(call) for call in (*choice.calls, *choice.older, *choice.left)}
+    rest = [call for call in calls if id(call) not in known]
+    empty = [call for call in rest if not call.tasks]
+    others = [call for call in rest if call.tasks]
+    notes = [f"{files_named(empty)}: no task can be read"] if empty else []
+    used = choice.calls
+    is_alone = not (choice.older or choice.left or others)
+    if is_alone and len(used) < 2:
+        return notes
+    if len(used) > 1:
+        line = f"{len(used)} results files in {where} are one run: {_with_tasks(used)}"
+    else:
+        count = len(calls) - len(empty)
+        line = f"{count} runs in {where}: the newest, {used[0].stamp}, is used"
+    if is_alone:
+        return [line, *notes]
+    parts = [line]
+    if choice.older:
+        parts.append(f"older tries passed over: {files_named(choice.older)}")
+    if choice.left:
+        ending = choice.left[-1]
+        again = sorted(choice.by_task.keys() & set(ending.tasks))
+        parts.append(
+            f"left out: {files_named(choice.left)}, as {shortlist(again, _NAMED)} was run again; "
+            f"not read: {shortlist(list(choice.unread), _NAMED)}"
         )
-        others = _other_models(folder, chosen)
-        if others:
-            yield (
-                f"{folder.path} also holds runs of {shortlist(others, _NAMED)}: "
-                "name their results files to read them"
-            )
+    if others:
+        parts.append(f"of other runs: {files_named(others)}{_difference(used[-1], others)}")
+    return [f"{'; '.join(parts)} ({OTHER_THAN_NEWEST})", *notes]
+
+
+def _with_tasks(calls: Sequence[Invocation]) -> str:
+    """Some calls, newest first, each with its tasks."""
+    names = [f"{call.stamp} ({shortlist(call.tasks)})" for call in reversed(calls)]
+    return shortlist(names, _NAMED)
+
+
+def _difference(call: Invocation, others: Sequence[Invocation]) -> str:
+    """The settings by which the newest of other calls is another answerer's; empty without any."""
+    newest = oldest_first(others)[-1]
+    if call.answerer is None or newest.answerer is None or newest.run:
+        return ""
+    differences = shortlist(list(call.answerer.differences(newest.answerer)), _NAMED)
+    return f" ({differences})" if differences else ""
 
 
 def _notes_on_unread(folder: Folder) -> Iterator[str]:
@@ -192,13 +453,16 @@ def _notes_on_unread(folder: Folder) -> Iterator[str]:
         )
 
 
-def _other_models(folder: Folder, chosen: str) -> list[str]:
-    """The models of the other runs of a folder; of a large folder only the newest are looked at."""
-    newest = sorted(folder.results, reverse=True)[:_LOOKED_AT]
-    stamps = folder.results.keys() & {chosen, *newest}
-    model_of = {stamp: read_head(folder.results[stamp]).model for stamp in stamps}
-    own = model_of.get(chosen, "")
-    return sorted({model for model in model_of.values() if model and own and model != own})
+def _notes_on_models(calls: Iterable[Invocation], newest: Invocation, where: Path) -> list[str]:
+    """The note on runs of other models in the folder of one model."""
+    own = newest.answerer
+    answerers = [call.answerer for call in calls]
+    models = {last_part(answerer.model) for answerer in answerers if answerer is not None}
+    others = sorted(models - {last_part(own.model)}) if own is not None else []
+    if not others:
+        return []
+    names = shortlist(others, _NAMED)
+    return [f"{where} also holds runs of {names}: name their results files to read them"]
 
 
 def _notes_on_damage(folder: Folder) -> Iterator[str]:
@@ -241,23 +505,22 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         BadInput: no run there, or no such time stamp.
     """
     if isinstance(path, SampleFiles):
-        return of_place(path.place, EACH, str(path))
+        return of_samples(path)
     start = Path(path)
     if start.is_file():
-        return _run_of_file(start, timestamp, run)
+        return _run_of_file(start, run)
     folders = gathered(_search(start), start) if start.is_dir() else []
     if not folders:
         refuse_pointers(start)
         raise _no_run_at(start)
+    place = _Place.of(start, folders)
     if not run and _RUN_ID.fullmatch(timestamp):
-        run = timestamp
+        return replace(_run_of_id(place, timestamp), is_chosen=True)
     if run:
-        return _run_of_id(folders, start, run)
-    newest = max(folders, key=lambda folder: folder.stamps[-1])
-    whole = whole_run(folders, start, newest_id(newest)) if timestamp == NEWEST else None
-    of_run = [call.results for call in whole.invocations] if whole is not None else []
-    _refuse_others(folders, of_run, newest, start)
-    return whole or of_place(newest, timestamp, str(start))
+        return _run_of_id(place, run)
+    if timestamp == NEWEST:
+        return _newest_run(place)
+    return _each_task(place) if timestamp == EACH else _named_run(place, timestamp)
 
 
 def _refuse_others(
@@ -291,7 +554,7 @@ def _refuse_others(
         )
 
 
-def _run_of_file(file: Path, timestamp: str, run: str) -> RunFiles:
+def _run_of_file(file: Path, run: str) -> RunFiles:
     """The run of a results file, or that of one samples file alone.
 
     Raises:
@@ -300,15 +563,16 @@ def _run_of_file(file: Path, timestamp: str, run: str) -> RunFiles:
     refuse_pointers(file)
     match = SAMPLES.fullmatch(file.name) or RESULTS.fullmatch(file.name)
     if match is not None:
-        folder, timestamp = read_folder(file.parent), match["stamp"]
+        folder, stamp = read_folder(file.parent), match["stamp"]
         task = match.groupdict().get("task")
     else:
         folder = _folder_without_stamps(file)
+        stamp = folder.stamps[-1]
         task = _task_in(folder, file)
     if run:
-        return _run_of_id([folder], file, run)
-    only = {task: file} if task is not None else None
-    return of_place(folder, timestamp, str(file), only=only)
+        return _run_of_id(_Place.of(file, [folder]), run)
+    files = of_stamp(folder, stamp)
+    return files if task is None else replace(files, samples={task: file})
 
 
 def _folder_without_stamps(file: Path) -> Folder:
@@ -330,21 +594,40 @@ def _folder_without_stamps(file: Path) -> Folder:
     return folder
 
 
-def _run_of_id(folders: list[Folder], start: Path, run: str) -> RunFiles:
-    """The run of an id.
+def _run_of_id(place: _Place, run: str) -> RunFiles:
+    """The run of an id, in the newest tries of its commands.
 
     Raises:
         BadInput: there are no results of it.
     """
-    named = whole_run(folders, start, run)
-    if named is None:
+    if not place.of_id(run):
         what = f"no results of the run {run}"
-        others = dict.fromkeys(call.run for call in calls_in(folders) if call.run)
+        others = dict.fromkeys(call.run for call in place.calls if call.run)
         allowed = ", ".join(others)
         fix = "run its commands first"
-        raise BadInput(Problem(what=what, where=str(start), allowed=allowed, fix=fix))
+        raise BadInput(Problem(what=what, where=str(place.path), allowed=allowed, fix=fix))
     # Whoever named this run needs no note that there are others.
-    return replace(named, notes=())
+    return replace(_of_id(place, run), notes=())
+
+
+def _of_id(place: _Place, run: str) -> RunFiles:
+    """The files of a run with an id, of which there are calls."""
+    calls = oldest_first(place.of_id(run))
+    failures = read_failures(calls[-1].results.parent, run)
+    choice = of_run(calls, failures)
+    unread = _left_out(choice)
+    if not choice.calls:  # nothing of the newest tries was finished: the settings alone are known
+        choice = replace(choice, calls=(calls[-1],))
+    newest = choice.calls[-1]
+    files = _files_of(choice, place.folder_of(newest), _notes_on_others(place, run))
+    return replace(
+        files,
+        folder=newest.results.parent,
+        stamps=_stamps_of(place.folders),
+        run=run,
+        unread=unread,
+        parts=_parts(oldest_first((*choice.calls, *choice.older))),
+    )
 
 
 def refuse_pointers(start: Path) -> None:
@@ -360,47 +643,32 @@ def refuse_pointers(start: Path) -> None:
         raise BadInput(Problem(what=what, where=str(start), fix=fix))
 
 
-def of_place(
-    folder: Folder, timestamp: str, where: str, *, only: Mapping[str, Path] | None = None
-) -> RunFiles:
-    """The files of one of the runs in a place.
-
-    Args:
-        folder: The place.
-        timestamp: Which run, as `find_run` takes it; of a place with a folder per task the newest
-            of each.
-        where: What the user named, for messages.
-        only: The samples that were named, where it is not all.
-
-    Raises:
-        BadInput: no such time stamp.
-    """
-    if folder.by_task and timestamp == NEWEST:
-        timestamp = EACH
-    stamp, notes = _choose_stamp(folder, timestamp, where)
-    samples = dict(folder.samples.get(stamp, {}))
-    earlier: list[Path] = []
-    parts: dict[str, tuple[tuple[Path, Path], ...]] = {}
-    if timestamp == EACH:
-        parts = _parts(
-            (folder.samples[call_stamp], folder.results.get(call_stamp))
-            for call_stamp in sorted(folder.samples)
-        )
-        newest_stamps = _newest_stamp_of_each_task(folder)
-        samples = {task: folder.samples[newest][task] for task, newest in newest_stamps.items()}
-        earlier = _other_results(folder, newest_stamps.values(), stamp)
-    if only is not None:
-        samples = dict(only)
+def of_stamp(folder: Folder, stamp: str) -> RunFiles:
+    """Returns the files of one time stamp of a folder."""
     return RunFiles(
         folder=folder.path,
         stamp=stamp,
         results=folder.results.get(stamp),
-        samples=dict(sorted(samples.items())),
+        samples=dict(sorted(folder.samples.get(stamp, {}).items())),
         stamps=tuple(folder.stamps),
-        notes=(*notes, *_notes_on_damage(folder)),
-        earlier=tuple(earlier),
-        parts=parts,
+        notes=tuple(_notes_on_damage(folder)),
     )
+
+
+def of_samples(named: SampleFiles) -> RunFiles:
+    """Returns the run of samples files that were named one by one; of a task the newest counts.
+
+    Raises:
+        BadInput: they are of several models.
+    """
+    calls = [
+        replace(call, tasks=tuple(call.samples))
+        for call in named.place.invocations()
+        if call.samples
+    ]
+    _refuse_several_models(calls, named.place.path)
+    files = _files_of(each_newest(calls), named.place)
+    return replace(files, parts=_parts(oldest_first(calls)))
 
 
 def _with_sample(file: Path) -> Folder | None:
@@ -421,25 +689,30 @@ def _task_in(folder: Folder, file: Path) -> str | None:
     return next((task for task, path in folder.task_files() if path == file), None)
 
 
-def _newest_stamp_of_each_task(folder: Folder) -> dict[str, str]:
-    """Task -> the time stamp of the newest call that has samples of it."""
-    newest: dict[str, str] = {}
-    for stamp in sorted(folder.samples):
-        newest |= dict.fromkeys(folder.samples[stamp], stamp)
-    return newest
+def timestamp_of_each(places: Sequence[str | os.PathLike[str]], timestamp: str) -> list[str]:
+    """Returns which run of each of some places a `--timestamp` chooses.
 
+    An id or a stamp is that of the places that have it, the newest run counts in the others. Of a
+    place that is named twice the first has it.
 
-def _other_results(folder: Folder, newest_stamps: Iterable[str], stamp: str) -> list[Path]:
-    """The results files that count beside the one of a time stamp, in order.
-
-    They belong to the calls whose samples count. Where each task has a folder of its own, calls
-    without samples count, too.
+    Args:
+        places: What `find_run` takes.
+        timestamp: The word of the user.
     """
-    stamps = set(newest_stamps)
-    if folder.by_task:
-        stamps |= folder.results.keys() - folder.samples.keys()
-    stamps.discard(stamp)
-    return [folder.results[other] for other in sorted(stamps) if other in folder.results]
+    if timestamp in {NEWEST, EACH} or len(places) < 2:
+        return [timestamp] * len(places)
+    chosen: list[str] = []
+    for at, place in enumerate(places):
+        is_named_before = str(place) in [str(other) for other in places[:at]]
+        has_it = not is_named_before and _has_run(Path(place), timestamp)
+        chosen.append(timestamp if has_it else NEWEST)
+    return chosen if timestamp in chosen else [timestamp] * len(places)
+
+
+def _has_run(place: Path, timestamp: str) -> bool:
+    """Returns whether a folder has calls of a run id or of a time stamp that begins so."""
+    calls = calls_in(_search(place)) if place.is_dir() else iter(())
+    return any(call.run == timestamp or call.stamp.startswith(timestamp) for call in calls)
 
 
 def places_below(start: Path) -> list[Folder]:
@@ -451,85 +724,87 @@ def places_below(start: Path) -> list[Folder]:
     return [place for place in places if place.samples] or places
 
 
-def _parts(
-    calls: Iterable[tuple[Mapping[str, Path], Path | None]],
-) -> dict[str, tuple[tuple[Path, Path], ...]]:
+def _parts(calls: Iterable[Invocation]) -> dict[str, tuple[tuple[Path, Path], ...]]:
     """Task of which several calls have samples -> its samples files with their results files."""
     files_by_task: dict[str, list[tuple[Path, Path]]] = {}
-    for samples, results in calls:
-        if results is None:  # nothing tells which rows it was to have
+    for call in calls:
+        if not call.is_written:  # nothing tells which rows it was to have
             continue
-        for task, path in samples.items():
-            files_by_task.setdefault(task, []).append((path, results))
+        for task, path in call.samples.items():
+            files_by_task.setdefault(task, []).append((path, call.results))
     return {task: tuple(files) for task, files in files_by_task.items() if len(files) > 1}
 
 
 def run_calls(place: Path, run: str) -> list[Invocation]:
     """The calls below a folder that are of one run, oldest first."""
     folders = _search(place) if place.is_dir() else []
-    return _calls_of(run, calls_in(folders))
-
-
-def _calls_of(run: str, calls: Iterable[Invocation]) -> list[Invocation]:
-    """Those of some calls that are of one run, oldest first."""
-    return sorted((call for call in calls if call.run == run), key=lambda call: call.stamp)
+    return oldest_first(call for call in calls_in(folders) if call.run == run)
 
 
 def results_below(place: Path) -> list[Path]:
-    """Every results file at or below a folder.
+    """Every results file at or below a folder, in the order of the dates of their calls.
 
     Raises:
         StrayLink: a file or folder of a run is a link that leaves the folder.
     """
     folders = _search(place) if place.is_dir() else []
-    return list(chain.from_iterable(folder.results.values() for folder in folders))
+    return [call.results for call in oldest_first(calls_in(folders)) if call.is_written]
 
 
-def newest_id(newest: Folder) -> str:
-    """Id of the run that the newest results file of a folder belongs to.
+def newest_calls(start: Path) -> tuple[list[str], list[Invocation]]:
+    """Returns which runs are the newest at or below a folder.
 
-    Empty where it names none.
+    Of each model folder that is a run id, or its calls without one, oldest first.
+
+    Raises:
+        BadInput: nothing tells which of two files of a task is the newer one.
     """
-    stamp = max(newest.results, default="")
-    if not stamp or stamp < max(newest.samples, default=""):
-        return ""
-    return invocation_of(stamp, newest.results[stamp], {}).run
+    ids: dict[str, None] = {}
+    plain: list[Invocation] = []
+    for folder in gathered(_search(start), start) if start.is_dir() else []:
+        calls = folder.invocations()
+        newest = newest_with_tasks(_Place(folder.path, [folder], calls).as_prepared)
+        if newest.run:
+            ids[newest.run] = None
+        else:
+            own = [call for call in calls if not call.run and call.is_written]
+            refuse_undecided(own)
+            plain += own
+    return list(ids), oldest_first(plain)
 
 
-def _notes_on_others(calls: Iterable[Invocation], start: Path, run: str) -> list[str]:
-    """Says that a place holds other runs, too."""
-    others = dict.fromkeys(call.run or call.stamp for call in calls)
-    others.pop(run, None)
-    if not others:
-        return []
-    note = f"{len(others) + 1} runs in {start}: the newest, {run}, is used"
-    return [f"{note} (--timestamp chooses another: {shortlist(list(others), _NAMED)})"]
+def newest_id(folder: Folder) -> str:
+    """Id of the run that the newest results of a folder belong to; empty where they name none."""
+    calls = _Place.of(folder.path, [folder]).as_prepared
+    return newest_with_tasks(calls).run if calls else ""
+
+
+def _notes_on_others(place: _Place, run: str) -> list[str]:
+    """Says that a place holds other runs, too, and files of this one that do not count."""
+    own = place.of_id(run)
+    known = {id(call) for call in own}
+    others = [call for call in place.calls if id(call) not in known]
+    typed = [call for call in others if call.run == run]
+    notes = []
+    if options := place.typed(own[-1]):
+        notes.append(f"run {run} was not called as prepared: {_sentence_of(options)}")
+    if typed:
+        options = place.typed(oldest_first(typed)[-1])
+        notes.append(
+            f"{files_named(typed)}: run {run} with other options ({_sentence_of(options)}) is "
+            "another run; name the file to read it"
+        )
+    names = dict.fromkeys(call.run or call.stamp for call in others if call.run != run)
+    if names:
+        note = f"{len(names) + 1} runs in {place.path}: the newest, {run}, is used"
+        notes.append(f"{note} (--timestamp chooses another: {shortlist(list(names), _NAMED)})")
+    return notes
+
+
+def _sentence_of(options: Iterable[TypedOption]) -> str:
+    return ", ".join(option.sentence for option in options)
 
 
 def _stamps_of(folders: Iterable[Folder]) -> tuple[str, ...]:
     """The time stamps of all folders, each once, in their order."""
     return tuple(sorted(set().union(*(folder.stamps for folder in folders))))
-
-
-def whole_run(folders: list[Folder], start: Path, run: str) -> RunFiles | None:
-    """All calls of a run; None where there are none with samples."""
-    if not run:
-        return None
-    every = list(calls_in(folders))
-    calls = _calls_of(run, every)
-    by_task = calls_that_count(calls)
-    if not by_task:
-        return None
-    return RunFiles(
-        folder=calls[-1].results.parent,
-        stamp=calls[-1].stamp,
-        results=calls[-1].results,
-        samples={task: by_task[task].samples[task] for task in sorted(by_task)},
-        stamps=_stamps_of(folders),
-        notes=tuple(_notes_on_others(every, start, run)),
-        earlier=tuple(call.results for call in calls[:-1]),
-        run=run,
-        invocations=tuple(calls),
-        sources={task: call.results for task, call in by_task.items()},
-        parts=_parts((call.samples, call.results) for call in calls),
-    )

@@ -17,7 +17,8 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
-from evalprep.files import StrayLink, is_stray
+from evalprep.files import StrayLink, is_stray, open_file
+from evalprep.results.identity import answered_by
 from evalprep.results.invocations import Invocation, invocation_of
 from evalprep.results.logged import RunResults
 from evalprep.results.pointers import store_of
@@ -35,6 +36,8 @@ _LOOKED_AT = 2**16  # bytes of a file that shows by its content whether it holds
 #: Names made of the model's arguments.
 _FORMER = re.compile(r"(?:pretrained|model)(?:__|=).+\.jsonl")
 _LAST_DATE = 4e9  # seconds; what is beyond is no time of a run
+#: In place of the time stamp of files that state no date, neither inside nor in their names.
+UNDATED = "undated"
 _ENDINGS = (".json", ".jsonl")
 #: What two generations of lm-eval wrote as `__` where they made a name of the model's arguments.
 _REPLACED_IN_NAMES = (re.compile("/|="), re.compile(r"[\"<>:/\|\\?\*\[\]]+"))
@@ -69,11 +72,15 @@ class Folder:
         return sorted({*self.results, *self.samples})
 
     def invocations(self) -> list[Invocation]:
-        """The calls whose results lie here."""
-        return [
+        """The calls whose files lie here, also those whose results file is gone."""
+        calls = [
             invocation_of(stamp, path, self.samples.get(stamp, {}))
             for stamp, path in self.results.items()
         ]
+        for stamp in self.samples.keys() - self.results.keys():
+            results = self.path / f"results_{stamp}.json"
+            calls.append(invocation_of(stamp, results, self.samples[stamp], is_written=False))
+        return calls
 
     def task_files(self) -> Iterator[tuple[str, Path]]:
         """Yields every samples file with its task, those of one time stamp together."""
@@ -86,7 +93,7 @@ class Folder:
 
 
 def calls_in(folders: Iterable[Folder]) -> Iterator[Invocation]:
-    """Yields the calls whose results lie in some folders."""
+    """Yields the calls whose files lie in some folders."""
     return chain.from_iterable(folder.invocations() for folder in folders)
 
 
@@ -175,9 +182,9 @@ class _FormerRun:
 
     @property
     def stamp(self) -> str:
-        """The time of the run: as the results state it, else when they were written."""
+        """The time of the run as its results state it, else a word for none."""
         date = self.logged.settings.started or 0
-        return _stamp_at(date if 0 < date < _LAST_DATE else self.file.stat().st_mtime)
+        return _stamp_at(date) if 0 < date < _LAST_DATE else UNDATED
 
 
 def _read_former(results: Path) -> _FormerRun | None:
@@ -198,24 +205,24 @@ def _damage_of_others(loose: Sequence[Path], runs: Sequence[_FormerRun]) -> dict
 def _put_together(path: Path, runs: Sequence[_FormerRun]) -> Folder:
     """The folder of some results files without time stamps.
 
-    Those of one model, loaded in one way, over different tasks are one run, any others a run each.
+    Those of one answerer over different tasks are one run, any others a run each.
     """
     folder = Folder(path)
     for run in runs:
-        stamp = _free_stamp(run.stamp, folder)
+        stamp = free_stamp(run.stamp, folder)
         folder.results[stamp] = run.file
         if run.samples:
             folder.samples[stamp] = run.samples
-    engine = runs[0].logged.settings.arguments
-    is_one_model = bool(engine) and all(run.logged.settings.arguments == engine for run in runs)
+    answerers = {answered_by(run.logged.settings) for run in runs}
+    is_one_model = len(answerers) == 1 and None not in answerers
     tasks = list(chain.from_iterable(run.logged.tasks for run in runs))
     is_one_run = is_one_model and len(set(tasks)) == len(tasks)
     several = len(runs) > 1
     return replace(folder, by_task=several and is_one_run, apart=several and not is_one_run)
 
 
-def _free_stamp(stamp: str, folder: Folder) -> str:
-    """A time stamp that no results file of a folder has yet."""
+def free_stamp(stamp: str, folder: Folder) -> str:
+    """Returns a time stamp that no results file of a folder has yet."""
     later = (f"{stamp}.{number}" for number in range(1, len(folder.results) + 1))
     return next(free for free in (stamp, *later) if free not in folder.results)
 
@@ -256,7 +263,7 @@ def _named_by_hand(path: Path, names: Iterable[str]) -> Iterator[str]:
 
 def _is_results(path: Path) -> bool:
     """Returns whether a file begins as results of lm-eval do, or soon has a key of theirs."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         beginning = file.read(_LOOKED_AT)
     if _RESULTS_BEGIN.match(beginning):
         return True
@@ -284,9 +291,7 @@ def _by_names_alone(path: Path) -> Folder | None:
             samples[task] = path / name
     if not samples:
         return None
-    newest = max(file.stat().st_mtime for file in samples.values())
-    stamp = _stamp_at(newest)
-    return Folder(path, samples={stamp: samples})
+    return Folder(path, samples={UNDATED: samples})
 
 
 def _ends_with(name: str, tasks: Iterable[str]) -> str:

@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import name_place, read_file
 from evalprep.packs import Log, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
 from evalprep.results.gathering import SampleFiles
 from evalprep.results.known_metrics import direction_of, known_metric
 from evalprep.results.loading import load_run
-from evalprep.results.logged import RowCounts, RunResults, TaskResults, TaskSettings
+from evalprep.results.logged import Dataset, RowCounts, RunResults, TaskResults, TaskSettings
 from evalprep.results.metric import Metric
 from evalprep.results.readers.parts import call_settings, stored_metrics
 from evalprep.results.readers.tools import Reading, chosen_reading
@@ -62,6 +63,7 @@ def open_run(
         BadInput: none of them is there, or a log is damaged.
     """
     reading = chosen_reading()
+    name_place(path)
     # A file of another tool is told by its first line; others would read it whole to refuse it.
     if Path(path).is_file() or reading.format:
         run_of_tool = _read_tool_run(Path(path), reading)
@@ -71,7 +73,8 @@ def open_run(
         run = load_run(path, timestamp=timestamp)
     except BadInput as error:
         return _open_log(Path(path), packs, reading, error)
-    return run if run.tasks else _log_beside(Path(path), packs, reading, run)
+    is_ours = bool(run.tasks or run.files.run)
+    return run if is_ours else _log_beside(Path(path), packs, reading, run)
 
 
 def _log_beside(path: Path, packs: Iterable[Pack], reading: Reading, run: Run) -> Run:
@@ -269,7 +272,7 @@ def _own_scores(path: Path) -> dict[str, Any] | None:
     if file.suffix != ".json" or not file.is_file():
         return None
     try:
-        content = json.loads(file.read_bytes())
+        content = json.loads(read_file(file))
     except (ValueError, RecursionError):
         return None
     if not isinstance(content, dict) or content.get("kind") != "evalprep scores":
@@ -366,7 +369,9 @@ def _task(name: str, task: LoggedTask, pack: str) -> TaskResults:
         name=name,
         metrics=(metric,),
         directions=directions,
-        settings=TaskSettings(metadata=metadata, as_logged={"metadata": metadata}),
+        settings=TaskSettings(
+            metadata=metadata, dataset=Dataset(task.data), as_logged={"metadata": metadata}
+        ),
         rows=RowCounts(effective=len(task.rows)),
     )
 

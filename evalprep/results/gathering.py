@@ -14,12 +14,14 @@ named after.
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shlex
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
-from evalprep.results.folder import Folder, read_folder
+from evalprep.results.folder import Folder, free_stamp, read_folder
 
 
 class SampleFiles(os.PathLike[str]):
@@ -70,8 +72,10 @@ def gathered(folders: Sequence[Folder], start: Path) -> list[Folder]:
 
 
 def _above_task(folder: Folder) -> Path | None:
-    """The folder above that of a task, for a folder with the samples of this task alone."""
+    """The folder above that of a task, for a folder with results of this task alone."""
     tasks = {task for task, _ in folder.task_files()}
+    if not tasks:
+        tasks = set(chain.from_iterable(call.tasks for call in folder.invocations()))
     if len(tasks) != 1 or folder.apart:
         return None
     (task,) = tasks
@@ -83,11 +87,20 @@ def _above_task(folder: Folder) -> Path | None:
 def _together(path: Path, several: Sequence[Folder]) -> Folder:
     whole = Folder(path, by_task=True)
     for folder in several:
-        for stamp, file in folder.results.items():
-            whole.results.setdefault(stamp, file)
+        new_stamps = {
+            stamp: _stamp_in(whole, stamp, file) for stamp, file in folder.results.items()
+        }
+        whole.results |= {new_stamps[stamp]: file for stamp, file in folder.results.items()}
         for stamp, of_task in folder.samples.items():
-            whole.samples.setdefault(stamp, {}).update(of_task)
+            whole.samples.setdefault(new_stamps.get(stamp, stamp), {}).update(of_task)
     return whole
+
+
+def _stamp_in(whole: Folder, stamp: str, file: Path) -> str:
+    """The stamp under which a results file joins others; a copy of one there has the same."""
+    known = whole.results.get(stamp)
+    is_new = known is None or filecmp.cmp(known, file, shallow=False)
+    return stamp if is_new else free_stamp(stamp, whole)
 
 
 def named_files(files: Sequence[Path]) -> list[SampleFiles]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -17,17 +17,16 @@ from typing import Any
 
 from msgspec import structs
 
-from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping
+from evalprep.files import as_mapping, name_place
 from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
-from evalprep.places import last_part
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.effort import Efforts, efforts_of
 from evalprep.results.facts import without_addresses
-from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
+from evalprep.results.files import NEWEST, RunFiles, find_run
 from evalprep.results.folder import RESULTS
+from evalprep.results.identity import Failure, Unread, notes_on_unread, recorded_answerer
 from evalprep.results.invocations import invocation_of
-from evalprep.results.logged import RowCounts, RunResults, TaskResults
+from evalprep.results.logged import CallSettings, RowCounts, RunResults, TaskResults
 from evalprep.results.meant import notes_on_meant, tasks_meant
 from evalprep.results.pointers import pointers_below, what_and_fix
 from evalprep.results.readers import read_results
@@ -61,16 +60,15 @@ def load_run(
     Raises:
         BadInput: no run there, or with `each` the calls of several models.
     """
+    name_place(path)
     files = find_run(path, timestamp=timestamp, run=run)
     results = _read_results_files(files)
-    if timestamp == EACH:
-        _refuse_several_models(files, results)
     preparation = _read_preparation(files, results.run)
     place = Path(path)
     is_file = place.is_file()
     samples = _list_samples(files, results, of_a_file=is_file, named=place)
     tasks = _make_tasks(samples, results.run, preparation)
-    parts = _join_parts(tasks, files.parts, files.sources, results)
+    parts = _join_parts(tasks, files, results)
     logged = _with_rows_of_parts(results.run, parts)
     outdated = _drop_outdated(parts.tasks, preparation.plan)
     scored = {}
@@ -87,8 +85,13 @@ def load_run(
     if not is_file:
         notes += _notes_of_missing_samples(files, logged, scored)
     notes += _notes_of_packed_samples(files)
-    failed = _failures(files, scored)
-    notes += [f"{name} failed: {reason}" for name, reason in failed.items()]
+    failures = _failures(files, scored)
+    unread = (
+        {}
+        if _is_one_samples_file(place, results)
+        else dict(_unread(files, logged, preparation, failures, outdated, scored))
+    )
+    notes += notes_on_unread(unread)
     notes += turned_notes(preparation.turned)
     return Run(
         files,
@@ -98,7 +101,10 @@ def load_run(
         record=preparation.plan if preparation.recorded else None,
         meant=meant,
         expected=preparation.expected,
-        failed=failed,
+        failed={name: item.reason for name, item in unread.items() if item.kind == "failed"},
+        unread=unread,
+        calls=_calls_of_tasks(files, results),
+        answerer=recorded_answerer(logged.settings, preparation.record),
         turned=preparation.turned,
         efforts=_efforts_of_files(files, results, parts.joined),
     )
@@ -112,32 +118,57 @@ def open_results(file: Path) -> Run:
     return Run(RunFiles(file.parent, stamp, file, {}), logged, {})
 
 
-def _refuse_several_models(files: RunFiles, results: _ResultsFiles) -> None:
-    """Refuses to make one run of the calls of several models in one folder.
-
-    Raises:
-        BadInput: the results files name several.
-    """
-    file_of_model: dict[str, Path] = {}
-    for file, call in results.by_file.items():
-        name = last_part(call.settings.model)
-        if name:
-            file_of_model[name] = file
-    if len(file_of_model) > 1:
-        raise BadInput(
-            Problem(
-                what=f"the newest samples of each task are of {len(file_of_model)} models: "
-                f"{shortlist(list(file_of_model), _NAMED)}",
-                where=str(files.folder),
-                fix=f"name a results file, e.g. {next(reversed(file_of_model.values()))}",
-            )
-        )
+def _failures(files: RunFiles, scored: Mapping[str, TaskRun]) -> dict[str, Failure]:
+    """Task -> why it failed in the try that counts, of the tasks that have no samples after all."""
+    failures = {}
+    for name, failure in read_failures(files.folder, files.run).items():
+        counting = files.tries.get(failure.command, 0)
+        is_older = failure.attempt is not None and failure.attempt < counting
+        if name not in scored and not is_older:
+            failures[name] = failure
+    return failures
 
 
-def _failures(files: RunFiles, scored: Mapping[str, TaskRun]) -> dict[str, str]:
-    """Task -> why it failed, of the tasks that have no samples after all."""
-    failures = read_failures(files.folder, files.run)
-    return {name: reason for name, reason in failures.items() if name not in scored}
+def _is_one_samples_file(place: Path, results: _ResultsFiles) -> bool:
+    """Returns whether the user named the samples of one task, and so no other."""
+    return place.is_file() and place not in results.by_file
+
+
+def _unread(
+    files: RunFiles,
+    logged: RunResults,
+    preparation: _Preparation,
+    failures: Mapping[str, Failure],
+    outdated: Mapping[str, str],
+    scored: Mapping[str, TaskRun],
+) -> Iterator[tuple[str, Unread]]:
+    """Yields each task of the run without rows that are read, with the reason."""
+    names = dict.fromkeys(logged.tasks)
+    if files.run and preparation.recorded:
+        names |= dict.fromkeys(preparation.planned)
+    names |= dict.fromkeys((*failures, *files.unread))
+    for name in names:
+        if name in scored or name in logged.groups:
+            continue
+        if name in failures and failures[name].has_begun:
+            yield name, Unread("failed", failures[name].sentence)
+        elif name in outdated:
+            yield name, Unread("left out", outdated[name].partition(" ")[2])
+        elif name in files.unread:
+            yield name, files.unread[name]
+        elif name in logged.tasks:
+            yield name, Unread("no samples", "has no samples file")
+        else:
+            yield name, Unread("not run", "is not run yet")
+
+
+def _calls_of_tasks(files: RunFiles, results: _ResultsFiles) -> dict[str, CallSettings]:
+    """Task -> the settings of the call that it is read from, where there are several calls."""
+    calls = {}
+    for name, file in (files.sources or {}).items():
+        if file in results.by_file:
+            calls[name] = results.by_file[file].settings
+    return calls
 
 
 def _efforts_of_files(files: RunFiles, results: _ResultsFiles, joined: Iterable[str]) -> Efforts:
@@ -155,7 +186,7 @@ def _efforts_of_files(files: RunFiles, results: _ResultsFiles, joined: Iterable[
     for file, call in results.by_file.items():
         own = []
         for name in call.tasks:
-            source = files.sources.get(name, files.results)
+            source = (files.sources or {}).get(name, files.results)
             if source == file:
                 own.append(name)
         if not own and file not in of_parts:
@@ -193,15 +224,17 @@ def _read_results_files(files: RunFiles) -> _ResultsFiles:
         state = file.stat()
         key = f"{file.resolve()} {state.st_size} {state.st_mtime_ns}"
         for task in samples.members:
-            inside[task] = SamplesInside(samples, task, key)
+            if files.sources is None or files.sources.get(task) == file:
+                inside[task] = SamplesInside(samples, task, key)
     whole = reduce(_merged, by_file.values(), RunResults())
-    # A newer call may have fewer rows of a task than the one that its samples are from.
-    tasks = dict(whole.tasks)
+    if files.sources is None:
+        return _ResultsFiles(whole, by_file, inside)
+    tasks = {}
     for task, file in files.sources.items():
         if file in by_file and task in by_file[file].tasks:
             tasks[task] = by_file[file].tasks[task]
-    whole = structs.replace(whole, tasks=tasks)
-    return _ResultsFiles(whole, by_file, inside)
+    in_order = {name: tasks[name] for name in whole.tasks if name in tasks}
+    return _ResultsFiles(structs.replace(whole, tasks=in_order), by_file, inside)
 
 
 def _merged(older: RunResults, newer: RunResults) -> RunResults:
@@ -356,10 +389,7 @@ class _JoinedParts:
 
 
 def _join_parts(
-    tasks: Mapping[str, TaskRun],
-    parts: Mapping[str, tuple[tuple[Path, Path], ...]],
-    of_one_run: Mapping[str, Path],
-    results: _ResultsFiles,
+    tasks: Mapping[str, TaskRun], files: RunFiles, results: _ResultsFiles
 ) -> _JoinedParts:
     """Puts together the rows of tasks that were run in parts (`--samples`).
 
@@ -369,24 +399,24 @@ def _join_parts(
 
     Args:
         tasks: The tasks with samples.
-        parts: Task -> its samples files with the results file of each.
-        of_one_run: Task -> the results file that counts, where all calls have one run id.
+        files: The files of the run.
         results: The results files.
     """
     whole = _JoinedParts(dict(tasks))
-    for name, files in parts.items():
+    sources = files.sources or {}
+    for name, parts in files.parts.items():
         if name not in tasks:
             continue
-        joined_task = _join_task(tasks[name], files, results)
-        if joined_task is None and name in of_one_run:
-            notes = _note_on_templates(name, files, of_one_run[name], results)
+        joined_task = _join_task(tasks[name], parts, results)
+        if joined_task is None and files.run:
+            notes = _note_on_templates(name, parts, sources[name], results)
             whole.notes.extend(notes)
         if joined_task is None:
             continue
         whole.tasks[name] = joined_task
         whole.joined.append(name)
         rows = joined_task.logged.rows.effective
-        whole.notes.append(f"{name}: {len(files)} parts of {rows} rows are put together")
+        whole.notes.append(f"{name}: {len(parts)} parts of {rows} rows are put together")
     return whole
 
 

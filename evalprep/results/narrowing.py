@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from evalprep.errors import BadInput, Problem, near
+from evalprep.files import open_file
 from evalprep.places import last_part
 from evalprep.results.effort import Efforts
 from evalprep.results.logged import GroupResults, RowCounts, TaskResults
@@ -53,7 +54,7 @@ def narrowed(run: Run, tasks: Sequence[str], max_rows: int | None) -> Run:
     """
     if not tasks and max_rows is None:
         return run
-    known = {*run.tasks, *run.logged.tasks, *run.logged.groups}
+    known = {*run.tasks, *run.logged.tasks, *run.logged.groups, *run.unread}
     _refuse_unmatched(tasks, known, [{name} for name in known], "--tasks")
     chosen = {*_chosen(run.logged.groups, tasks)}
     patterns = [*tasks, *chain.from_iterable(map(run.logged.tasks_below, chosen))] if tasks else []
@@ -75,6 +76,7 @@ def narrowed(run: Run, tasks: Sequence[str], max_rows: int | None) -> Run:
         run,
         logged=results,
         tasks=own,
+        unread=_chosen(run.unread, patterns),
         notes=notes,
         efforts=efforts,
         first_rows_only=max_rows is not None,
@@ -98,7 +100,10 @@ def _first_rows(task: TaskRun, count: int) -> TaskRun:
     file = Path(tempfile.mkdtemp(dir=_space().name)) / task.path.name
     all_rows: set[str] = set()
     kept_rows: set[str] = set()
-    with task.path.open(encoding="utf-8") as lines, file.open("w", encoding="utf-8") as kept_lines:
+    with (
+        open_file(task.path, "r", encoding="utf-8") as lines,
+        file.open("w", encoding="utf-8") as kept_lines,
+    ):
         for number, line in enumerate(lines):
             row = _row_of(line, number)
             all_rows.add(row)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import chain, product
 from pathlib import Path
 
+from evalprep.files import NotRead, read_file
+
 _WITHOUT = "without what was logged"
 _LARGEST = 1_024  # bytes: the specification of Git LFS allows no larger pointer
 
@@ -40,8 +42,8 @@ def store_of(file: Path) -> Store | None:
     try:
         if file.stat().st_size > _LARGEST:
             return None
-        begin = file.read_bytes()
-    except OSError:
+        begin = read_file(file)
+    except (NotRead, OSError):
         return None
     return next((store for store in STORES if begin.startswith(store.begins)), None)
 

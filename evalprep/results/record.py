@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping, read_object, read_object_within, write_atomically
-from evalprep.packs import Prepared, pack_folders_of, prepared_above
+from evalprep.packs import Prepared, commands_of, pack_folders_of, prepared_above
 from evalprep.places import typed
+from evalprep.results.identity import Failure
+from evalprep.results.logged import CallSettings
 
 if TYPE_CHECKING:
     from evalprep.results.run import Run
@@ -117,17 +120,96 @@ def note_failures(
     write_atomically(path, f"{text}\n")
 
 
-def read_failures(folder: Path, run: str) -> dict[str, str]:
-    """Returns why tasks of a run failed, as `note_failures` kept it.
+def read_failures(folder: Path, run: str) -> dict[str, Failure]:
+    """Returns why tasks of a run failed: task -> what `failed_<id>.json` holds of it.
 
     What looks like a credential is hidden.
     """
     if not run:
         return {}
     for place in _places_of_records(folder):
-        failures = read_object_within(place / f"failed_{run}.json", place)
-        reasons = as_mapping(failures.get("tasks"))
-        if reasons:
-            shown = without_secrets(reasons)
-            return {str(name): str(why) for name, why in shown.items()}
+        content = read_object_within(place / f"failed_{run}.json", place)
+        failures = as_mapping(content.get("tasks"))
+        if failures:
+            shown = as_mapping(without_secrets(failures))
+            return {str(name): _failure_of(entry) for name, entry in shown.items()}
     return {}
+
+
+def _failure_of(entry: Any) -> Failure:
+    """A failure as it was kept; former releases kept the reason alone."""
+    if not isinstance(entry, Mapping):
+        return Failure(str(entry))
+    number = entry.get("try")
+    return Failure(
+        reason=str(entry.get("reason") or "no reason was kept"),
+        command=str(entry.get("command") or ""),
+        attempt=number if type(number) is int and number > 0 else None,
+        when=str(entry.get("when") or ""),
+    )
+
+
+@dataclass(frozen=True)
+class TypedOption:
+    """An option of a pasted command that is not as it was prepared.
+
+    Attributes:
+        name: The option.
+        meant: Its prepared value as text; `none` without one.
+        logged: Its value in the results file.
+    """
+
+    name: str
+    meant: str
+    logged: str
+
+    @property
+    def sentence(self) -> str:
+        """What was typed: `limit 5 in place of none`."""
+        return f"{self.name} {self.logged} in place of {self.meant}"
+
+
+#: Arguments of a back end that make another question or another answerer.
+_DECISIVE = ("dtype", "max_model_len", "max_length", "max_gen_toks", "quantization", "revision")
+
+
+def typed_options(
+    settings: CallSettings, command: str, record: Mapping[str, Any]
+) -> tuple[TypedOption, ...]:
+    """Returns the options of a call that are not those of the command that was prepared.
+
+    A pasted command keeps its run id whatever was typed behind it. What the results file or the
+    record does not state is not compared.
+
+    Args:
+        settings: The settings of the call as logged.
+        command: Name of the command.
+        record: The plan of the run; empty without one.
+    """
+    commands = {item.name: item for item in commands_of(record)}
+    prepared = commands.get(command)
+    if prepared is None or not settings.as_logged:
+        return ()
+    pairs: list[tuple[str, Any, Any]] = [
+        ("limit", _after(prepared.argv, "--limit"), settings.limit)
+    ]
+    meant_args = as_mapping(prepared.engine.get("model_args"))
+    if settings.arguments:
+        pairs += [(name, meant_args.get(name), settings.arguments.get(name)) for name in _DECISIVE]
+    texts = [(name, _as_text(meant), _as_text(logged)) for name, meant, logged in pairs]
+    return tuple(TypedOption(*texts_of) for texts_of in texts if texts_of[1] != texts_of[2])
+
+
+def _after(words: Sequence[str], option: str) -> str | None:
+    """The word after an option; None without it."""
+    return words[words.index(option) + 1] if option in words[:-1] else None
+
+
+def _as_text(value: Any) -> str:
+    """A value as it is compared: 5 and 5.0 are one."""
+    if value in (None, ""):
+        return "none"
+    try:
+        return f"{float(value):g}"
+    except (TypeError, ValueError):
+        return str(value)

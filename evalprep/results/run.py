@@ -17,6 +17,7 @@ from evalprep.places import last_part
 from evalprep.results.directions import Turned
 from evalprep.results.effort import Efforts
 from evalprep.results.files import RunFiles
+from evalprep.results.identity import AnsweredBy, RunIdentity, Unread
 from evalprep.results.logged import CallSettings, GroupResults, RowCounts, RunResults, TaskResults
 from evalprep.results.metric import Metric
 from evalprep.results.sample import Sample
@@ -47,6 +48,9 @@ class Run:
         rule: The scoring rule by which it is read (`results.scoring_rule`); empty where every score
             is shown.
         failed: Task -> why `evalprep run` could not finish it, for those that are not there.
+        unread: Task of its record or its results files without rows that are read -> why.
+        calls: Task -> the settings of the call that its values are from.
+        answerer: Who answered, as its results files and its record say; None where they do not.
         turned: Task of lm-eval -> which way is better, where a pack says it otherwise
             (`results.directions`).
         accepts_ledger: Whether the user takes answers of another machine's ledger as her own.
@@ -67,6 +71,9 @@ class Run:
     log: Path | None = None
     rule: str = ""
     failed: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, Unread] = field(default_factory=dict)
+    calls: Mapping[str, CallSettings] = field(default_factory=dict, repr=False)
+    answerer: AnsweredBy | None = None
     turned: Mapping[str, Turned] = field(default_factory=dict)
     accepts_ledger: bool = False
     tool: str = LM_EVAL
@@ -77,6 +84,28 @@ class Run:
     def id(self) -> str:
         """The run's id; of files without one their time stamp, with a name that a person gave."""
         return self.files.run or self.files.output_name
+
+    @cached_property
+    def identity(self) -> RunIdentity:
+        """What was meant, asked, answered and read."""
+        asked = {name: task.settings for name, task in self.logged.tasks.items()}
+        calls = {name: self.call_of(name) for name in asked}
+        primary = {name: task.primary for name, task in self.tasks.items()}
+        return RunIdentity(
+            run=self.id,
+            meant=self.record,
+            asked=asked,
+            calls=calls,
+            answered_by=self.answerer,
+            read_by={name: (metric.metric, metric.filter) for name, metric in primary.items()},
+            tries=self.files.tries,
+            unread=self.unread,
+            is_chosen=self.files.is_chosen,
+        )
+
+    def call_of(self, task: str) -> CallSettings:
+        """Returns the settings of the call that the values of a task are from."""
+        return self.calls.get(task, self.settings)
 
     @property
     def rescored_from(self) -> tuple[Path, str] | None:
@@ -230,9 +259,10 @@ class Run:
             BadInput: the run has no samples of it.
         """
         if name not in self.tasks:
+            reason = f": {self.unread[name].sentence(name)}" if name in self.unread else ""
             raise BadInput(
                 Problem(
-                    what=f"no samples of task {name!r}",
+                    what=f"no samples of task {name!r}{reason}",
                     where=str(self.files.folder),
                     allowed=", ".join(self.tasks) or "nothing: the run has no samples files",
                     fix=near(name, self.tasks),

@@ -13,6 +13,7 @@ from pathlib import Path
 from evalprep.results.files import newest_id, places_below
 from evalprep.results.folder import Folder, calls_in, read_folder, stamp_of
 from evalprep.results.gathering import SampleFiles, named_files
+from evalprep.results.invocations import refuse_undecided
 
 Named = str | os.PathLike[str]
 
@@ -68,6 +69,7 @@ def _below(name: Named, places: Sequence[Folder]) -> list[Named]:
     run_places: dict[str, Named] = {}
     for place, run in zip(places, ids, strict=True):
         if place.apart:
+            refuse_undecided(place.invocations())
             run_places |= {str(file): file for file in place.results.values()}
         elif places_in_folder[place.path] > 1:
             run_places[str(id(place))] = SampleFiles(place)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from evalprep.files import is_stray, write_atomically
+from evalprep.files import NotRead, is_stray, read_file, write_atomically
 
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
 
@@ -146,9 +146,9 @@ def state_changed(run: Path) -> float:
 def read_state(run: Path) -> State | None:
     """Returns the state that lies in a run folder; None where none can be read."""
     try:
-        record = json.loads((run / _STATE).read_text(encoding="utf-8"))
+        record = json.loads(read_file(run / _STATE))
         return msgspec.convert(record, State)
-    except (OSError, ValueError, RecursionError):
+    except (NotRead, OSError, ValueError, RecursionError):
         return None
 
 

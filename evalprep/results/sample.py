@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from evalprep.files import as_mapping
+from evalprep.files import as_mapping, open_file
 from evalprep.results.hashes import document_hash, prompt_hash
 
 # Columns that are taken as the row's own id when there is no `sample_id`, in this order.
@@ -427,7 +427,7 @@ def read_samples(path: Path, *, filter_name: str | None = None) -> Iterator[Samp
     Yields:
         A `Sample`, or a `Damage` for a line that could not be used; blank lines count as damaged.
     """
-    with path.open("rb") as lines:
+    with open_file(path) as lines:
         for number, raw in enumerate(lines, start=1):
             item = parse(raw, number) if raw.strip() else Damage(number, "blank")
             if filter_name is None or isinstance(item, Damage) or item.filter == filter_name:

@@ -33,6 +33,7 @@ from typing import Any
 
 import msgspec
 
+from evalprep.files import open_file, read_file
 from evalprep.results.cache import cache_folder, file_hash
 from evalprep.results.readers.jsonparts import JsonParts
 
@@ -62,7 +63,7 @@ def as_lines(path: Path, filters: Sequence[str]) -> Path:
         path: The file as it was written.
         filters: Names of the task's filters, in the order of its configuration.
     """
-    with path.open("rb") as file:
+    with open_file(path) as file:
         first = next((raw for raw in file if raw.strip()), b"").lstrip(b"\xef\xbb\xbf \t\r")
     listed = first.startswith(b"[")
     if not listed and (len(filters) < 2 or not _unnamed(first)):
@@ -123,7 +124,7 @@ def joined(paths: Sequence[Path]) -> Path:
 
     def lines() -> Iterator[bytes]:
         for path in paths:
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 yield from (raw.rstrip(b"\r\n") for raw in file)
 
     return kept_lines(" ".join(map(file_hash, paths)), lines)
@@ -137,7 +138,7 @@ def _unnamed(raw: bytes) -> bool:
 
 
 def _lines_in(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         yield from (raw.rstrip(b"\r\n") for raw in file)
 
 
@@ -149,7 +150,7 @@ def _items_of_list(path: Path) -> Iterator[bytes]:
     try:
         members = JsonParts.of_file(path).each_text()
     except ValueError:
-        members = iter(_of_cut_list(path.read_bytes().lstrip(b"\xef\xbb\xbf")))
+        members = iter(_of_cut_list(read_file(path).lstrip(b"\xef\xbb\xbf")))
     for member in members:
         yield member.replace(b"\r", b" ").replace(b"\n", b" ")
 

@@ -6,7 +6,7 @@ Whole blocks of ordinary lines are read at once, all others one by one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evalprep.files import open_file
 from evalprep.results.columns import TableBuilder
 from evalprep.results.lines import ABSENT, FIELDS, Columns, Layout, columns_of, names_in
 from evalprep.results.sample import UNDECODABLE, Damage, Sample, parse
@@ -25,6 +26,7 @@ from evalprep.terminal import tracked
 # Long lines come in up to twice as many, so that there are about so many lines in a block.
 _BLOCK = 2**19
 _LINES = 256
+_LOOKED_FOR = 1000  # rows in which a metric is looked for that the first ones do not name
 _Places = NDArray[np.int64]
 _METRICS, _FILTER = FIELDS.index("metrics"), FIELDS.index("filter")
 
@@ -40,7 +42,7 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
             `doc_hash`.
     """
     scan = _Scan(TableBuilder(filter_name, id_source))
-    with path.open("rb") as file:
+    with open_file(path) as file:
         blocks = _blocks(file)
         for block in tracked(blocks, f"reading {path.name}", _lines_about(path), rows=len):
             scan.take(block)
@@ -116,7 +118,7 @@ def _lines_about(path: Path) -> int | None:
 
     None where that cannot be told.
     """
-    with path.open("rb") as file:
+    with open_file(path) as file:
         first = next(_blocks(file), None)
     return None if first is None else round(len(first) * path.stat().st_size / first.size)
 
@@ -256,25 +258,31 @@ class FirstValues:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-def first_values(path: Path) -> FirstValues:
+def first_values(path: Path, expected: Collection[str] = ()) -> FirstValues:
     """Reads the metrics of a samples file until each has a value.
 
-    Null stands in as many rows as it likes.
+    Null stands in as many rows as it likes; a metric that the first rows do not name is looked for
+    in the first `_LOOKED_FOR` ones.
+
+    Args:
+        path: The samples file.
+        expected: The metrics that rows should name.
     """
     values: dict[str, Any] = {}
     filter_name = ""
-    for sample in _samples_of(path):
+    for number, sample in enumerate(_samples_of(path)):
         filter_name = filter_name or sample.filter
         lacking = {name for name in sample.metrics if values.get(name) is None}
         values |= {name: sample.metrics[name] for name in sample.metrics if name in lacking}
-        if values and None not in values.values():
+        is_complete = values and None not in values.values()
+        if is_complete and (number >= _LOOKED_FOR or values.keys() >= set(expected)):
             break
     return FirstValues(filter_name or "none", values)
 
 
 def _samples_of(path: Path) -> Iterator[Sample]:
     """The readable samples of a file."""
-    with path.open("rb") as lines:
+    with open_file(path) as lines:
         for raw in lines:
             sample = parse(raw) if raw.strip() else None
             if isinstance(sample, Sample):
@@ -283,7 +291,7 @@ def _samples_of(path: Path) -> Iterator[Sample]:
 
 def first_line(path: Path) -> Sample | None:
     """The first usable line of a samples file, or None."""
-    with path.open("rb") as lines:
+    with open_file(path) as lines:
         for raw in lines:
             if raw.strip() and isinstance(item := parse(raw), Sample):
                 return item

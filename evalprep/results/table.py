@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evalprep.files import open_file
 from evalprep.results.lines import SampleReader
-from evalprep.results.metric import SCORER_ERROR
+from evalprep.results.metric import NOT_SCORES, SCORER_ERROR
 from evalprep.results.sample import UNKNOWN, Damage, Sample
 
 Ints = NDArray[np.int64]
@@ -100,10 +101,47 @@ class Table:
         errors = self.metrics.get(SCORER_ERROR)
         return np.zeros(len(self), dtype=np.bool_) if errors is None else errors > 0
 
+    def numbers(self, metric: str) -> Floats:
+        """Returns the number of each row for a metric.
+
+        NaN where a row has none, and of a score where the row's scorer failed.
+        """
+        values = self.metrics.get(metric)
+        if values is None:
+            return np.full(len(self), np.nan)
+        failed = self.scoring_failed
+        if metric in NOT_SCORES or not failed.any():
+            return values
+        return np.where(failed, np.nan, values)
+
+    def kept(self, rows: Ints, ids: list[str]) -> Table:
+        """Returns some rows alone, in the order given and under these ids."""
+        return replace(
+            self,
+            ids=ids,
+            doc_id=self.doc_id[rows],
+            doc_hash=self.doc_hash[rows],
+            prompt_hash=self.prompt_hash[rows],
+            target_hash=self.target_hash[rows],
+            prompt_as_prepared=self.prompt_as_prepared[rows],
+            response_hash=self.response_hash[rows],
+            previous=self.previous[rows],
+            unparsed=self.unparsed[rows],
+            empty=self.empty[rows],
+            subtask=self.subtask[rows],
+            cluster=self.cluster[rows],
+            offset=self.offset[rows],
+            length=self.length[rows],
+            metrics={name: values[rows] for name, values in self.metrics.items()},
+            weights={name: values[rows] for name, values in self.weights.items()},
+            pairs={name: (a[rows], b[rows]) for name, (a, b) in self.pairs.items()},
+            documents={name: codes[rows] for name, codes in self.documents.items()},
+        )
+
     def lines(self, rows: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
         """Some rows and their lines as they stand in the file, in the order asked for."""
         remaining = iter(rows)
-        with self.path.open("rb") as file:
+        with open_file(self.path) as file:
             while chosen_rows := list(islice(remaining, _LOOKED_UP)):
                 yield from self._lines_of(chosen_rows, file.fileno())
 

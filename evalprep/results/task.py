@@ -28,6 +28,19 @@ from evalprep.results.verdicts import VerdictCheck, check_verdicts
 from evalprep.terminal import tracked
 
 
+@dataclass(frozen=True)
+class KeptRows:
+    """The rows of one filter that count alone.
+
+    Attributes:
+        table: Their columns.
+        rows: Their places among all rows of the filter.
+    """
+
+    table: Table
+    rows: NDArray[np.int64]
+
+
 @dataclass
 class TaskRun:
     """One task of a run.
@@ -45,6 +58,7 @@ class TaskRun:
         undecided: Its metrics, where several could stand for it and nothing says which.
         values_only: Its rows are of a log that keeps values and no replies: no score can be
             computed from them.
+        kept: Filter -> its rows that count alone; empty where every row of the samples does.
     """
 
     name: str
@@ -57,6 +71,7 @@ class TaskRun:
     chosen_filter: bool = False
     tool: str = LM_EVAL
     undecided: tuple[str, ...] = ()
+    kept: Mapping[str, KeptRows] = field(default_factory=dict, repr=False)
     _tables: dict[tuple[str, str | None], Table] = field(default_factory=dict, repr=False)
 
     @property
@@ -97,7 +112,15 @@ class TaskRun:
 
     @cached_property
     def _first_values(self) -> FirstValues:
-        return first_values(self.path)
+        scores = [metric.metric for metric in self.logged.metrics if metric.is_score]
+        return first_values(self.path, scores)
+
+    @property
+    def lost_its_scores(self) -> bool:
+        """Returns whether rows name scores of which none has a number."""
+        values = self._first_values.values
+        named = [metric.metric for metric in self.metrics if metric.metric in values]
+        return bool(named) and all(values[name] is None for name in named)
 
     @cached_property
     def primary(self) -> Metric:
@@ -204,6 +227,8 @@ class TaskRun:
     def table(self, filter_name: str | None = None, *, id_source: str | None = None) -> Table:
         """Returns the samples of one filter, the primary one by default, as columns."""
         chosen = self.primary.filter if filter_name is None else filter_name
+        if chosen in self.kept:
+            return self.kept[chosen].table
         key = chosen, id_source
         if key not in self._tables:
             table = cached_table(self.path, chosen, id_source=id_source)
@@ -212,11 +237,7 @@ class TaskRun:
 
     def values(self, metric: Metric) -> NDArray[np.float64]:
         """Returns the number of each row for a metric; NaN where a row has none."""
-        table = self.table(metric.filter)
-        values = table.metrics.get(metric.metric)
-        if values is None:
-            return np.full(len(table), np.nan)
-        return values
+        return self.table(metric.filter).numbers(metric.metric)
 
     def document_codes(self, field: str) -> NDArray[np.int64]:
         """Returns a code for each row of the primary table by a field of its document.

@@ -21,6 +21,7 @@ from typing import Any
 from msgspec import structs
 
 from evalprep.errors import BadInput
+from evalprep.files import open_file
 from evalprep.packs import Pack, find_packs, find_task
 from evalprep.results.cache import file_hash
 from evalprep.results.logged import TaskResults
@@ -116,7 +117,7 @@ def _metrics(function: Scorer, sample: Sample) -> Mapping[str, Any]:
 
 def _scored(path: Path, function: Scorer, *, only: str = "") -> Iterator[bytes]:
     """Lines with the metrics of a function, or with one of them beside those that they have."""
-    with path.open("rb") as lines:
+    with open_file(path) as lines:
         for number, raw in enumerate(lines, start=1):
             sample = parse(raw, number) if raw.strip() else None
             metrics: Mapping[str, Any] = {}

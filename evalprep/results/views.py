@@ -125,7 +125,7 @@ def rows_of_kind(task: TaskRun, which: Which) -> Ints | None:
     low, high = metric.range
     values = task.values(metric)
     is_wrong = values < high if metric.direction == "up" else values > low
-    return np.flatnonzero(is_wrong)
+    return np.flatnonzero(is_wrong | table.scoring_failed)
 
 
 def _not_known(which: Which, names: list[str]) -> BadInput:

@@ -71,12 +71,15 @@ class Worker:
         fatal = record.fails_with if record is not None else frozenset()
         before = {name: value for name, value in os.environ.items() if name not in fatal}
         quiet = {"TOKENIZERS_PARALLELISM": "false", "PYTHONUNBUFFERED": "1"}
+        # Python files of the current folder, such as a `random.py`, are none of the run's: not in
+        # the worker, and not in what an engine starts.
+        quiet["PYTHONSAFEPATH"] = "1"
         with theirs:
             # A session of its own: Ctrl-C reaches us alone, who then end the worker and all that it
             # started.
             self.process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "evalprep.run.worker", str(theirs.fileno())),
+                    *(sys.executable, "-P", "-m", "evalprep.run.worker", str(theirs.fileno())),
                     *map(str, replies),
                 ],
                 stdin=subprocess.DEVNULL,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
+    from evalprep.score.against import FINETUNED, REFERENCE, Against, group_of
     from evalprep.score.builtin import Scored, collect, micro
     from evalprep.score.documents import cluster_by
     from evalprep.score.efforts import labelled, written
@@ -15,11 +16,32 @@ if TYPE_CHECKING:
     from evalprep.score.opinions import Opinion
     from evalprep.score.owners import packs_of
     from evalprep.score.published import published_for
-    from evalprep.score.reference import Remembered, may_be_opened, open_reference, references_named
-    from evalprep.score.scoring import Reference, partial_rows, score_run
+    from evalprep.score.quantity import (
+        IN_RESULTS_FILE,
+        Quantity,
+        about,
+        headline_quantities,
+        of_suite_score,
+        quantities,
+        quantities_of_task,
+    )
+    from evalprep.score.reference import (
+        OtherModels,
+        Reference,
+        ReferenceChoice,
+        References,
+        Remembered,
+        may_be_opened,
+        open_reference,
+        open_references,
+        references_named,
+    )
+    from evalprep.score.remarks import missing_rows, notes_of_task, notes_on_value
+    from evalprep.score.scoring import partial_rows, score_run, score_suite, specs_of
     from evalprep.score.screen import show
     from evalprep.score.sides import all_scores, export_scores, of_rule, open_side, sides_by_rule
     from evalprep.score.spec import BUILT_IN, order, read_specs
+    from evalprep.score.stated import Stated, stated_of
     from evalprep.score.suite import Scores, SuiteScore
     from evalprep.score.tables import measured
     from evalprep.score.task import GroupScore, TaskScore, score_task

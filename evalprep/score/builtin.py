@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from custom_metrics import statistics
 from evalprep.results import UNKNOWN, Table, TaskRun
-from evalprep.score.estimate import WITHOUT_SPREAD, Estimate
+from evalprep.score.estimate import NO_NUMBER, WITHOUT_SPREAD, Estimate
 from evalprep.score.result import Result
 
 _NOT_FINITE = "the mean of such large scores is not finite"
@@ -68,9 +68,7 @@ class _Gathering:
 
     def add(self, task_name: str, table: Table, metric: str, *, with_keys: bool) -> None:
         """Adds the rows of one task that have a number."""
-        column = table.metrics.get(metric)
-        if column is None:
-            column = np.full(len(table), np.nan)
+        column = table.numbers(metric)
         known = ~np.isnan(column)
         count = int(known.sum())
         self.unscored += len(table) - count
@@ -246,7 +244,7 @@ def _without_scores(scored: Scored) -> Estimate:
 
 def _skipped(scored: Scored) -> dict[str, int]:
     if scored.unscored:
-        return {"no number": scored.unscored}
+        return {NO_NUMBER: scored.unscored}
     return {}
 
 

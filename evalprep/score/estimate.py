@@ -11,6 +11,9 @@ WITHOUT_SPREAD = (
     "no interval: all rows have the same value, and no known bounds of the score hold it"
 )
 
+#: Why rows were left out of a score.
+NO_NUMBER = "no number"
+
 
 class Numbers(TypedDict):
     """A value with its uncertainty and its rows, for a line of a table."""

@@ -67,6 +67,10 @@ def _is_notes(value: Any) -> bool:
     return _is_text(value) or _is_names(value)
 
 
+def _is_mappings(value: Any) -> bool:
+    return _is_list(value) and all(map(_is_mapping, value))
+
+
 def _is_skipped(value: Any) -> bool:
     return _is_mapping(value) and all(map(_is_count, value.values()))
 
@@ -91,6 +95,8 @@ _CONTRACT: dict[str, tuple[Check, str]] = {
     "explain": (_is_text, "a text"),
     "scored_by": (_is_text, "a text"),
     "reference_sha256": (_is_text, "a text"),
+    "stated": (_is_number, "a number"),
+    "against": (_is_mappings, "a list of mappings"),
     "notes": (_is_notes, "a text or a list of texts"),
     "over": (_is_names, "a list of names"),
     "skipped": (_is_skipped, "a mapping of reasons to counts"),

@@ -1,9 +1,11 @@
-"""The run that scores compare with: a run of lm-eval, or a log."""
+"""The runs and logs that scores compare with: one for all runs, or one for each model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,42 @@ from typing import Any
 from evalprep.data import logs_at, on_hub
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, as_mapping
+from evalprep.model import Lineage, lineage_of
 from evalprep.packs import Pack, why_foreign
-from evalprep.results import EACH, Run, load_run, prepared_work, read_log
+from evalprep.places import exists, last_part
+from evalprep.results import EACH, Run, each_place, load_run, prepared_work, read_log
+from evalprep.score.against import REFERENCE, Identity
 from evalprep.score.result import Result
+from evalprep.terminal import shortlist
 from evalprep.yamlfile import load_yaml
 
 Results = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class ReferenceChoice:
+    """A value of `--reference` or `--finetuned`: a place, for all models or for those of a pattern.
+
+    The place may be a folder of several runs or logs, of which each model gets its own.
+    """
+
+    place: Path
+    pattern: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> ReferenceChoice:
+        """Reads `PATH` or `PATTERN=PATH`.
+
+        >>> ReferenceChoice.parse("*3.2-1B*=saves/eval/retain90")
+        ReferenceChoice(place=PosixPath('saves/eval/retain90'), pattern='*3.2-1B*')
+        """
+        pattern, equals, place = text.partition("=")
+        if not equals or exists(Path(text)):
+            return cls(Path(text))
+        return cls(Path(place), pattern)
+
+    def __str__(self) -> str:
+        return f"{self.pattern}={self.place}" if self.pattern else str(self.place)
 
 
 @dataclass(frozen=True)
@@ -36,8 +68,8 @@ class Remembered:
     )
 
 
-def open_reference(path: Path, packs: Iterable[Pack]) -> Run:
-    """Opens `--reference`: a run, a log that a pack can read, or a `scores.json` of this tool.
+def open_reference(path: Path, packs: Iterable[Pack], option: str = "--reference") -> Run:
+    """Opens a reference: a run, a log that a pack can read, or a `scores.json` of this tool.
 
     A log may lie in a data set of the hub: `hub:owner/name/folder`.
 
@@ -45,7 +77,7 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run:
         BadInput: none of these.
     """
     if on_hub(path):
-        path = logs_at(str(path), f"--reference {path}")
+        path = logs_at(str(path), f"{option} {path}")
     if (log := read_log(path, packs, complete=False)) is not None:
         return log
     try:
@@ -58,12 +90,189 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run:
         raise BadInput(
             Problem(
                 what="neither a run nor a log of reference scores",
-                where=f"--reference {path}",
+                where=f"{option} {path}",
                 allowed="a folder that lm_eval wrote, a scores.json of `evalprep score`, "
                 "a log that the pack reads, "
                 "or hub:owner/name/folder with such a log",
             )
         ) from error
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A run or log in a folder of several, which is opened when its names fit."""
+
+    place: Path
+    label: str
+    lineage: Lineage
+    training: str
+
+
+class References:
+    """The other models that a user names by one option, one for each model.
+
+    Args:
+        choices: What the option names.
+        role: REFERENCE or FINETUNED.
+        packs: The packs that read logs.
+
+    Raises:
+        BadInput: a place that is neither a run nor a log, nor a folder of several.
+    """
+
+    def __init__(
+        self, choices: Sequence[ReferenceChoice], role: str, packs: Iterable[Pack]
+    ) -> None:
+        self.role = role
+        self.option = f"--{role}"
+        self._packs = list(packs)
+        self._opened: dict[Path, Remembered] = {}
+        self._several: dict[Path, list[_Candidate]] = {}
+        # Patterns come first: what has none is for all others.
+        self._choices = sorted(choices, key=lambda choice: not choice.pattern)
+        for choice in self._choices:
+            candidates = self._candidates(choice.place)
+            if candidates:
+                self._several[choice.place] = candidates
+            elif choice.place not in self._opened:
+                self._open(choice.place)
+
+    def of(self, run: Run) -> Remembered | None:
+        """Returns the reference of a run; None where none of them is for it.
+
+        Raises:
+            BadInput: several in a folder fit.
+        """
+        choice = self._choice_for(run)
+        if choice is None:
+            return None
+        if choice.place not in self._several:
+            return self._open(choice.place)
+        fitting = self._fitting(run, self._several[choice.place])
+        if len(fitting) > 1:
+            named = shortlist([candidate.label for candidate, _ in fitting], 4)
+            raise BadInput(
+                Problem(
+                    what=f"several logs fit {run.label}: {named}",
+                    where=f"{self.option} {choice.place}",
+                    fix=f"name one: {self.option} 'PATTERN=PATH'",
+                )
+            )
+        return fitting[0][1] if fitting else None
+
+    def notes_on(self, run: Run) -> list[str]:
+        """Returns a note where none of the references is for a run."""
+        choice = self._choice_for(run)
+        if choice is None:
+            return [f"no pattern of {self.option} fits {run.label}: scored without"]
+        if choice.place in self._several and self.of(run) is None:
+            identity = Identity.of(run, self._packs)
+            known = [identity.lineage.text, *sorted(identity.splits)]
+            wanted = ", ".join(filter(None, known)) or run.model
+            return [f"{self.option} {choice.place} holds none for {run.label} ({wanted})"]
+        return []
+
+    def runs_of(self, runs: Iterable[Run]) -> list[Run]:
+        """The references of some runs, each once, in the order of the runs."""
+        references = [reference.run for run in runs if (reference := self.of(run)) is not None]
+        return list({id(reference): reference for reference in references}.values())
+
+    def _choice_for(self, run: Run) -> ReferenceChoice | None:
+        folder = run.log or run.files.folder
+        names = [run.model, last_part(run.model), run.label, run.named, folder.name, str(folder)]
+        for choice in self._choices:
+            if not choice.pattern or any(fnmatchcase(name, choice.pattern) for name in names):
+                return choice
+        return None
+
+    def _candidates(self, place: Path) -> list[_Candidate]:
+        """The runs and logs in a folder of several; empty for a place that is one."""
+        if not place.is_dir():
+            return []
+        log = read_log(place, self._packs, complete=False)
+        if log is not None:
+            self._opened[place] = Remembered(log)
+            return []
+        named = each_place([place], self._packs)
+        places = [Path(each) for each in named if isinstance(each, str | os.PathLike)]
+        if len(places) < 2:
+            return []
+        return [self._candidate(each) for each in places]
+
+    def _candidate(self, place: Path) -> _Candidate:
+        names = list(reversed(place.absolute().parts[-4:]))
+        training = ""
+        for pack in self._packs:
+            read = getattr(pack.module("references"), "training_of", None)
+            training = training or (str(read(names) or "") if read is not None else "")
+        return _Candidate(place, "/".join(place.parts[-2:]), lineage_of("/".join(names)), training)
+
+    def _fitting(
+        self, run: Run, candidates: Sequence[_Candidate]
+    ) -> list[tuple[_Candidate, Remembered]]:
+        """The candidates of a folder that are of the run's model and split, opened."""
+        identity = Identity.of(run, self._packs)
+        wanted = "retain" if self.role == REFERENCE else "finetuned"
+        named = [candidate for candidate in candidates if candidate.training == wanted]
+        if not named and self.role == REFERENCE:
+            named = [candidate for candidate in candidates if not candidate.training]
+        fitting = []
+        for candidate in named:
+            if candidate.lineage.differs_from(identity.lineage):
+                continue
+            opened = self._open(candidate.place)
+            other = Identity.of(opened.run, self._packs)
+            is_other_split = identity.splits and other.splits and not identity.splits & other.splits
+            if other.lineage.differs_from(identity.lineage) or is_other_split:
+                continue
+            is_itself = candidate.training != wanted and identity.is_same_run(other)
+            if not is_itself:
+                fitting.append((candidate, opened))
+        return fitting
+
+    def _open(self, place: Path) -> Remembered:
+        if place not in self._opened:
+            self._opened[place] = Remembered(open_reference(place, self._packs, self.option))
+        return self._opened[place]
+
+
+def open_references(
+    choices: Sequence[ReferenceChoice], role: str, packs: Iterable[Pack]
+) -> References | None:
+    """Opens what an option names; None where it names nothing.
+
+    Raises:
+        BadInput: a place that is neither a run nor a log, nor a folder of several.
+    """
+    return References(choices, role, packs) if choices else None
+
+
+#: Another model that scores of a run compare with.
+Other = Run | Remembered | Results
+#: The same, or one for each of several runs.
+Reference = Other | References
+
+
+@dataclass(frozen=True)
+class ScoredAgainst:
+    """What the scores of a run were held against.
+
+    Attributes:
+        reference, finetuned: The other models; None without one.
+        is_reference: The run may be measured against itself.
+    """
+
+    reference: Other | None = None
+    finetuned: Other | None = None
+    is_reference: bool = False
+
+
+@dataclass(frozen=True)
+class OtherModels:
+    """What the options of a verb name: references, and the finetuned models."""
+
+    reference: References | None = None
+    finetuned: References | None = None
 
 
 def references_named(runs: Iterable[Run]) -> list[str]:

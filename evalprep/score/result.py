@@ -12,7 +12,7 @@ from typing import Any
 
 from custom_metrics import statistics
 from custom_metrics.statistics import Influence
-from evalprep.score.estimate import WITHOUT_SPREAD, Estimate
+from evalprep.score.estimate import NO_NUMBER, WITHOUT_SPREAD, Estimate
 
 #: What each row adds to a score, or a function that computes it.
 RowInfluence = Influence | Callable[[], Influence | None]
@@ -35,6 +35,8 @@ class Result(Mapping[str, Any]):
         explain: One sentence on what it is.
         scored_by, scored_with: The scoring rule and the settings that a log states.
         reference_sha256: Hash of the reference that it was computed against.
+        against: What it was measured against, as mappings with the fields of `against.Against`.
+        stated: The value that the log states, where this one is computed anew from its rows.
         notes: What a reader must know.
         over: The scores that it is made of, where it takes those that have a value.
         skipped: Reason -> rows that were left out for it.
@@ -59,6 +61,8 @@ class Result(Mapping[str, Any]):
     scored_by: str | None = None
     scored_with: Mapping[str, Any] | None = None
     reference_sha256: str | None = None
+    against: list[Mapping[str, Any]] = field(default_factory=list)
+    stated: float | None = None
     notes: list[str] = field(default_factory=list)
     over: list[str] = field(default_factory=list)
     skipped: Mapping[str, int] | None = None
@@ -96,6 +100,8 @@ class Result(Mapping[str, Any]):
             scored_by=key("scored_by"),
             scored_with=key("scored_with"),
             reference_sha256=key("reference_sha256"),
+            against=list(key("against") or ()),
+            stated=key("stated"),
             notes=texts(key("notes")),
             over=list(key("over") or ()),
             skipped=key("skipped"),
@@ -152,6 +158,8 @@ class Result(Mapping[str, Any]):
         notes: Sequence[str] | None = None,
         scored_by: str | None = None,
         influence: RowInfluence | None = None,
+        against: Sequence[Mapping[str, Any]] | None = None,
+        stated: float | None = None,
     ) -> Result:
         """Returns the result with these values for its own; None leaves one as it is."""
         changes = {
@@ -162,6 +170,8 @@ class Result(Mapping[str, Any]):
             "notes": None if notes is None else list(notes),
             "scored_by": scored_by,
             "influence": influence,
+            "against": None if against is None else list(against),
+            "stated": stated,
         }
         known = {key: value for key, value in changes.items() if value is not None}
         return Result.of({**self.returned, **known}) if known else self
@@ -169,6 +179,13 @@ class Result(Mapping[str, Any]):
     def with_notes(self, notes: Sequence[str]) -> Result:
         """Returns the result with further notes behind its own."""
         return self.changed(notes=[*self.notes, *notes]) if notes else self
+
+    def without_rows(self, count: int) -> Result:
+        """Returns the result with some rows more that were left out as they have no number."""
+        if not count:
+            return self
+        skipped = {**(self.skipped or {}), NO_NUMBER: count}
+        return Result.of({**self.returned, "skipped": skipped})
 
     def without_uncertainty(self) -> Result:
         """Returns the result without interval and standard error, as if it had named none."""

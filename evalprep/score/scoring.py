@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -19,11 +19,20 @@ from evalprep.results import (
     packs_elsewhere,
     part_of,
 )
+from evalprep.score.against import FINETUNED, REFERENCE, Against, Identity, Side
 from evalprep.score.outcome import checked
 from evalprep.score.owners import packs_of, without_pack
 from evalprep.score.plan import plan_behind
 from evalprep.score.published import Published, looked_up, published_for
-from evalprep.score.reference import Remembered, Results, named_reference
+from evalprep.score.reference import (
+    Other,
+    Reference,
+    References,
+    Remembered,
+    Results,
+    ScoredAgainst,
+    named_reference,
+)
 from evalprep.score.result import Result
 from evalprep.score.suite import Scores, SuiteScore
 from evalprep.score.task import TaskScore, score_groups, score_tasks
@@ -33,12 +42,15 @@ from evalprep.score.walk import Walk
 _ITS_OWN_REFERENCE = (
     "the run is its own reference: a score that compares with the reference says nothing of it"
 )
-#: What scores compare with.
-Reference = Run | Remembered | Results
 
 
 def score_run(
-    run: Run, packs: Mapping[str, Pack] | None = None, *, reference: Reference | None = None
+    run: Run,
+    packs: Mapping[str, Pack] | None = None,
+    *,
+    reference: Reference | None = None,
+    finetuned: Reference | None = None,
+    is_reference: bool = False,
 ) -> Scores:
     """Scores a run: tasks, groups, and the suite scores of its packs that its tasks allow.
 
@@ -47,7 +59,10 @@ def score_run(
         packs: All packs; without them only tasks and groups are scored.
         reference: A reference run, or its results, for scores that compare with one; the one that
             the run's tasks name in their metadata by default. For many runs a `Remembered` one is
-            scored once.
+            scored once, and `References` hold one for each model.
+        finetuned: The same of the model that the run's model was made from.
+        is_reference: The run is shown as the row of the reference, and may be measured against
+            itself.
 
     Raises:
         BadInput: a mistake in a pack's declarations.
@@ -58,9 +73,13 @@ def score_run(
     notes = _notes_about_packs(run, packs, owners)
     if reference is None and owners:
         reference = named_reference(run, owners)
+    for named in (reference, finetuned):
+        if isinstance(named, References):
+            notes += named.notes_on(run)
+    against = ScoredAgainst(_of_run(reference, run), _of_run(finetuned, run), is_reference)
     suite: list[SuiteScore] = []
     for pack in owners:
-        walked = _walk_pack(pack, run, reference)
+        walked = _walk_pack(pack, run, against)
         published = _published_entries(pack, run)
         _place_beside_tasks(published, tasks, pack, run)
         suite += _suite_scores(walked, published, run)
@@ -84,7 +103,33 @@ def score_run(
         stored=stored_scores(run),
         efforts=run.efforts,
         judges=judges,
+        scored_against=against,
     )
+
+
+def score_suite(
+    run: Run, packs: Mapping[str, Pack], against: ScoredAgainst | None
+) -> dict[str, SuiteScore]:
+    """The suite scores of a run by their ids, without its tasks and published values.
+
+    Args:
+        run: The run.
+        packs: All packs.
+        against: What scores compare with, as `Scores.scored_against` names it.
+    """
+    suite: list[SuiteScore] = []
+    for pack in packs_of(run, packs):
+        suite += _suite_scores(_walk_pack(pack, run, against or ScoredAgainst()), (), run)
+    return {score.id: score for score in suite}
+
+
+def specs_of(run: Run, packs: Mapping[str, Pack]) -> dict[str, ScoreSpec]:
+    """The declarations of a run's suite scores by their ids, parents first."""
+    specs: dict[str, ScoreSpec] = {}
+    for pack in packs_of(run, packs):
+        walk = Walk(pack, run)
+        specs |= {f"{pack.name}/{name}": spec for name, spec in walk.specs.items()}
+    return specs
 
 
 def _judged(run: Run, packs: Sequence[Pack]) -> tuple[Ratings, list[JudgeEffort]]:
@@ -126,20 +171,61 @@ class _Walked:
     results: dict[str, Result] = field(repr=False)
 
 
-def _walk_pack(pack: Pack, run: Run, reference: Reference | None) -> _Walked:
-    walk = Walk(pack, run, None)
+def _of_run(named: Reference | None, run: Run) -> Other | None:
+    """The other model for a run, of one or of several."""
+    return named.of(run) if isinstance(named, References) else named
+
+
+def _walk_pack(pack: Pack, run: Run, against: ScoredAgainst) -> _Walked:
+    walk = Walk(pack, run)
     names = walk.applicable()
-    needed = set(chain.from_iterable(walk.specs[name].reference for name in names))
-    walk.reference = _reference_results(pack, reference, needed)
-    other = reference.run if isinstance(reference, Remembered) else reference
-    if isinstance(other, Run):
-        notes = [_ITS_OWN_REFERENCE] if needed and _is_same_run(run, other) else []
-        notes += _notes_on_unmatched(pack, other, walk)
-        walk.notes |= dict.fromkeys(notes)
+    for role in (REFERENCE, FINETUNED):
+        other: Other | None = getattr(against, role)
+        needed = set(chain.from_iterable(getattr(walk.specs[name], role) for name in names))
+        results = _reference_results(pack, other, needed)
+        if results is not None:
+            walk.sides[role] = _side(
+                pack, walk, role, other, results, is_reference=against.is_reference
+            )
+        if role == REFERENCE:
+            of_pack = _notes_on_reference(pack, run, other, walk, is_needed=bool(needed))
+            walk.notes |= dict.fromkeys(of_pack)
     results = walk.evaluate(names)
     if run.stated:
         names = [name for name in names if _is_shown_of_log(walk, name, results[name])]
     return _Walked(walk, names, results)
+
+
+def _side(
+    pack: Pack,
+    walk: Walk,
+    role: str,
+    other: Other | None,
+    results: Mapping[str, Result],
+    *,
+    is_reference: bool,
+) -> Side:
+    """Another model with who it is; plain results tell nothing of their model."""
+    run = other.run if isinstance(other, Remembered) else other
+    if not isinstance(run, Run):
+        return Side(role, Identity(label="the results that were given"), results)
+    identity = Identity.of(run, [pack])
+    is_subject = walk.identity.is_same_run(identity) and (is_reference or role == FINETUNED)
+    doubts = getattr(pack.module("references"), "doubt_of", None) if role == REFERENCE else None
+    doubt = "" if doubts is None or is_subject else str(doubts(results) or "")
+    return Side(role, identity, results, is_subject, doubt)
+
+
+def _notes_on_reference(
+    pack: Pack, run: Run, reference: Other | None, walk: Walk, *, is_needed: bool
+) -> Iterator[str]:
+    """Yields what a reader must know of the reference: it is the run, or has unmatched parts."""
+    other = reference.run if isinstance(reference, Remembered) else reference
+    if not isinstance(other, Run):
+        return
+    if is_needed and _is_same_run(run, other):
+        yield _ITS_OWN_REFERENCE
+    yield from _notes_on_unmatched(pack, other, walk)
 
 
 def _notes_on_unmatched(pack: Pack, reference: Run, walk: Walk) -> list[str]:
@@ -165,12 +251,11 @@ def _is_shown_of_log(walk: Walk, name: str, result: Result) -> bool:
 
     What a log does not hold is no failure of the run.
     """
-    is_stated = name in walk.stated or bool(walk.specs[name].reference)
-    return is_stated or result.value is not None
+    return name in walk.stated or walk.compares(name) or result.value is not None
 
 
 def _reference_results(
-    pack: Pack, reference: Reference | None, needed: set[str]
+    pack: Pack, reference: Other | None, needed: set[str]
 ) -> Mapping[str, Result] | None:
     if reference is None:
         return None
@@ -201,7 +286,7 @@ def _results_of_run(pack: Pack, reference: Run, needed: set[str]) -> dict[str, R
     """The results that scores need, and those that stand beside the run's own."""
     if not needed and not reference.stated:
         return {}
-    walk = Walk(pack, reference, None)
+    walk = Walk(pack, reference)
     known = {name for name in needed if name in walk.specs} if reference.stated else needed
     beside = {name for name in walk.applicable() if not walk.specs[name].reference}
     return walk.evaluate(known | beside)
@@ -302,7 +387,7 @@ def _suite_score(
         high=high,
         n=result.n,
         reason=result.reason or "",
-        reference=_reference_value(spec, result, walk.reference or {}),
+        reference=_reference_value(spec, result, walk.sides.get(REFERENCE)),
         published=[] if partial else fitting,
         withheld=partial if fitting else withheld,
         tasks=tuple(tasks),
@@ -310,19 +395,18 @@ def _suite_score(
         result=result,
         made_of=spec.made_of,
         rule=rule,
+        against=tuple(map(Against.of_mapping, result.against)),
     )
 
 
-def _reference_value(
-    spec: ScoreSpec, result: Result, reference: Mapping[str, Result]
-) -> float | None:
+def _reference_value(spec: ScoreSpec, result: Result, reference: Side | None) -> float | None:
     """The reference's value of a score.
 
     None beside a score that compares with the reference itself.
 
     None, too, where both have rows and not as many: those were other questions.
     """
-    other = reference.get(spec.name)
+    other = None if reference is None else reference.results.get(spec.name)
     if spec.reference or other is None:
         return None
     rows = len(result.value_by_index or ())

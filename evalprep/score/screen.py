@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from evalprep.results import NO_FILTER
 from evalprep.score import tables
 from evalprep.score.efforts import effort_table
+from evalprep.score.remarks import REMARKS, guessed_metric
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.score.tables import FEW_READ, Sources, doubtful
-from evalprep.score.task import TaskScore
 from evalprep.tables import Note, Table, print_notes, print_table
 from evalprep.terminal import console as open_console
-from evalprep.terminal import counted, shortlist
+from evalprep.terminal import shortlist
 
 _NAMED = 4  # tasks that a remark names one by one
 _FEW_READ = "computed from the few readable replies; not ranked"
@@ -61,6 +61,7 @@ def _tables(scores: Scores, sources: Sources, *, subtasks: bool) -> Iterator[Tab
         suite.notes = _few_read(scores.suite)
         suite.notes += _missing_values(scores.suite)
         suite.notes += _notes_of_scores(scores)
+        suite.notes += _notes_on_references(scores.suite)
         yield suite
     yield from tables.judge_tables(scores.ratings)
     yield effort_table(scores)
@@ -75,6 +76,8 @@ def _reasons_of_groups(scores: Scores) -> list[Note]:
         reason = group.micro.reason
         if reason:
             notes.append(doubtful(f"{group.group}: {reason}"))
+        if group.stated is not None:
+            notes.append(doubtful(f"{group.group}: {group.stated.sentence}"))
     return notes
 
 
@@ -101,6 +104,18 @@ def _notes_of_scores(scores: Scores) -> list[Note]:
             remarks += [(score, text) for text in score.remarks]
     names_of = _by_text(remarks, scores.suite)
     return [Note(f"{_named(names, scores)}: {text}") for text, names in names_of.items()]
+
+
+def _notes_on_references(suite: Sequence[SuiteScore]) -> list[Note]:
+    """Returns what scores were measured against, each run or constant once."""
+    remarks = []
+    for score in suite:
+        remarks += [(score, each.described) for each in score.against]
+    names_of = _by_text(remarks, suite)
+    return [
+        Note(f"{shortlist(names, _NAMED)}: measured against {text}")
+        for text, names in names_of.items()
+    ]
 
 
 def _by_text(
@@ -149,66 +164,11 @@ def _tasks_without_score(scores: Scores) -> Iterator[Note]:
 
 def _folded_remarks(scores: Scores) -> Iterator[str]:
     """Yields doubts about the rows of tasks, those of one kind for many tasks folded."""
-    for remarks_of in _REMARKS:
+    for remarks_of in REMARKS:
         remarks = []
         for task in scores.tasks:
             remarks += [(task.task, text) for text in remarks_of(task)]
         yield from folded(remarks)
-
-
-def _unscored_rows(task: TaskScore) -> Iterator[str]:
-    """Yields how many rows of a task have no score, for each reason."""
-    if not task.metric:
-        return
-    for reason, count in task.micro.skipped.items():
-        yield f"{count} of {task.n} rows have {_unscored(reason)}"
-
-
-def _partial_data(task: TaskScore) -> Iterator[str]:
-    if task.partial:
-        yield task.partial
-
-
-def _odd_rows(task: TaskScore) -> Iterator[str]:
-    yield from task.remarks
-
-
-def _without_interval(task: TaskScore) -> Iterator[str]:
-    yield from task.micro.notes
-
-
-def _empty_replies(task: TaskScore) -> Iterator[str]:
-    if task.empty:
-        yield f"{task.empty} of {task.n} replies are empty"
-
-
-def _other_value(task: TaskScore) -> Iterator[str]:
-    if task.harness_differs:
-        yield task.harness_said
-
-
-def _damaged_lines(task: TaskScore) -> Iterator[str]:
-    if task.damaged:
-        lines = counted(task.damaged, "damaged line was", "damaged lines were")
-        yield f"{lines} left out"
-
-
-_REMARKS: tuple[Callable[[TaskScore], Iterator[str]], ...] = (
-    _unscored_rows,
-    _partial_data,
-    _odd_rows,
-    _without_interval,
-    _empty_replies,
-    _other_value,
-    _damaged_lines,
-)
-"""The kinds of doubts about the rows of a task, in the order in which they are shown."""
-
-
-def _unscored(reason: str) -> str:
-    if reason == "no number":
-        return "no score and are left out"
-    return f"{reason} as score"
 
 
 def folded(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -230,13 +190,13 @@ def folded(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _guessed_metrics(scores: Scores) -> Iterator[Note]:
+    """Yields which metrics were taken for tasks that name none, each once."""
     names_of: dict[str, list[str]] = {}
     for task in scores.tasks:
-        if task.metric and not task.declared:
-            names_of.setdefault(task.metric, []).append(task.task)
-    for metric, names in names_of.items():
-        tasks = shortlist(names, _NAMED)
-        yield Note(f"{tasks}: no primary metric is named; {metric} was taken")
+        for sentence in guessed_metric(task):
+            names_of.setdefault(sentence, []).append(task.task)
+    for sentence, names in names_of.items():
+        yield Note(f"{shortlist(names, _NAMED)}: {sentence}")
 
 
 def _readings(scores: Scores) -> Iterator[Note]:

@@ -22,7 +22,7 @@ NOTE = "holds scores without samples: rows cannot be paired, and nothing is test
 def open_side(
     path: Path | str, packs: Callable[[], Mapping[str, Pack]], *, timestamp: str
 ) -> Run | Scores:
-    """A run, of lm-eval or of a log with rows, or the scores of a log without rows.
+    """A run, of lm-eval or of a log with rows or with lm-eval's own scores, or a log's scores.
 
     Packs are read for logs alone.
 
@@ -30,7 +30,8 @@ def open_side(
         BadInput: neither.
     """
     run = open_run(path, _on_demand(packs), timestamp=timestamp)
-    return run if run.log is None or run.tasks else _of_log(run, run.log, packs())
+    has_tasks = bool(run.tasks or (run.stored and not run.stated))
+    return run if run.log is None or has_tasks else _of_log(run, run.log, packs())
 
 
 def _on_demand(packs: Callable[[], Mapping[str, Pack]]) -> Iterator[Pack]:

@@ -32,6 +32,7 @@ def read_specs(pack: Pack, run_specs: Iterable[ScoreSpec] = ()) -> dict[str, Sco
             tasks=tuple(dict.fromkeys((*entry.task, *entry.tasks))),
             needs=entry.needs,
             reference=entry.reference,
+            finetuned=entry.finetuned,
             params=entry.params,
             title=entry.title or name,
             better=entry.better,
@@ -44,6 +45,8 @@ def read_specs(pack: Pack, run_specs: Iterable[ScoreSpec] = ()) -> dict[str, Sco
             cluster=entry.cluster,
             rule=entry.rule,
             on_missing=entry.on_missing,
+            unscored=entry.unscored,
+            on_stated=entry.on_stated,
         )
         for name, entry in pack.suite_scores.items()
     }

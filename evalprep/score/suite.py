@@ -12,7 +12,10 @@ from msgspec import to_builtins
 
 from evalprep.annotate import JudgeEffort, Ratings
 from evalprep.results import SHARE, Efforts, few_read
+from evalprep.score.against import Against
 from evalprep.score.published import Published
+from evalprep.score.reference import ScoredAgainst
+from evalprep.score.remarks import guessed_metric, notes_of_task
 from evalprep.score.result import Result
 from evalprep.score.task import GroupScore, TaskScore
 from evalprep.score.unsampled import StoredScore
@@ -35,6 +38,7 @@ class SuiteScore:
         tasks: Every task behind it.
         rule: By which rule it was computed, where a score has several; values of two rules are not
             compared.
+        against: What it was measured against: the reference, the finetuned model, or a constant.
     """
 
     name: str
@@ -56,6 +60,7 @@ class SuiteScore:
     made_of: str = ""
     tasks: tuple[str, ...] = ()
     rule: str = ""
+    against: tuple[Against, ...] = ()
 
     @property
     def few_read(self) -> str:
@@ -100,7 +105,14 @@ class SuiteScore:
         """The notes of its result, and what was left out of it and why; each once."""
         skipped = self.result.skipped or {}
         left_out = [f"{count} left out: {reason}" for reason, count in skipped.items()]
-        return list(dict.fromkeys([*self.notes, *left_out]))
+        stated = self.result.stated
+        of_log = [] if stated is None else [f"the log itself states {stated:.6g}"]
+        return list(dict.fromkeys([*self.notes, *left_out, *of_log]))
+
+    @property
+    def against_text(self) -> str:
+        """What it was measured against, in words; empty for a score of this run alone."""
+        return "; ".join(each.words for each in self.against)
 
     @property
     def id(self) -> str:
@@ -112,12 +124,16 @@ class SuiteScore:
         plain = {each.name: getattr(self, each.name) for each in fields(self)}
         del plain["result"]
         plain["published"] = [asdict(entry) for entry in self.published]
-        return plain
+        plain["against"] = [each.to_dict() for each in self.against]
+        return plain | {"notes": self.remarks, "few_read": self.few_read}
 
 
 @dataclass
 class Scores:
-    """Everything that `evalprep score` says about a run; `to_dict` gives it as plain data."""
+    """Everything that `evalprep score` says about a run; `to_dict` gives it as plain data.
+
+    `scored_against` is what scores that compare with a reference were held against.
+    """
 
     run: str
     model: str
@@ -129,6 +145,7 @@ class Scores:
     stored: list[StoredScore] = field(default_factory=list)
     efforts: Efforts = field(default_factory=Efforts)
     judges: list[JudgeEffort] = field(default_factory=list)
+    scored_against: ScoredAgainst | None = field(default=None, repr=False)
 
     @property
     def has_values(self) -> bool:
@@ -145,8 +162,11 @@ class Scores:
             "kind": "evalprep scores",
             "run": self.run,
             "model": self.model,
-            "tasks": [task.to_dict() for task in self.tasks],
-            "stored": [asdict(score) for score in self.stored],
+            "tasks": [
+                task.to_dict() | {"notes": [*notes_of_task(task), *guessed_metric(task)]}
+                for task in self.tasks
+            ],
+            "stored": [score.to_dict() for score in self.stored],
             "groups": [group.to_dict() for group in self.groups],
             "suite": [score.to_dict() for score in self.suite],
             "results": {score.id: score.result.to_dict() for score in self.suite},
@@ -160,9 +180,12 @@ class Scores:
         """One row per suite score as a data frame."""
         import pandas as pd
 
-        hidden = {"result", "published", "tags", "range", "tasks"}
+        hidden = {"result", "published", "tags", "range", "tasks", "against"}
         shown = [each.name for each in fields(SuiteScore) if each.name not in hidden]
-        rows = [{name: getattr(score, name) for name in shown} for score in self.suite]
+        rows = [
+            {name: getattr(score, name) for name in shown} | {"against": score.against_text}
+            for score in self.suite
+        ]
         return pd.DataFrame(rows)
 
 

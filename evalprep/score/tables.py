@@ -167,7 +167,10 @@ def subtask_tables(scores: Scores) -> Iterator[Table]:
 def further_table(scores: Scores) -> Table:
     """The other metrics of tasks with samples, as their log has them."""
     metrics = list(chain.from_iterable(task.further for task in scores.tasks))
-    return _stored_table("Further metrics, as logged", metrics)
+    # Where rows and results file differ, the value is that of the rows and a note has the other.
+    all_logged = all(score.stated is None for score in metrics)
+    title = "Further metrics, as logged" if all_logged else "Further metrics"
+    return _stored_table(title, metrics)
 
 
 def stored_table(scores: Scores) -> Table:

@@ -5,9 +5,8 @@ Mean over rows and mean of subtasks side by side, subtask tables, groups.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from evalprep.numbers import number
 from evalprep.results import (
     SHARE,
+    Metric,
     Run,
     TaskRun,
     expected_rows,
@@ -26,7 +26,15 @@ from evalprep.score.builtin import Scored, collect, macro, micro
 from evalprep.score.estimate import Estimate
 from evalprep.score.opinions import Opinion, second_opinions
 from evalprep.score.published import Published
-from evalprep.score.unsampled import StoredScore, further_scores, unit_of
+from evalprep.score.stated import Stated, is_same_value, stated_beside
+from evalprep.score.unsampled import (
+    StoredScore,
+    further_scores,
+    scores_of_group,
+    unit_of,
+    unlogged_scores,
+)
+from evalprep.terminal import grouped
 
 OVER_ALL_ROWS = "computed over all rows at once, as logged"
 
@@ -38,12 +46,14 @@ class TaskScore:
     Args:
         task, metric, filter: What was scored.
         declared: Whether the task names that metric itself.
-        n: Rows.
+        n: Rows that its value is made of; all rows of a task without a score of its own.
         unparsed: Replies from which nothing could be extracted; None where the task does not tell.
         micro, macro: The mean over rows and the mean of subtasks, or the logged value of a metric
             over all rows where rows have no score; `macro` is None without subtasks.
         subtasks: `subtask`, `n`, `value` per subtask.
         harness: What lm-eval itself reports for this metric and filter.
+        harness_stderr: The standard error that it reports for it.
+        rows: Rows that are here, with or without a number; `n` where it is not given.
         expected: Rows that the run was to answer; None where that is not known.
         without_score: Why no row has a score; empty where rows have one.
         damaged: Lines of the samples file that could not be used.
@@ -53,7 +63,8 @@ class TaskScore:
         direction: Which way is better: `up`, `down` or `unknown`.
         unit: `share` where all rows lie between 0 and 1, which is shown in percent; else empty.
         partial: `8 of 68 rows` where the run covers a part of the data; else empty.
-        further: The other metrics of the task, as lm-eval stored them.
+        further: The other metrics of the task that lm-eval stored.
+        unlogged: Metrics that rows have numbers of and lm-eval stored nothing of.
         empty: Blank replies, counted where no row scored above 0; else None.
         remarks: Doubts about its rows: shared documents, rows that occur twice.
     """
@@ -68,6 +79,8 @@ class TaskScore:
     macro: Estimate | None
     subtasks: list[dict[str, Any]] = field(default_factory=list)
     harness: float | None = None
+    harness_stderr: float | None = None
+    rows: int | None = None
     expected: int | None = None
     without_score: str = ""
     damaged: int = 0
@@ -78,6 +91,7 @@ class TaskScore:
     unit: str = ""
     partial: str = ""
     further: list[StoredScore] = field(default_factory=list)
+    unlogged: list[StoredScore] = field(default_factory=list)
     empty: int | None = None
     remarks: list[str] = field(default_factory=list)
 
@@ -87,34 +101,57 @@ class TaskScore:
         return self.micro.value
 
     @property
-    def harness_differs(self) -> bool:
-        """Returns whether lm-eval reports another number.
-
-        It aggregates this metric in another way, or rows are not here.
-        """
-        if self.value is None or self.harness is None:
-            return False
-        return not math.isclose(self.value, self.harness, rel_tol=1e-6, abs_tol=1e-9)
+    def here(self) -> int:
+        """The rows that are here, those without a number included."""
+        return self.n if self.rows is None else self.rows
 
     @property
-    def harness_said(self) -> str:
-        """The sentence for a number of lm-eval's that is another one."""
-        sentence = f"lm-eval itself reports {number(self.harness)} for {self.metric}"
-        if self.expected is not None and self.n < self.expected:
-            return f"{sentence} over {self.expected} rows, of which {self.n} are here"
-        return f"{sentence}, not the mean over rows"
+    def stated(self) -> Stated | None:
+        """What lm-eval itself reports where that is another number; else None.
+
+        It aggregates this metric in another way, rows are not here, or a file was changed. The
+        value of a metric over all rows at once is its own, over rows that may not be here.
+        """
+        value, stderr, here = self.value, self.harness_stderr, self.here
+        if self.micro.rule == OVER_ALL_ROWS:
+            if value is None or here >= self.n:
+                return None
+            return Stated(self.metric, value, stderr, self.n, here, here)
+        return stated_beside(
+            self.metric,
+            value,
+            self.harness,
+            stderr=stderr,
+            used=self.n,
+            here=here,
+            expected=self.expected,
+        )
+
+    @property
+    def all_stated(self) -> list[Stated]:
+        """The same of each metric of the task, the primary one first."""
+        stated = [self.stated, *(score.stated for score in self.further)]
+        return [item for item in stated if item is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain data."""
-        macro = self.macro and self.macro.to_dict()
-        return asdict(self) | {"micro": self.micro.to_dict(), "macro": macro}
+        stated = self.stated
+        return asdict(self) | {
+            "rows": self.here,
+            "micro": self.micro.to_dict(),
+            "macro": self.macro and self.macro.to_dict(),
+            "stated": stated and stated.to_dict(),
+            "further": [score.to_dict() for score in self.further],
+            "unlogged": [score.to_dict() for score in self.unlogged],
+        }
 
 
 @dataclass
 class GroupScore:
     """One group: pooled rows (`micro`) and mean of the tasks' means (`macro`).
 
-    Its tasks have one direction.
+    Its tasks have one direction. `logged` are the scores that lm-eval stored of it, and `metric`
+    with `filter` is what its rows were pooled by.
     """
 
     group: str
@@ -123,58 +160,110 @@ class GroupScore:
     macro: Estimate
     direction: str = "unknown"
     unit: str = ""
+    metric: str = ""
+    filter: str = "none"
+    logged: list[StoredScore] = field(default_factory=list)
+
+    @property
+    def shown(self) -> Estimate:
+        """All rows pooled; the mean of the tasks' means where lm-eval reports that."""
+        own = self._own_logged
+        if own is None or self.micro.value is None or self.macro.value is None:
+            return self.micro
+        if is_same_value(self.micro.value, own.value):
+            return self.micro
+        return self.macro if is_same_value(self.macro.value, own.value) else self.micro
+
+    @property
+    def stated(self) -> Stated | None:
+        """What lm-eval itself reports where that is neither of the two means; else None."""
+        own, estimate = self._own_logged, self.shown
+        if own is None:
+            return None
+        used = estimate.n or 0
+        return stated_beside(
+            own.metric,
+            estimate.value,
+            own.value,
+            stderr=own.stderr,
+            used=used,
+            here=used,
+            expected=own.n,
+        )
+
+    @property
+    def _own_logged(self) -> StoredScore | None:
+        """What lm-eval stored of the metric that the rows were pooled by."""
+        own = (self.metric, self.filter)
+        return next((score for score in self.logged if (score.metric, score.filter) == own), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain data."""
-        return asdict(self) | {"micro": self.micro.to_dict(), "macro": self.macro.to_dict()}
+        stated = self.stated
+        return asdict(self) | {
+            "micro": self.micro.to_dict(),
+            "macro": self.macro.to_dict(),
+            "stated": stated and stated.to_dict(),
+            "logged": [score.to_dict() for score in self.logged],
+        }
 
 
 def score_tasks(run: Run) -> dict[str, TaskScore]:
     """Scores every task of a run that has samples."""
     scores = {}
     for name, task in run.tasks.items():
-        score = score_task(name, task)
-        score.expected = expected_rows(run, task)
-        scores[name] = score
+        scores[name] = score_task(name, task, expected_rows(run, task))
     return scores
 
 
-def score_task(name: str, task: TaskRun) -> TaskScore:
-    """Scores one task by its primary metric."""
+def score_task(name: str, task: TaskRun, expected: int | None) -> TaskScore:
+    """Scores one task by its primary metric.
+
+    Args:
+        name: Its name.
+        task: The task.
+        expected: Rows that the run was to answer; None where that is not known.
+    """
     table, headline = task.table(), task.headline
     scored = collect({name: task}, {})
     result, unit = micro(scored), _unit(scored, task)
-    if not task.primary.metric and headline.value is not None:
+    if not task.primary.metric and headline.value is not None and headline.kind != "stored":
         # Its rows have no score of their own: a perplexity, say, stands for them all.
-        result = _over_all_rows(headline.value, len(table))
+        result = _over_all_rows(headline, len(table), expected)
         unit = unit_of(headline)
+    used = result.n if headline.metric and result.n is not None else len(table)
     by_subtask = macro(scored) if len(scored.names) > 1 else None
     return TaskScore(
         task=name,
         metric=headline.metric,
         filter=headline.filter,
         declared=headline.declared,
-        n=len(table),
+        n=used,
+        rows=len(table),
         unparsed=int(np.sum(table.unparsed == 1)) if knows_parsing(table) else None,
         micro=result,
         macro=by_subtask,
         subtasks=_subtasks(scored, by_subtask),
         harness=headline.value,
+        harness_stderr=headline.stderr,
+        expected=expected,
         without_score=task.without_score,
         damaged=len(table.damage),
         opinions=second_opinions(task),
         direction=headline.direction,
         unit=unit,
         partial=part_of(task),
-        further=further_scores(task),
+        further=further_scores(task, expected),
+        unlogged=unlogged_scores(task),
         empty=_empty(task, scored),
         remarks=notes_on_rows(table),
     )
 
 
-def _over_all_rows(value: float, rows: int) -> Estimate:
-    """The logged value of a metric that is computed over all rows at once."""
-    return Estimate(value=value, n=rows, rule=OVER_ALL_ROWS)
+def _over_all_rows(metric: Metric, here: int, expected: int | None) -> Estimate:
+    """The logged value of a metric that is computed over all rows at once, with their number."""
+    rows = here if expected is None else max(here, expected)
+    return Estimate(value=metric.value, n=rows, rule=OVER_ALL_ROWS, stderr=metric.stderr)
 
 
 def _empty(task: TaskRun, scored: Scored) -> int | None:
@@ -216,7 +305,8 @@ def score_groups(run: Run) -> list[GroupScore]:
             continue
         tasks = {member: run.tasks[member] for member in members}
         reason = _reason_against_pooling(run, name, tasks)
-        groups.append(_as_stored(run, name, members, reason) if reason else _pooled(name, tasks))
+        group = _as_stored(run, name, members, reason) if reason else _pooled(name, tasks)
+        groups.append(replace(group, logged=scores_of_group(run, name)))
     return groups
 
 
@@ -230,6 +320,9 @@ def _reason_against_pooling(run: Run, name: str, tasks: Mapping[str, TaskRun]) -
         return (
             "higher is better for some of its tasks and lower for others, and they are not pooled"
         )
+    unscored = [name for name, task in tasks.items() if not collect({name: task}, {}).values.size]
+    if 0 < len(unscored) < len(tasks):
+        return f"no row of {grouped(unscored)} has a score, and its tasks are not pooled"
     if len({task.primary.metric for task in tasks.values()}) > 1 or not _one_scale(tasks):
         return (
             "its tasks are scored by different metrics or on different scales, and are not pooled"
@@ -254,6 +347,7 @@ def _pooled(name: str, tasks: Mapping[str, TaskRun]) -> GroupScore:
     pooled = micro(scored)
     scored.names = list(tasks)
     directions = {task.primary.direction for task in tasks.values()}
+    filters = {task.primary.filter for task in tasks.values()}
     return GroupScore(
         group=name,
         tasks=list(tasks),
@@ -261,6 +355,8 @@ def _pooled(name: str, tasks: Mapping[str, TaskRun]) -> GroupScore:
         macro=macro(scored),
         direction=directions.pop() if len(directions) == 1 else "unknown",
         unit=_unit(scored, *tasks.values()),
+        metric=next(iter(tasks.values())).primary.metric,
+        filter=filters.pop() if len(filters) == 1 else "none",
     )
 
 

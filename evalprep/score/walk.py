@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from custom_metrics import statistics
 from evalprep.packs import Pack, ScoreSpec, StoredTask
 from evalprep.results import Run, TaskRun, expected_rows, row_mappings
+from evalprep.score.against import FINETUNED, LOG, REFERENCE, Against, Identity, Side, refusal
 from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
 from evalprep.score.documents import by_document, documents_of, known_bounds
 from evalprep.score.estimate import WITHOUT_SPREAD, Estimate
@@ -29,13 +30,14 @@ class Walk:
     Args:
         pack: The pack.
         run: The run.
-        reference: Results of the reference run, for scores that compare with one.
+        sides: Role -> another model, for scores that compare with one.
     """
 
-    def __init__(self, pack: Pack, run: Run, reference: Mapping[str, Result] | None) -> None:
+    def __init__(self, pack: Pack, run: Run, sides: Mapping[str, Side] | None = None) -> None:
         self.pack = pack
         self.run = run
-        self.reference = reference
+        self.sides = dict(sides or {})
+        self.identity = Identity.of(run, [pack])
         self.plan = plan_behind(run)
         self.stated = _stated_results(pack, run)
         # A log may state scores that a config of its own makes; nothing but their name is known.
@@ -70,6 +72,13 @@ class Walk:
         if not spec.tasks:
             return needs_applicable
         return all(self._has_rows(task) for task in spec.tasks)
+
+    def compares(self, name: str) -> bool:
+        """Returns whether a score, or one that it needs, compares with another model."""
+        spec = self.specs[name]
+        if spec.reference or spec.finetuned:
+            return True
+        return any(self.compares(parent) for parent in spec.needs)
 
     def _has_values(self, task: str, spec: ScoreSpec) -> bool:
         """Returns whether a run has samples of a task, or a value that the score can be made of."""
@@ -110,10 +119,50 @@ class Walk:
 
     def _evaluate_score(self, spec: ScoreSpec) -> Result:
         """A score with the uncertainty that its documents and its range allow."""
-        result = self._with_stated(spec)
+        result = self._with_against(spec, self._with_stated(spec))
         tasks = self._with_samples(self.tasks_of[spec.name])
         result = by_document(result, documents_of(tasks), spec.range)
         return _within(result, spec.range)
+
+    def _with_against(self, spec: ScoreSpec, result: Result) -> Result:
+        """A score with what it was measured against, its parts' included.
+
+        What its function or a log states of it comes first.
+        """
+        if result.value is None:
+            return result
+        against = [Against.of_mapping(each) for each in result.against]
+        if not against:
+            sides = self._sides_of(spec)
+            against = [side.named(names) for side, names in sides]
+        for name in spec.needs:
+            against += [Against.of_mapping(each) for each in self.results[name].against]
+        known = {(each.role, each.words, each.place): each for each in reversed(against)}.values()
+        return (
+            result.changed(against=[each.to_dict() for each in reversed(known)])
+            if known
+            else result
+        )
+
+    def _sides_of(self, spec: ScoreSpec) -> list[tuple[Side, list[str]]]:
+        """The other models that a score compares with, each with the scores that it has."""
+        named = {REFERENCE: spec.reference, FINETUNED: spec.finetuned}
+        sides = []
+        for role, names in named.items():
+            side = self.sides.get(role)
+            known = [] if side is None else [name for name in names if name in side.results]
+            if side is not None and known:
+                sides.append((side, known))
+        return sides
+
+    def _refusal(self, spec: ScoreSpec) -> str:
+        """Returns why a score may not be measured against the models that are there."""
+        for side, names in self._sides_of(spec):
+            others = [other for other in self.sides.values() if other is not side]
+            why = refusal(self.identity, self.results, side, names, others)
+            if why:
+                return why
+        return ""
 
     def _with_samples(self, names: Iterable[str]) -> dict[str, TaskRun]:
         """Those of some tasks that the run has rows of."""
@@ -133,34 +182,47 @@ class Walk:
         computed = self._compute_by_rule(spec)
         return self._beside_stated(spec, stated, computed)
 
-    def _beside_stated(self, spec: ScoreSpec, stated: Result, computed: Result) -> Result:
+    def _beside_stated(  # noqa: PLR0911 - one return for each standing of the two values
+        self, spec: ScoreSpec, stated: Result, computed: Result
+    ) -> Result:
         """A result computed anew, or the log's own value where there is none.
 
         Where the two differ, it has a note.
         """
         if stated.value is None:
-            return computed
+            # A reader that gives no value knows why: what the log holds cannot be read.
+            is_refused = bool(stated.reason) and computed.value is None
+            return stated if is_refused else computed
         # Without a reference some scores fall back on a constant; the log had its reference.
-        lacks_reference = bool(spec.reference) and self._reference_of(spec) is None
+        lacks_reference = bool(spec.reference) and not self._sides_of(spec)
         value = None if lacks_reference else computed.value
-        own_value = f"the log itself states {stated.value:.6g}"
-        if value is None and self._was_compared(spec):
+        against = _against_of_log(stated) if spec.reference else ""
+        own_value = f"the log itself states {stated.value:.6g}{against}"
+        if value is None and (self._refusal(spec) or self._was_compared(spec)):
             # The log's own number is against a reference of its own; beside this one's it would be
             # taken for the same.
-            return computed.with_notes([f"{own_value}, against another reference"])
+            return computed.with_notes([own_value])
         if value is None:
             reason = computed.reason or "no reference; name one with --reference"
-            note = f"as the log states it, not computed anew: {reason}"
-            noted = stated.with_notes([note])
-            return _with_uncertainty(noted, spec)
-        is_same = math.isclose(value, stated.value, rel_tol=1e-6, abs_tol=1e-9)
-        if spec.reference or is_same:
+            return _noted(stated, spec, f"as the log states it, not computed anew: {reason}")
+        if math.isclose(value, stated.value, rel_tol=1e-6, abs_tol=1e-9):
             return computed
-        return computed.with_notes([own_value])
+        if spec.on_stated == "keep":
+            return _noted(stated, spec, self._beside(spec, value))
+        if not spec.reference:
+            return computed.with_notes([own_value])
+        return computed.changed(stated=stated.value)
+
+    def _beside(self, spec: ScoreSpec, value: float) -> str:
+        """Returns what a score is by its rows, beside the value that a log states."""
+        against = [side.named(names).words for side, names in self._sides_of(spec)]
+        compared = f"against {', '.join(against)} it is " if against else "computed anew it is "
+        return f"as the log states it; {compared}{value:.6g}"
 
     def _was_compared(self, spec: ScoreSpec) -> bool:
         """Returns whether rows of the run met those of the reference."""
-        if not _any_has_rows(self.reference or {}, spec.reference):
+        reference = self.sides.get(REFERENCE)
+        if reference is None or not _any_has_rows(reference.results, spec.reference):
             return False
         return _any_has_rows(self.results, spec.needs)
 
@@ -185,10 +247,16 @@ class Walk:
         has_stored = any(task in self.run.stored for task in absent)
         if spec.of_stored and has_stored:
             return self._of_stored(spec)
-        may_go_on = spec.on_missing == "skip" and tasks
-        if absent and not may_go_on:
+        unscored = [name for name, task in tasks.items() if _is_unscored(spec, task)]
+        scored = {name: task for name, task in tasks.items() if name not in unscored}
+        may_go_on = spec.on_missing == "skip" and scored
+        if not may_go_on and absent:
             return Result.without_value(self._why(absent))
-        return self._of_rows(spec, tasks)
+        reason = f"no row of {grouped(unscored)} has a score"
+        if not may_go_on and unscored:
+            return Result.without_value(reason)
+        result = self._of_rows(spec, scored)
+        return result.with_notes([reason]) if unscored else result
 
     def _of_rows(self, spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> Result:
         """A score from the rows of some tasks, in the way that it is declared."""
@@ -215,21 +283,30 @@ class Walk:
 
     def _of_function(self, spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> Result:
         """A score by a function of the pack."""
+        if refused := self._refusal(spec):
+            return Result.without_value(refused)
         function = resolve(spec, self.pack)
         arguments = {
-            "rows": {task: self._rows_of(task) for task in tasks},
+            "rows": {task: self._rows_for(spec, task) for task in tasks},
             "inputs": {name: self.results[name].returned for name in spec.needs},
-            "reference": self._reference_of(spec),
+            "reference": self._results_of_side(REFERENCE, spec.reference),
             "params": dict(spec.params),
         }
+        if spec.finetuned:
+            arguments["finetuned"] = self._results_of_side(FINETUNED, spec.finetuned)
         try:
             returned = function(**arguments)
         except Exception as error:  # noqa: BLE001
             # One broken score must not take the others with it.
+            unscored = [name for name, task in tasks.items() if task.lost_its_scores]
+            if unscored:
+                return Result.without_value(f"no row of {grouped(unscored)} has a score")
             return _failed(spec.function, error)
         result = checked(returned, spec.function)
         result = result.with_notes(self._k_of_n(spec, tasks))
-        return _with_uncertainty(result, spec)
+        result = result.without_rows(self._unscored_rows(spec, tasks))
+        doubts = [side.doubt for side, _ in self._sides_of(spec) if side.doubt]
+        return _with_uncertainty(result.with_notes(doubts), spec)
 
     def _of_stored(self, spec: ScoreSpec) -> Result:
         """A score from the values that lm-eval stored, where samples of some tasks are not here."""
@@ -253,19 +330,18 @@ class Walk:
             return _failed(spec.of_stored, error)
         return result.with_notes(["of the values that lm-eval stored: samples are not here"])
 
-    def _reference_of(self, spec: ScoreSpec) -> dict[str, Any] | None:
-        """The reference's results that a score compares with; None without any."""
-        results = self.reference or {}
-        names = [name for name in spec.reference if name in results]
-        if not names:
-            return None
-        return {name: results[name].to_dict() for name in names}
+    def _results_of_side(self, role: str, names: Iterable[str]) -> dict[str, Any] | None:
+        """The results of another model that a score compares with; None without any."""
+        side = self.sides.get(role)
+        results = {} if side is None else side.results
+        known = {name: results[name].to_dict() for name in names if name in results}
+        return known or None
 
-    def _of_counts(self, spec: ScoreSpec, tasks: Collection[str]) -> Result:
+    def _of_counts(self, spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> Result:
         """A score that is a function of counts which add up over rows."""
         counts = resolve(spec, self.pack, "counts")
         value_of = resolve(spec, self.pack, "value")
-        rows = {task: self._rows_of(task) for task in tasks}
+        rows = {task: self._rows_for(spec, task) for task in tasks}
         size = sum(map(len, rows.values()))
         try:
             lines = np.asarray(counts(rows), dtype=np.float64)
@@ -286,7 +362,18 @@ class Walk:
         estimate = Estimate(value=value, n=size, rule="a function of sums over rows")
         influence_of_rows = partial(statistics.influence_of_counts, units, lines, value_of_sums)
         result = Result.of_estimate(estimate, influence_of_rows)
+        result = result.without_rows(self._unscored_rows(spec, tasks))
         return result.with_notes(self._k_of_n(spec, tasks))
+
+    def _rows_for(self, spec: ScoreSpec, name: str) -> list[dict[str, Any]]:
+        """The rows of a task that the functions of a score get."""
+        rows = self._rows_of(name)
+        known = _is_given(spec, self.run.tasks[name])
+        return rows if known.all() else [row for row, keep in zip(rows, known, strict=True) if keep]
+
+    def _unscored_rows(self, spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> int:
+        """Returns how many rows of some tasks are not given to the functions of a score."""
+        return sum(int(np.sum(~_is_given(spec, task))) for task in tasks.values())
 
     def _why(self, absent: list[str], lacking: str = "no samples") -> str:
         """Returns why tasks are not there.
@@ -314,16 +401,45 @@ class Walk:
         count = len(planned) - len(absent)
         return [f"{count} of {len(planned)} tasks, without {', '.join(absent)}"]
 
-    def _rows_of(self, task: str) -> list[dict[str, Any]]:
-        if task not in self._rows:
+    def _rows_of(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a task that count, with the answers of its annotators."""
+        if name not in self._rows:
             from evalprep.annotate import attach
 
-            rows = row_mappings(self.run.tasks[task])
-            self._rows[task] = rows
-            note = attach(self.pack, self.run, task, rows)
+            task = self.run.tasks[name]
+            rows = row_mappings(task)
+            note = attach(self.pack, self.run, name, rows)
             if note:
                 self.notes[note] = None
-        return self._rows[task]
+            kept = task.kept.get(task.primary.filter)
+            if kept is not None:
+                places = zip(kept.rows.tolist(), kept.table.ids, strict=True)
+                rows = [{**rows[place], "sample_id": row_id} for place, row_id in places]
+            self._rows[name] = rows
+        return self._rows[name]
+
+
+def _is_given(spec: ScoreSpec, task: TaskRun) -> NDArray[np.bool_]:
+    """For each row of a task that counts, whether the functions of a score get it.
+
+    A row without a number in the metric of its task is a missing one. Between two runs that holds
+    for every score, or one of them would be made of other rows.
+    """
+    table = task.table()
+    metric = task.primary.metric
+    if metric not in table.metrics or (spec.unscored == "given" and not task.kept):
+        return np.ones(len(table), dtype=np.bool_)
+    known: NDArray[np.bool_] = np.isfinite(table.numbers(metric))
+    return known
+
+
+def _is_unscored(spec: ScoreSpec, task: TaskRun) -> bool:
+    """True for a task no row of which has the number that a score is made of."""
+    if spec.function not in BUILT_IN:
+        return not _is_given(spec, task).any()
+    metric = str(spec.params.get("metric") or task.primary.metric)
+    numbers = task.table(spec.params.get("filter")).numbers(metric)
+    return not np.isfinite(numbers).any()
 
 
 def _spec_of_name(name: str, pack: Pack) -> ScoreSpec:
@@ -368,6 +484,21 @@ def _stated_results(pack: Pack, run: Run) -> dict[str, Result]:
 
 def _failed(function: str, error: Exception) -> Result:
     return Result.without_value(f"{function} failed: {type(error).__name__}: {error}")
+
+
+def _noted(stated: Result, spec: ScoreSpec, note: str) -> Result:
+    """A value that a log states, with a note and the reference that the log must have had."""
+    noted = stated.with_notes([note])
+    if spec.reference and not noted.against:
+        unnamed = Against(kind=LOG, name="a reference that the log does not name")
+        noted = noted.changed(against=[unnamed.to_dict()])
+    return _with_uncertainty(noted, spec)
+
+
+def _against_of_log(stated: Result) -> str:
+    """Returns what a log measured a score against, behind the value that it states."""
+    known = [Against.of_mapping(each).words for each in stated.against]
+    return f", against {', '.join(known)}" if any(known) else ", against another reference"
 
 
 def _any_has_rows(results: Mapping[str, Result], names: Iterable[str]) -> bool:

@@ -26,7 +26,16 @@ from pathlib import Path
 from typing import IO
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import check_tree, is_locked, lock, make_folder, sync, write_atomically
+from evalprep.files import (
+    NotRead,
+    check_tree,
+    is_locked,
+    lock,
+    make_folder,
+    read_file,
+    sync,
+    write_atomically,
+)
 from evalprep.results import State, Unit, output_of, read_state, runs_in, write_state
 from evalprep.status.job import Job
 
@@ -65,8 +74,22 @@ class RunFolder:
             ) from None
 
     def job(self) -> Job:
-        """The command."""
-        return Job.from_dict(json.loads((self.path / "job.json").read_text(encoding="utf-8")))
+        """The command.
+
+        Raises:
+            BadInput: the file is damaged, or none that evalprep wrote.
+        """
+        file = self.path / "job.json"
+        try:
+            return Job.from_dict(json.loads(read_file(file)))
+        except (OSError, ValueError, RecursionError) as error:
+            raise BadInput(
+                Problem(
+                    what=f"is no command that evalprep started: {error}",
+                    where=str(file),
+                    fix=f"remove {self.path}; it is made anew by the next start",
+                )
+            ) from None
 
     def state(self) -> State:
         """The state of the run.
@@ -98,8 +121,8 @@ class RunFolder:
     def finished(self, unit: Unit) -> Unit | None:
         """The unit as it was finished, None where it was not, or holds other rows."""
         try:
-            done = Unit(**json.loads((self.folder(unit) / "unit.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            done = Unit(**json.loads(read_file(self.folder(unit) / "unit.json")))
+        except (NotRead, OSError, ValueError, TypeError):
             return None
         return done if done.cut == unit.cut else None
 

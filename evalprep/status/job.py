@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from evalprep.errors import BadInput, Problem
-from evalprep.files import unchanged_sha256
+from evalprep.files import read_file, unchanged_sha256
 from evalprep.packs import (
     Command,
     Prepared,
@@ -90,10 +92,19 @@ class Job:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Job:
-        """The inverse of `as_dict`; keys of a later version are left out."""
-        known = {key: value for key, value in data.items() if key in cls.__dataclass_fields__}
-        return cls(**{**known, "leaves": tuple(known.get("leaves", ()))})
+    def from_dict(cls, data: Any) -> Job:
+        """The inverse of `as_dict`; keys of a later version are left out.
+
+        Raises:
+            ValueError: it is no job.
+        """
+        job = msgspec.convert(data, cls)
+        for key in ("output_path", "include_path"):
+            if not isinstance(job.options.get(key), str):
+                raise ValueError(f"options.{key} is no path")  # noqa: TRY004 - about a file
+        if not isinstance(job.options.get("metadata") or {}, dict):
+            raise ValueError("options.metadata is no mapping")  # noqa: TRY004 - as above
+        return job
 
 
 #: Keys of lm-eval's run configuration that only make sense for one call over everything. We never
@@ -115,7 +126,7 @@ def _run_configuration(path: Path) -> tuple[Any, dict[str, Any], Any, dict[str, 
         BadInput: there is none, or one without a key that it needs.
     """
     try:
-        data = yaml_value(path.read_text(encoding="utf-8"))
+        data = yaml_value(read_file(path).decode("utf-8"))
         model = data.pop("model")
         arguments = data.pop("model_args") or {}
         tasks = data.pop("tasks")

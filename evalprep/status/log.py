@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from evalprep.files import NotRead, open_file
 from evalprep.results import FAILED, State
 from evalprep.status.folder import RunFolder
 
@@ -126,10 +127,11 @@ def _last_words(lines: list[str]) -> list[str]:
 def _end(folder: RunFolder, count: int) -> bytes:
     """The last bytes of a log, as many as there are; empty where it cannot be read."""
     try:
-        with folder.log.open("rb") as handle:
+        with open_file(folder.log) as handle:
             size = handle.seek(0, os.SEEK_END)
             start = size - max(0, count)
             handle.seek(max(0, start))
-            return handle.read()
-    except OSError:
+            content: bytes = handle.read()
+    except (NotRead, OSError):
         return b""
+    return content

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from evalprep.files import as_mapping
 from evalprep.packs import Prepared, load_prepared
 from evalprep.places import last_part
-from evalprep.results import DONE
+from evalprep.results import DONE, FAILED, PENDING
 from evalprep.status.done import is_outdated
 from evalprep.status.lines import TaskStatus
 from evalprep.terminal import counted
@@ -31,7 +31,7 @@ def results_files(place: Path) -> list[Path]:
     """Returns lm-eval's results files at or below an output folder, the oldest first."""
     from evalprep.results import results_below
 
-    return sorted(results_below(place), key=lambda path: path.stat().st_mtime)
+    return results_below(place)
 
 
 @dataclass
@@ -41,10 +41,12 @@ class Finished:
     Attributes:
         lines: Task -> its line.
         reasons: Task without a line -> why its results do not count.
+        notes: Which files count, where that had to be decided.
     """
 
     lines: dict[str, TaskStatus] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def add(self, name: str, line: TaskStatus, reason: str) -> None:
         """Adds newer results of a task, which do not count where there is a reason."""
@@ -128,36 +130,56 @@ class _TaskResults:
     run: Run
 
 
-def finished_by_folder(place: Path) -> dict[str, TaskStatus]:
+def finished_by_folder(place: Path) -> Finished:
     """The same of a folder that may hold several models, and one with several settings.
 
-    A task with results of several runs has a line for each, with folder and name of the run in
-    front: the name of the file where a person gave it, else that of the model. Runs of one model
-    with other settings have the names that `score` gives them.
+    Of files with run ids the newest run of each model folder counts, in the newest tries of its
+    commands, as in every other verb. Of others a task with results of several runs has a line for
+    each, with folder and name of the run in front: the name of the file where a person gave it,
+    else that of the model. Runs of one model with other settings have the names that `score` gives
+    them.
     """
-    newest = _newest_by_settings(place)
+    finished = Finished()
+    newest = _newest_by_settings(place, finished)
     places = _named_places(newest)
     runs_by_task = Counter(key.task for key in newest)
     runs_by_folder = Counter(run.folder for run in set(places.values()))
-    named: dict[str, TaskStatus] = {}
     for key, results in newest.items():
         run = places[key]
         prefix = run.prefix(place, runs_by_folder[run.folder])
         shown = key.task if runs_by_task[key.task] == 1 else f"{prefix}/{key.task}"
-        named[shown] = replace(results.line, name=shown)
-    return named
+        finished.lines[shown] = replace(results.line, name=shown)
+    return finished
 
 
-def _newest_by_settings(place: Path) -> dict[_TaskKey, _TaskResults]:
+def _newest_by_settings(place: Path, finished: Finished) -> dict[_TaskKey, _TaskResults]:
     """The newest results of each task, for each of the settings that it was run with."""
-    from evalprep.results import open_results
+    from evalprep.results import find_run, load_run, newest_calls, open_results
 
+    ids, calls = newest_calls(place)
     newest: dict[_TaskKey, _TaskResults] = {}
-    for path in results_files(place):
-        run = open_results(path)
-        for name, line in _lines_of(path, run.logged):
-            newest[_key_of(run, path, name)] = _TaskResults(line, run)
+    for call in calls:
+        run = open_results(call.results)
+        for name, line in _lines_of(call.results, run.logged):
+            newest[_key_of(run, call.results, name)] = _TaskResults(line, run)
+    for run_id in ids:
+        run = load_run(place, run=run_id)
+        folder = _Place(run.files.folder, last_part(run.model))
+        for name, line in _lines_of_run(run):
+            newest[_TaskKey(folder, name, run_id, "")] = _TaskResults(line, run)
+        finished.notes += find_run(run.files.folder).notes
     return newest
+
+
+def _lines_of_run(run: Run) -> Iterator[tuple[str, TaskStatus]]:
+    """Yields each task of a run with an id, also those that failed or were not reached."""
+    if run.files.results is not None:
+        yield from _lines_of(run.files.results, run.logged)
+    for name, unread in run.unread.items():
+        if unread.kind == "failed":
+            yield name, TaskStatus(name, FAILED, message=unread.reason)
+        elif unread.kind == "not run":
+            yield name, TaskStatus(name, PENDING)
 
 
 def _key_of(run: Run, path: Path, task: str) -> _TaskKey:

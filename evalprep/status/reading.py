@@ -230,9 +230,12 @@ def _status_of(path: Path) -> RunStatus:
 def _of_results_by_hand(place: Path, seconds_of_running: Mapping[str, float]) -> RunStatus:
     """Returns what was started by hand and writes into a folder of results."""
     finished = manual_runs.finished_by_folder(place)
-    lines = finished | _running_lines(seconds_of_running)
+    lines = finished.lines | _running_lines(seconds_of_running)
     alive = bool(seconds_of_running)
-    return _of_lines(place, list(lines.values()), alive=alive)
+    status = _of_lines(place, list(lines.values()), alive=alive)
+    status.failed = any(line.status == FAILED for line in lines.values())
+    status.reasons += finished.notes
+    return status
 
 
 def _of_prepared_by_hand(
@@ -284,6 +287,8 @@ def _of_lines(place: Path, lines: list[TaskStatus], *, alive: bool) -> RunStatus
     statuses = {line.status for line in lines}
     if alive:
         phase = "running, started by hand"
+    elif FAILED in statuses:
+        phase = "no process; not all tasks have results, as some failed"
     elif statuses == {DONE, PENDING}:
         phase = "no process; not all tasks have results"
     elif statuses == {DONE}:

@@ -21,8 +21,10 @@ from evalprep.verbs.options import (
     metric_choices,
     pair_rules,
     print_next,
+    references_of,
     refuse_second_baseline,
     take_baseline,
+    timestamps_of_sides,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ def configure(parser: Parser) -> None:
         action="store_true",
         help="with --published: compare with the verdicts as published, even of an older scorer",
     )
-    add_options(parser, "tasks", "metric", "cluster", "reference", "rule")
+    add_options(parser, "tasks", "metric", "cluster", "reference", "finetuned", "rule")
     add_options(parser, "timestamp", "baseline_timestamp", "label", "allow")
     add_options(parser, "pairing", "accept_ledger", "template_dir")
     add(
@@ -170,9 +172,10 @@ def _open(args: argparse.Namespace) -> list[Run | Scores]:
         return [*by_rule([run], args.rule, known)]
     from evalprep.score import open_side, sides_by_rule
 
+    stamps = timestamps_of_sides([args.run], args.other, args)
     sides = [
-        open_side(args.run, packs, timestamp=args.timestamp),
-        open_side(args.other, packs, timestamp=args.baseline_timestamp),
+        open_side(place, packs, timestamp=stamp)
+        for place, stamp in zip((args.run, args.other), stamps, strict=True)
     ]
     return [*sides_by_rule(sides, args.rule, known)]
 
@@ -229,15 +232,17 @@ def _add_suite(
     from evalprep.compare import compare_suite
     from evalprep.errors import BadInput
     from evalprep.packs import find_packs
-    from evalprep.score import Remembered, of_rule, open_reference, score_run
+    from evalprep.score import of_rule, score_run
 
-    reference = None
-    if args.reference is not None:
-        reference = Remembered(open_reference(args.reference, packs.values()))
+    packs = packs or find_packs(args.template_dir)
+    others = references_of(args, packs)
     try:
-        packs = packs or find_packs(args.template_dir)
         now, before = (
-            of_rule(score_run(side, packs, reference=reference), args.rule, packs)
+            of_rule(
+                score_run(side, packs, reference=others.reference, finetuned=others.finetuned),
+                args.rule,
+                packs,
+            )
             for side in (run, other)
         )
         comparison.suite = compare_suite(
@@ -247,6 +252,7 @@ def _add_suite(
             confidence=args.confidence,
             margin=args.margin,
             allow=args.allow,
+            pairing=pair_rules(args),
             scores=(now, before),
             tasks=comparison,
         )
@@ -294,6 +300,8 @@ def _write_flips(
     paired = any(task.difference.n for task in comparison.tasks)
     if args.no_write or not (paired or args.out is not None):
         return "", ""
+    if run.log is not None and args.out is None:
+        return "", "changed samples were not written beside a log of others; --out FILE writes them"
     against = f"_against_{other.files.output_name}" if other is not None else ""
     usual = run.files.folder / f"flips_{run.files.output_name}{against}.csv"
     path = usual if args.out is None else resolve_typed(args.out)

@@ -11,12 +11,11 @@ import json
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.verbs.ledgers import name_foreign_answers
-from evalprep.verbs.options import Parser, add_options
+from evalprep.verbs.options import Parser, add_options, timestamps_of_sides
 
 if TYPE_CHECKING:
     from evalprep.export import Format, Parcel, Settings, Subject, Written
@@ -137,9 +136,12 @@ def _subjects(args: argparse.Namespace, entry: Format, settings: Settings) -> li
 
     packs = find_packs(args.template_dir)
     places = each_place(args.runs, packs.values())
-    runs = [open_run(place, packs.values(), timestamp=args.timestamp) for place in places]
-    if args.baseline:
-        runs.append(open_run(args.baseline, packs.values(), timestamp=args.baseline_timestamp))
+    stamps = timestamps_of_sides(places, args.baseline, args)
+    sides = [*places, args.baseline] if args.baseline else places
+    runs = [
+        open_run(side, packs.values(), timestamp=stamp)
+        for side, stamp in zip(sides, stamps, strict=True)
+    ]
     label_runs(runs, args.label)
     runs = of_tasks(by_rule(runs, args.rule, packs), args.tasks or [])
     _refuse_empty(runs, entry)
@@ -366,7 +368,9 @@ class _Job:
             "(--with_gated_text keeps them)"
             for name in dict.fromkeys(gated)
         ]
-        return [*notes, *chain.from_iterable(subject.run.notes for subject in self.subjects)]
+        for subject in self.subjects:
+            notes += [*subject.run.notes, *subject.notes_on_values]
+        return list(dict.fromkeys(notes))
 
     def _append(self, outcome: _Outcome, written: Written) -> None:
         """Adds the summary to that of the running step, or prints it."""

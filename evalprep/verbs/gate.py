@@ -21,6 +21,7 @@ from evalprep.verbs.options import (
     pair_rules,
     print_next,
     take_baseline,
+    timestamps_of_sides,
 )
 
 if TYPE_CHECKING:
@@ -100,11 +101,12 @@ def _open(args: argparse.Namespace) -> list[Run]:
     from evalprep.packs import on_demand
     from evalprep.results import open_run
 
-    runs = [open_run(args.run, on_demand(args.template_dir), timestamp=args.timestamp)]
-    if args.other:
-        packs = on_demand(args.template_dir)
-        runs.append(open_run(args.other, packs, timestamp=args.baseline_timestamp))
-    return runs
+    places = [args.run, args.other] if args.other else [args.run]
+    stamps = timestamps_of_sides([args.run], args.other, args)
+    return [
+        open_run(place, on_demand(args.template_dir), timestamp=stamp)
+        for place, stamp in zip(places, stamps, strict=True)
+    ]
 
 
 def _write(verdict: Verdict, data: str, args: argparse.Namespace) -> list[Path]:

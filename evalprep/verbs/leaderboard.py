@@ -13,21 +13,28 @@ import argparse
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.terminal import tracked
 from evalprep.verbs.ledgers import name_foreign_answers
-from evalprep.verbs.options import Parser, add_options, metric_choices, names_of, print_next
+from evalprep.verbs.options import (
+    Parser,
+    add_options,
+    metric_choices,
+    names_of,
+    print_next,
+    references_of,
+)
 
 if TYPE_CHECKING:
     from evalprep.errors import Problems
     from evalprep.leaderboard import Board
     from evalprep.packs import Pack
     from evalprep.results import Run
-    from evalprep.score import Scores
+    from evalprep.score import OtherModels, Scores
 
 
 def configure(parser: Parser) -> None:
@@ -52,7 +59,8 @@ def configure(parser: Parser) -> None:
         metavar="SCORE",
         help="best value first; by default rows stand in natural order",
     )
-    add_options(parser, "reference", "metric", "cluster", "label", "allow", "rule", "timestamp")
+    add_options(parser, "reference", "finetuned", "metric", "cluster", "label", "allow", "rule")
+    add_options(parser, "timestamp")
     add_options(parser, "accept_ledger", "template_dir")
     add(
         "--each_seed",
@@ -110,13 +118,15 @@ def _build(
 
     score_names = names_of(args.scores)
     of_table = table_columns(score_names, packs)
-    runs, reference = _open(args, formats, packs)
+    runs, reference_runs, others = _open(args, formats, packs)
     label_runs(runs, args.label)
     name_foreign_answers(runs, accept=args.accept_ledger)
-    references = {at for at, run in enumerate(runs) if run is reference}
+    references = {
+        at for at, run in enumerate(runs) if any(run is other for other in reference_runs)
+    }
     groups = _places_by_heading(runs, args, packs)
     runs = read_by_choice(agreed(by_rule(runs, args.rule, packs)), metric_choices(args))
-    scores = _scores_of(runs, reference, args, packs)
+    scores = _scores_of(runs, references, others, args, packs)
     sort = args.sort or next(iter(of_table), "")
     return {
         heading: build_board(
@@ -146,17 +156,27 @@ def _places_by_heading(
 
 
 def _scores_of(
-    runs: list[Run], reference: Run | None, args: argparse.Namespace, packs: Mapping[str, Pack]
+    runs: list[Run],
+    references: Collection[int],
+    others: OtherModels,
+    args: argparse.Namespace,
+    packs: Mapping[str, Pack],
 ) -> list[Scores]:
     """The scores of each run, by the rule that the user names."""
-    from evalprep.score import Remembered, cluster_by, of_rule, score_run
+    from evalprep.score import cluster_by, of_rule, score_run
 
     cluster_by(runs, args.cluster or "")
-    beside = None if reference is None else Remembered(reference)
-    return [
-        of_rule(score_run(run, packs, reference=beside), args.rule, packs)
-        for run in tracked(runs, "runs scored", len(runs))
-    ]
+    scores = []
+    for at, run in tracked(enumerate(runs), "runs scored", len(runs)):
+        scored = score_run(
+            run,
+            packs,
+            reference=others.reference,
+            finetuned=others.finetuned,
+            is_reference=at in references,
+        )
+        scores.append(of_rule(scored, args.rule, packs))
+    return scores
 
 
 def _write(board: Board, out: Path, formats: list[str], packs: Mapping[str, Pack]) -> list[str]:
@@ -202,8 +222,8 @@ def _print(
 
 def _open(
     args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack]
-) -> tuple[list[Run], Run | None]:
-    """The runs in the order of their rows; the reference, where it is a run, is the first.
+) -> tuple[list[Run], list[Run], OtherModels]:
+    """The runs in the order of their rows, the references first; these; and all other models.
 
     Every mistake is reported at once.
     """
@@ -211,42 +231,66 @@ def _open(
     from evalprep.errors import BadInput, Problems
     from evalprep.leaderboard import FORMATS
     from evalprep.report import check_formats
+    from evalprep.results import timestamp_of_each
+    from evalprep.score import OtherModels
 
     problems = Problems()
     check_formats(formats, FORMATS, problems)
     check_allowed(args.allow, "--allow", problems)
     runs: list[Run] = []
-    for place in args.runs:
+    for place, timestamp in zip(
+        args.runs, timestamp_of_each(args.runs, args.timestamp), strict=True
+    ):
         try:
-            runs += _runs_below(place, args.timestamp, packs)
+            runs += _runs_below(place, timestamp, packs)
         except BadInput as error:
             problems.extend(error.problems)
     runs = list(_once(runs))
     _refuse_without_scores(runs, problems)
-    reference: Run | None = None
+    others = OtherModels()
+    reference_runs: list[Run] = []
     try:
-        reference = _reference(args.reference or _named(runs), packs)
+        others, reference_runs = _references(runs, args, packs)
     except BadInput as error:
-        problems.extend(error.problems if args.reference is not None else [])
+        is_named_here = args.reference or args.finetuned
+        problems.extend(error.problems if is_named_here else [])
     problems.raise_if_any()
-    if reference is None:
-        return runs, None
-    return [reference, *(run for run in runs if _key(run) != _key(reference))], reference
+    keys = {_key(run) for run in reference_runs}
+    return (
+        [*reference_runs, *(run for run in runs if _key(run) not in keys)],
+        reference_runs,
+        others,
+    )
+
+
+def _references(
+    runs: list[Run], args: argparse.Namespace, packs: Mapping[str, Pack]
+) -> tuple[OtherModels, list[Run]]:
+    """The other models, and the references of the runs, which are rows of their own."""
+    from evalprep.score import REFERENCE, OtherModels, ReferenceChoice, open_references
+
+    others = references_of(args, packs)
+    references = others.reference
+    if references is None and (named := _named(runs)) is not None:
+        references = open_references([ReferenceChoice(named)], REFERENCE, packs.values())
+    of_runs = [] if references is None else references.runs_of(runs)
+    return OtherModels(references, others.finetuned), of_runs
 
 
 def _runs_below(place: str, timestamp: str, packs: Mapping[str, Pack]) -> list[Run]:
     """The runs at a place that the user names, several in natural order."""
-    from evalprep.results import each_place
+    from evalprep.results import each_place, timestamp_of_each
 
     runs: list[Run] = []
-    for log in each_place([place], packs.values()):
-        runs += _at(log, timestamp, packs)
+    places = each_place([place], packs.values())
+    for log, stamp in zip(places, timestamp_of_each(places, timestamp), strict=True):
+        runs += _at(log, stamp, packs)
     return in_natural_order(runs) if len(runs) > 1 else runs
 
 
 def _refuse_without_scores(runs: list[Run], problems: Problems) -> None:
     for run in runs:
-        if not (run.tasks or run.stated or run.stored):
+        if not (run.tasks or run.stated or run.stored or run.unread):
             problems.add(
                 "the run has no scores",
                 where=str(run.files.folder),
@@ -270,12 +314,6 @@ def _named(runs: list[Run]) -> Path | None:
 
     named = references_named(runs)
     return Path(named[0]) if len(named) == 1 and may_be_opened(named[0], runs) else None
-
-
-def _reference(place: Path | None, packs: Mapping[str, Pack]) -> Run | None:
-    from evalprep.score import open_reference
-
-    return None if place is None else open_reference(place, packs.values())
 
 
 def in_natural_order(runs: list[Run]) -> list[Run]:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 if TYPE_CHECKING:
     from evalprep.compare import PairRules
+    from evalprep.packs import Pack
+    from evalprep.results import Run
+    from evalprep.score import OtherModels, ReferenceChoice
 
+from evalprep.places import exists
 from evalprep.results import metric_and_filter
 from evalprep.verbs.renamed_options import by_todays_names, with_underscores
 
 NEWEST = "newest"
 _TIMESTAMPS = (
-    "which run of a folder: newest, each (the newest samples of every task), the beginning of a "
-    "time stamp, or the id of a run"
+    "which run of a folder: newest (with files of other tasks that the same model wrote before), "
+    "each (the newest samples of every task), the beginning of a time stamp (that file, or that "
+    "try of a command), or the id of a run; of several places, for those that have it"
 )
 
 #: Option -> arguments of `add_argument`; hyphens in place of underscores are accepted, too.
@@ -26,9 +32,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "timestamp": {"default": NEWEST, "metavar": "STAMP", "help": _TIMESTAMPS},
     "baseline_timestamp": {
         "rare": True,
-        "default": NEWEST,
+        "default": "",
         "metavar": "STAMP",
-        "help": "which run of the baseline's folder, as --timestamp",
+        "help": "which run of the baseline's folder, as --timestamp (default: what --timestamp "
+        "says, where the baseline has it)",
     },
     "label": {
         "action": "extend",
@@ -50,9 +57,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "reference": {
         "rare": True,
-        "type": Path,
-        "metavar": "RUN_OR_LOG",
-        "help": "run, scores.json or foreign log that scores compare with",
+        "action": "extend",
+        "default": [],
+        "metavar": "LIST",
+        "help": "run, scores.json or foreign log that scores compare with; one per model as "
+        "PATTERN=PATH with commas ('*3.2-1B*=logs/retain90'), or a folder in which each model's "
+        "is found",
+    },
+    "finetuned": {
+        "rare": True,
+        "action": "extend",
+        "default": [],
+        "metavar": "LIST",
+        "help": "run or log of the model before unlearning, by which scores are divided; one per "
+        "model or a folder, as for --reference",
     },
     "rule": {
         "rare": True,
@@ -105,15 +123,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "template_dir": {
         "action": "extend",
         "metavar": "LIST",
-        "help": "folders of your packs, with commas (default: template_dir of ./eval_config.yaml)",
+        "help": "folders of your packs, with commas (default: template_dir of ./eval_config.yaml, "
+        "where you prepared it)",
     },
 }
 #: Options that state how results of other tools are read.
 READING = ("input_format", "columns")
 #: Options that choose runs; a next step repeats those that both verbs accept.
 _CHOOSING = (
-    *("baseline_timestamp", "metric", "cluster", "reference", "rule", "label", "allow"),
-    *("timestamp", "accept_ledger", "template_dir"),
+    *("baseline_timestamp", "metric", "cluster", "reference", "finetuned", "rule", "label"),
+    *("allow", "timestamp", "accept_ledger", "template_dir"),
 )
 ACCEPTED: dict[str, frozenset[str]] = {
     "compare": frozenset((*_CHOOSING, "tasks", *READING, "pairing")),
@@ -128,7 +147,8 @@ ACCEPTED: dict[str, frozenset[str]] = {
     "samples": frozenset(("timestamp", "tasks", "template_dir", *READING)),
     "score": frozenset(
         (
-            *("timestamp", "label", "reference", "rule", "cluster", "accept_ledger"),
+            *("timestamp", "label", "reference", "finetuned", "rule", "cluster"),
+            "accept_ledger",
             *("template_dir", "tasks", *READING),
         )
     ),
@@ -170,6 +190,25 @@ class MetricChoice:
         return task + self.metric + (f"@{self.filter}" if self.filter else "")
 
 
+def timestamps_of_sides(
+    places: Sequence[str | os.PathLike[str]], baseline: str | None, args: argparse.Namespace
+) -> list[str]:
+    """Returns which run of each place the options choose, the baseline last where there is one.
+
+    Args:
+        places: The places without the baseline.
+        baseline: The place of the baseline; None or empty without one.
+        args: With `timestamp` and `baseline_timestamp`.
+    """
+    from evalprep.results import timestamp_of_each
+
+    if not baseline:
+        return timestamp_of_each(places, args.timestamp)
+    if args.baseline_timestamp:
+        return [*timestamp_of_each(places, args.timestamp), args.baseline_timestamp]
+    return timestamp_of_each([*places, baseline], args.timestamp)
+
+
 def names_of(text: str) -> list[str]:
     """Returns the names in a list with commas.
 
@@ -188,10 +227,39 @@ def _paths_of(text: str) -> list[Path]:
     return [Path(name) for name in names_of(text)]
 
 
+def _references_of(text: str) -> list[ReferenceChoice]:
+    """Reads `PATH` or `PATTERN=PATH`, several with commas; a path may have a comma in its name."""
+    from evalprep.score import ReferenceChoice
+
+    texts = [text] if exists(Path(text)) else names_of(text)
+    return [ReferenceChoice.parse(each) for each in texts]
+
+
 OPTIONS["metric"]["type"] = _metrics_of
+OPTIONS["reference"]["type"] = OPTIONS["finetuned"]["type"] = _references_of
 OPTIONS["template_dir"]["type"] = _paths_of
 for _name in ("tasks", "label", "allow", "columns", "input_format", "pairing"):
     OPTIONS[_name]["type"] = names_of
+
+
+def references_of(
+    args: argparse.Namespace, packs: Mapping[str, Pack], runs: Sequence[Run] = ()
+) -> OtherModels:
+    """Opens what `--reference` and `--finetuned` name; the packs of the runs read logs.
+
+    Raises:
+        BadInput: a place that is neither a run nor a log, nor a folder of several.
+    """
+    from evalprep.score import FINETUNED, REFERENCE, OtherModels, open_references, packs_of
+
+    owners: dict[str, Pack] = {}
+    for run in runs:
+        owners |= {pack.name: pack for pack in packs_of(run, packs)}
+    readers = [*(owners or packs).values()]
+    return OtherModels(
+        open_references(args.reference, REFERENCE, readers),
+        open_references(args.finetuned, FINETUNED, readers),
+    )
 
 
 def metric_choices(args: argparse.Namespace) -> list[MetricChoice]:
@@ -442,38 +510,73 @@ def _words_of(name: str, value: Any) -> list[str]:
 
 
 def complete(args: argparse.Namespace) -> argparse.Namespace:
-    """Fills in the packs that the user's config in the current folder names.
+    """Fills in the packs that the config in the current folder names.
 
-    A config in the folder of a run that is read is not the user's: it may come from somebody else.
+    A pack is code, and a folder may come from somebody else: only a config that this user prepared
+    brings its packs along. `unnamed_packs` are those that it does not, for `note_on_packs`.
     """
-    args.own_template_dir = []
-    places = _places_of(args)
-    needs_packs = getattr(args, "uses_packs", False) and not args.template_dir
-    if needs_packs and not _within(Path(), places):
-        args.template_dir = args.own_template_dir = configured_packs() or None
+    args.own_template_dir, args.unnamed_packs = [], []
+    if getattr(args, "uses_packs", False) and not args.template_dir:
+        folders = _folders_of_config()
+        own = _prepared_ones(folders)
+        args.template_dir = args.own_template_dir = own or None
+        args.unnamed_packs = [folder for folder in folders if folder not in own]
     return args
 
 
 def configured_packs() -> list[Path]:
-    """Returns the folders of packs that the config of this folder names, as far as they exist.
+    """Returns the folders of packs of the config of this folder, where the user prepared it.
 
     A config with mistakes names none: verbs after the run do not depend on it.
     """
-    config = Path("eval_config.yaml")
-    if not config.is_file():
+    return _prepared_ones(_folders_of_config())
+
+
+def note_on_packs(args: argparse.Namespace) -> str:
+    """Returns a sentence on packs that a stranger's config names; empty without any."""
+    if not args.unnamed_packs:
+        return ""
+    from evalprep.packs import holds_packs
+    from evalprep.places import nearby
+
+    names = [nearby(folder) for folder in args.unnamed_packs if holds_packs(folder)]
+    if not names:
+        return ""
+    option = f"--template_dir {shlex.quote(','.join(names))}"
+    return (
+        f"note: packs in {', '.join(names)} are not used, because you did not prepare "
+        f"{_CONFIG} here; look at their code, then add {option}"
+    )
+
+
+_CONFIG = Path("eval_config.yaml")
+
+
+def _folders_of_config() -> list[Path]:
+    """The folders that `template_dir` of the current folder's config names and that exist."""
+    if not _CONFIG.is_file():
         return []
     from evalprep.errors import BadInput
     from evalprep.places import place
     from evalprep.yamlfile import load_yaml
 
     try:
-        source = load_yaml(config)
+        source = load_yaml(_CONFIG)
     except BadInput:
         return []
     named = source.data.get("template_dir")
     names = named if isinstance(named, list) else [named]
     folders = [place(name, source.folder) for name in names if isinstance(name, str)]
     return [folder.resolve() for folder in folders if folder.is_dir()]
+
+
+def _prepared_ones(folders: list[Path]) -> list[Path]:
+    """Those of the config's folders of packs that the user prepared from."""
+    if not folders:
+        return []
+    from evalprep.packs import own_packs
+
+    return own_packs(_CONFIG, folders)
 
 
 def add_baseline(parser: Parser, description: str) -> None:
@@ -506,16 +609,3 @@ def refuse_second_baseline(args: argparse.Namespace, named: str, *, where: str) 
     if args.other is not None:
         what = f"two baselines: {args.other} and {named}"
         raise BadInput(Problem(what=what, where=where, fix="leave one of them out"))
-
-
-def _places_of(args: argparse.Namespace) -> list[Path]:
-    """The runs that a verb reads."""
-    runs = [getattr(args, name, None) for name in ("run", "other", "baseline", "reference")]
-    runs += getattr(args, "runs", [])
-    return [Path(str(run)) for run in runs if run]
-
-
-def _within(folder: Path, places: Iterable[Path]) -> bool:
-    """Returns whether a folder is that of a run or lies within one."""
-    homes = [place if place.is_dir() else place.parent for place in places]
-    return any(folder.resolve().is_relative_to(home.resolve()) for home in homes)

@@ -17,10 +17,18 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalprep.verbs.ledgers import name_foreign_answers
-from evalprep.verbs.options import Parser, add_options, metric_choices, names_of, pair_rules
+from evalprep.verbs.options import (
+    Parser,
+    add_options,
+    metric_choices,
+    names_of,
+    pair_rules,
+    references_of,
+    timestamps_of_sides,
+)
 
 if TYPE_CHECKING:
     from evalprep.errors import Problems
@@ -55,7 +63,7 @@ def configure(parser: Parser) -> None:
         metavar="LIST",
         help="html, xlsx, csv, md, json; several with commas (default: html)",
     )
-    add_options(parser, "reference", "rule", "pairing")
+    add_options(parser, "reference", "finetuned", "rule", "pairing")
     add_options(parser, "timestamp", "accept_ledger", "template_dir")
     add(
         "--limit",
@@ -181,7 +189,11 @@ def _export_scores(
         if alone:
             yield from export_scores(side_scores, packs.values(), Path(place), out)
     if any(without_samples):
-        runs = [open_run(place, packs.values(), timestamp=args.timestamp) for place in places]
+        stamps = timestamps_of_sides(args.runs, args.baseline, args)
+        runs = [
+            open_run(place, packs.values(), timestamp=stamp)
+            for place, stamp in zip(places, stamps, strict=True)
+        ]
         yield from export_tables(runs, scores, packs, out)
 
 
@@ -218,11 +230,10 @@ def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | 
     problems = Problems()
     _check_arguments(args, formats, problems)
     args.runs = _each_place(args)
-    places = [(place, args.timestamp) for place in args.runs]
-    if args.baseline:
-        places.append((args.baseline, args.baseline_timestamp))
+    places = [*args.runs, args.baseline] if args.baseline else args.runs
+    timestamps = timestamps_of_sides(args.runs, args.baseline, args)
     sides: list[Run | Scores] = []
-    for place, timestamp in places:
+    for place, timestamp in zip(places, timestamps, strict=True):
         sides += _open_side(place, timestamp, args, problems)
     problems.raise_if_any()
     sides = sides_by_rule(sides, args.rule, args.find_packs() if args.rule else {})
@@ -276,7 +287,7 @@ def _open_side(
     except BadInput as error:
         problems.extend(error.problems)
         return
-    if isinstance(side, Run) and not side.tasks and not side.stored:
+    if isinstance(side, Run) and not (side.tasks or side.stored or side.unread):
         problems.add(
             "the run has neither samples files nor stored scores",
             where=str(side.files.folder),
@@ -326,7 +337,7 @@ def _scores_and_judgements(runs: Sequence[Run], args: argparse.Namespace) -> _Ex
         packs = args.find_packs()
         scores = _scores(runs, args, packs)
     except BadInput as error:
-        if args.reference is not None:
+        if args.reference or args.finetuned:
             raise
         problems = [
             f"suite scores are left out: {item.where}: {item.what}" for item in error.problems
@@ -342,12 +353,17 @@ def _scores_and_judgements(runs: Sequence[Run], args: argparse.Namespace) -> _Ex
 def _scores(
     runs: Sequence[Run], args: argparse.Namespace, packs: Mapping[str, Pack]
 ) -> list[Scores]:
-    from evalprep.score import of_rule, open_reference, score_run
+    from evalprep.score import of_rule, score_run
 
-    reference: Any = None
-    if args.reference is not None:
-        reference = open_reference(args.reference, packs.values())
-    return [of_rule(score_run(run, packs, reference=reference), args.rule, packs) for run in runs]
+    others = references_of(args, packs)
+    return [
+        of_rule(
+            score_run(run, packs, reference=others.reference, finetuned=others.finetuned),
+            args.rule,
+            packs,
+        )
+        for run in runs
+    ]
 
 
 def _sentences(packs: Mapping[str, Pack]) -> dict[str, str]:

@@ -63,12 +63,16 @@ class _Rescored:
 def main(args: argparse.Namespace) -> int:
     """Rescores, prints, writes; 3 where no task has a score."""
     from evalprep.rescore import RunWriter
-    from evalprep.results import label_runs, load_run
+    from evalprep.results import label_runs, load_run, notes_on_unread
 
     _check_arguments(args)
     run = load_run(args.run, timestamp=args.timestamp, as_logged=True)
     label_runs([run])
     _print_notes(run)
+    if not args.json:
+        stored = [item.sentence(name) for name, item in run.unread.items() if not item.is_noted]
+        for note in [*run.files.notes, *notes_on_unread(run.unread), *stored]:
+            print(f"note: {note}")
     names = _tasks_with_replies(run, args)
     out = (
         None

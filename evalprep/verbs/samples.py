@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.numbers import at_least_one
@@ -63,13 +63,14 @@ def configure(parser: Parser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Prints the samples."""
     from evalprep.packs import on_demand
-    from evalprep.results import label_runs, open_run, refuse_pointers
+    from evalprep.results import label_runs, open_run, refuse_pointers, timestamp_of_each
 
     if args.baseline and not args.lost:
         raise BadInput(
             Problem(what="is for --lost", where="--baseline", fix="add --lost, or leave it out")
         )
-    run = open_run(args.run, on_demand(args.template_dir), timestamp=args.timestamp)
+    stamp = timestamp_of_each(_sides(args), args.timestamp)[0]
+    run = open_run(args.run, on_demand(args.template_dir), timestamp=stamp)
     label_runs([run])
     if not run.tasks:
         refuse_pointers(run.files.folder)
@@ -77,7 +78,7 @@ def main(args: argparse.Namespace) -> int:
     chosen = _choose_samples(run, args)
     shown = list(islice(chosen.views, args.n))
     if args.json:
-        data = [asdict(view) for view in shown]
+        data = [_data(view, number, chosen.counts) for number, view in enumerate(shown, 1)]
         print(json.dumps(data, indent=2, ensure_ascii=False))
         return 0
     for number, view in enumerate(shown, 1):
@@ -86,6 +87,17 @@ def main(args: argparse.Namespace) -> int:
     print(_summary(chosen, len(shown), args))
     _print_next(args)
     return 0
+
+
+def _data(view: SampleView, number: int, counts: Mapping[str, int]) -> dict[str, Any]:
+    """One sample as data, with how many there are of its kind: in all, and of its task."""
+    of = {"number": number, "of": sum(counts.values()), "of_task": counts.get(view.task)}
+    return {**asdict(view), **of}
+
+
+def _sides(args: argparse.Namespace) -> list[str]:
+    """The run, and the baseline where there is one."""
+    return [args.run, args.baseline] if args.baseline else [args.run]
 
 
 def _print_notes(run: Run) -> None:
@@ -129,10 +141,13 @@ def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
     """The samples that the baseline, or the published verdicts, have right and the run not."""
     from evalprep.compare import compare_runs
     from evalprep.packs import on_demand
-    from evalprep.results import open_run
+    from evalprep.results import open_run, timestamp_of_each
 
-    baseline = open_run(args.baseline, on_demand(args.template_dir)) if args.baseline else None
-    if baseline is not None:
+    baseline: Run | None = None
+    if args.baseline:
+        stamp = timestamp_of_each(_sides(args), args.timestamp)[-1]
+        packs = on_demand(args.template_dir)
+        baseline = open_run(args.baseline, packs, timestamp=stamp)
         _print_notes(baseline)
     if baseline is None and not run.judged:
         raise BadInput(
@@ -152,7 +167,9 @@ def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
 
 def _doubts(comparison: Comparison) -> list[str]:
     """Returns why samples that look lost may not be, and others not be seen."""
-    reasons_of = {task.name: [*task.not_comparable, *task.not_enough] for task in comparison.tasks}
+    reasons_of = {
+        task.name: [*task.not_comparable, *map(str, task.not_enough)] for task in comparison.tasks
+    }
     doubts = [f"{name}: {'; '.join(reasons)}" for name, reasons in reasons_of.items() if reasons]
     return [*comparison.warnings, *doubts]
 

@@ -18,12 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.files import make_folder, read_object, write_atomically
 from evalprep.verbs.ledgers import name_foreign_answers
-from evalprep.verbs.options import Parser, add_options, metric_choices, names_of, print_next
+from evalprep.verbs.options import (
+    Parser,
+    add_options,
+    metric_choices,
+    names_of,
+    print_next,
+    references_of,
+)
 
 if TYPE_CHECKING:
     from evalprep.packs import Pack
     from evalprep.results import Run
-    from evalprep.score import Reference, Scores
+    from evalprep.score import OtherModels, Scores
 
 SCORES = "scores.json"
 
@@ -35,8 +42,8 @@ def configure(parser: Parser) -> None:
         "output folder, model folder, folder of several, results_*.json, samples_*.jsonl or a log"
     )
     add("runs", metavar="RUN", nargs="+", help=places)
-    add_options(parser, "reference", "rule", "cluster", "timestamp", "label", "tasks")
-    add_options(parser, "metric")
+    add_options(parser, "reference", "finetuned", "rule", "cluster", "timestamp", "label")
+    add_options(parser, "tasks", "metric")
     add(
         "--models",
         type=names_of,
@@ -100,8 +107,11 @@ def main(args: argparse.Namespace) -> int:
     runs = _open_runs(args, packs)
     is_part = bool(args.tasks) or args.limit is not None
     folders = run_folders(runs, args.out, is_part=is_part)
+    others = references_of(args, packs, runs)
     places = zip(args.runs, runs, folders, strict=True)
-    scored = [_score_and_show(place, run, folder, args, packs) for place, run, folder in places]
+    scored = [
+        _score_and_show(place, run, folder, args, packs, others) for place, run, folder in places
+    ]
     if args.out is not None and len(scored) > 1 and not args.no_write:
         _write_shared_tables(scored, args, packs)
     if args.json:
@@ -115,10 +125,15 @@ def _print_data(scored: Sequence[_Scored]) -> None:
 
 
 def _score_and_show(
-    place: str, run: Run, folder: Path, args: argparse.Namespace, packs: Mapping[str, Pack]
+    place: str,
+    run: Run,
+    folder: Path,
+    args: argparse.Namespace,
+    packs: Mapping[str, Pack],
+    others: OtherModels,
 ) -> _Scored:
     """One run scored, written and printed as the user asks."""
-    item = _score(place, run, args, packs)
+    item = _score(place, run, args, packs, others)
     if not args.no_write:
         _write(item, args, packs, folder)
     if not args.json:
@@ -136,11 +151,16 @@ def _open_runs(args: argparse.Namespace, packs: Mapping[str, Pack]) -> list[Run]
         open_run,
         read_by_choice,
         runs_of_models,
+        timestamp_of_each,
     )
     from evalprep.score import cluster_by
 
     args.runs = each_place(args.runs, packs.values())
-    runs = [open_run(place, packs.values(), timestamp=args.timestamp) for place in args.runs]
+    stamps = timestamp_of_each(args.runs, args.timestamp)
+    runs = [
+        open_run(place, packs.values(), timestamp=stamp)
+        for place, stamp in zip(args.runs, stamps, strict=True)
+    ]
     runs = read_by_choice(runs, metric_choices(args))
     label_runs(runs, args.label)
     chosen = {id(run) for run in runs_of_models(runs, args.models)}
@@ -190,12 +210,13 @@ def _is_free(folder: Path, origin: str) -> bool:
     return not kept or kept.get("folder") == origin
 
 
-def _score(place: str, run: Run, args: argparse.Namespace, packs: Mapping[str, Pack]) -> _Scored:
+def _score(
+    place: str, run: Run, args: argparse.Namespace, packs: Mapping[str, Pack], others: OtherModels
+) -> _Scored:
     """Runs the free annotators, then scores by every rule, and by the chosen one what is shown."""
     from evalprep.results import by_rule
     from evalprep.score import cluster_by, of_rule, packs_of, score_run
 
-    reference = _reference(run, args, packs)
     run.accepts_ledger = args.accept_ledger
     computed: list[str] = []
     own_packs = [] if args.no_write else packs_of(run, packs)
@@ -204,22 +225,18 @@ def _score(place: str, run: Run, args: argparse.Namespace, packs: Mapping[str, P
 
         computed = compute(own_packs, run, show_computing, run_code=args.run_code)
     name_foreign_answers([run], accept=args.accept_ledger)
-    scores = score_run(run, packs, reference=reference)
+    scores = score_run(run, packs, reference=others.reference, finetuned=others.finetuned)
     scores.notes += computed
     if not args.rule:
         return _Scored(place, run, scores, scores)
     by_its_rule = by_rule([run], args.rule, packs)[0]
     cluster_by([by_its_rule], args.cluster)
-    shown = of_rule(score_run(by_its_rule, packs, reference=reference), args.rule, packs)
+    shown = of_rule(
+        score_run(by_its_rule, packs, reference=others.reference, finetuned=others.finetuned),
+        args.rule,
+        packs,
+    )
     return _Scored(place, run, scores, shown)
-
-
-def _reference(run: Run, args: argparse.Namespace, packs: Mapping[str, Pack]) -> Reference | None:
-    from evalprep.score import open_reference, packs_of
-
-    if args.reference is None:
-        return None
-    return open_reference(args.reference, packs_of(run, packs) or packs.values())
 
 
 def _write(

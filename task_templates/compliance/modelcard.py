@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from custom_metrics.compliance.reporting import environment_amounts
+from evalprep.packapi import open_file, read_file
 
 CARD = "model_card.md"
 EMISSIONS = "emissions.csv"  # as codecarbon writes it
@@ -45,7 +46,7 @@ def card_of(folder: Path) -> dict[str, dict[str, Any]]:
     if path.is_file():
         card = {
             name: dict(values)
-            for name, values in read_card(path.read_text(encoding="utf-8-sig")).items()
+            for name, values in read_card(read_file(path).decode("utf-8-sig")).items()
         }
         if "environment" in card:
             filled_in = {
@@ -68,7 +69,7 @@ def _measured(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with open_file(path, "r", encoding="utf-8", newline="") as file:
             last = {row.get("run_id") or at: row for at, row in enumerate(csv.DictReader(file))}
         energy = math.fsum(float(row["energy_consumed"]) for row in last.values())
         co2 = math.fsum(float(row["emissions"]) for row in last.values())

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from custom_metrics.compliance.aggregate import ALIASES, aggregate_score
 from custom_metrics.finite import finite_number
+from evalprep.packapi import read_file
 
 from .registry import NO_RESULT, SUITE_RULE, benchmarks
 
@@ -30,7 +31,7 @@ def read_json(path: Path) -> Any:
     try:
         if path.stat().st_size > _MOST_BYTES:
             return None
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_file(path))
     except (OSError, ValueError, RecursionError):
         return None
 

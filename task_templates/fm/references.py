@@ -13,7 +13,7 @@ from typing import Any
 
 from custom_metrics.fm.aggregate import aggregate
 from custom_metrics.fm.toxicity import DETOXIFY_NAMES
-from evalprep.packapi import BadInput, Problem
+from evalprep.packapi import BadInput, Problem, open_file, read_file
 
 from .algorithms import ALGORITHMS, DETECTORS
 from .settings import normal_name
@@ -101,7 +101,7 @@ def own_names(algorithm: str, names: Sequence[str]) -> dict[str, str]:
 
 
 def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
-    with file.open(encoding="utf-8-sig") as lines:
+    with open_file(file, "r", encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -155,7 +155,7 @@ def _with_share(rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]
 
 def _outputs(file: Path) -> dict[str, Result] | None:
     try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
+        content = json.loads(read_file(file).decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
     several = content if isinstance(content, list) else [content]

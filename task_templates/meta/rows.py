@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from evalprep.packapi import BadInput, Previous, Problem, Repeats
+from evalprep.packapi import BadInput, Previous, Problem, Repeats, list_cell
 
 Row = dict[str, Any]
 REQUIRED = ("input_question", "input_final_prompts", "input_correct_responses", "is_correct")
@@ -49,13 +49,21 @@ _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+def _with_lists(row: Row) -> Row:
+    """A row whose columns of lists are lists, also out of a flat file."""
+    return {**row, **{name: list_cell(row[name]) for name in _OF_LISTS if name in row}}
+
+
+_OF_LISTS = ("input_final_prompts", "input_correct_responses", "input_final_prompts_hash")
+
+
 def published(rows: Iterator[Row], previous: Previous) -> Iterator[Row]:
     """Passes rows on, counting the published verdicts.
 
     Raises:
         BadInput: a column of the wrong type; names the row and the column.
     """
-    for row in rows:
+    for row in map(_with_lists, rows):
         for column, (fits, allowed) in _SHAPES.items():
             if not fits(row.get(column)):
                 raise BadInput(

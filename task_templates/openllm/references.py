@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evalprep.packapi import Log
+from evalprep.packapi import Log, read_file
 
 from .archived import LABEL, headlines
 
@@ -33,7 +33,7 @@ def load(path: Path | str) -> Log | None:
 
 def _object(file: Path) -> dict[str, Any]:
     try:
-        content = json.loads(file.read_bytes())
+        content = json.loads(read_file(file))
     except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -63,7 +63,8 @@ def by_the_original(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[s
     """Mean rating as the original reads the same replies of the judge.
 
     For answers a reply without `Rating:` and a whole number behind it is a 3, and one without an
-    answer a 1. Of summaries only ratings of 2 to 5 enter the mean, and a reply that is not one
+    answer a 1, unless a file of ratings has one for it: the original takes such a file as it is.
+    Of summaries only ratings of 2 to 5 enter the mean, and a reply that is not one
     number behind its mark is dropped.
     """
     (name, task_samples), *_rest = rows.items()
@@ -89,22 +90,24 @@ def _as_the_original_reads(name: str, sample: Sample) -> float | None:
     """A scaled rating; None where there is none, or the original drops it."""
     rating = sample["metrics"].get(METRIC)
     reply = sample.get("judgement", {}).get("reply")
-    if not isinstance(reply, str) or _is_imported(reply):
-        if isinstance(rating, (int, float)):
-            return scaled(float(rating))
-        return None
+    imported = _imported_rating(reply)
+    if not isinstance(reply, str) or imported is not None:
+        known = rating if imported is None else imported
+        return scaled(float(known)) if isinstance(known, (int, float)) else None
     if name == QA:
         return scaled(qa_judge_rating(reply))
     score = summary_judge_rating(reply)
     return score if isinstance(score, float) else None
 
 
-def _is_imported(reply: str) -> bool:
-    """Returns whether a kept reply is a rating of another tool and no words of a judge."""
+def _imported_rating(reply: Any) -> float | None:
+    """The rating of another tool in a kept reply; None for words of a judge."""
     try:
-        return isinstance(json.loads(reply), dict)
-    except (ValueError, RecursionError):
-        return False
+        content = json.loads(reply)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    numbers = content.values() if isinstance(content, dict) else ()
+    return next((number for number in numbers if isinstance(number, (int, float))), None)
 
 
 def _who(samples: Sequence[Sample]) -> dict[str, Any]:

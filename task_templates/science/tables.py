@@ -17,7 +17,7 @@ from typing import Any
 from custom_metrics.science.corpus import summary_metrics
 from custom_metrics.science.model_order import model_sort
 from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
-from evalprep.packapi import Column, Kind, Table, Workbook, make_folder, write_csv
+from evalprep.packapi import Column, Kind, Table, Workbook, make_folder, read_file, write_csv
 
 MISSING = "missing"
 NUMBER_WIDTH, MAX_WIDTH = 8, 60  # characters
@@ -87,7 +87,7 @@ class Model:
 def read(path: Path) -> Any:
     """A JSON file; None where there is none."""
     if path.is_file():
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_file(path))
     return None
 
 
@@ -386,7 +386,7 @@ def _unparsable(by_model: Path, models: Iterable[Model]) -> list[Line]:
 def _unparsable_in(file: Path, entry: str, task: str) -> Iterator[Line]:
     if not file.is_file():
         return
-    for text in file.read_text(encoding="utf-8").splitlines():
+    for text in read_file(file).decode("utf-8").splitlines():
         row = json.loads(text)
         if row["status"] == "extract_failure":
             yield [entry, task, str(row["sample_id"]), row["pred"][:_MAX_CELL]]

@@ -1,10 +1,12 @@
-"""The aggregates of OpenUnlearning's paper: memorisation, privacy, utility, and all three together.
+"""Memorisation, privacy, utility, and all three together, after the paper of OpenUnlearning.
 
-Each is a harmonic mean of parts between 0 and 1 of which 1 is the best (arXiv 2506.12618, appendix
-F; the overall one: locuslab/open-unlearning#150). Their code was not published: which parts each
-mean has is read from the text and could not be held against the paper's numbers. The paper does
-not say how an attack becomes a number between 0 and 1 (#172); `closeness` is this pack's own
-choice.
+Each is a harmonic mean of parts of which 1 is the best (arXiv 2506.12618, appendix F; the overall
+one: locuslab/open-unlearning#150). The paper divides each part by its value on the finetuned model
+(F.1, as two reproductions report it): `memorization_after_paper`, `utility_after_paper` and
+`overall_after_paper`, which need `--finetuned`. The same without that division are
+`..._aggregate`. The paper's code was not published, and no public log gives its numbers exactly,
+so none of these bears the paper's own name. The paper does not say how an attack becomes a number
+between 0 and 1 (#172); `closeness` is this pack's own choice.
 """
 
 from __future__ import annotations
@@ -41,6 +43,34 @@ def memorization(*, inputs: Inputs, **_: Any) -> Result:
     return _harmonic_mean(removed)
 
 
+def memorization_after_paper(
+    *, inputs: Inputs, finetuned: Inputs | None = None, **_: Any
+) -> Result:
+    """Harmonic mean of 1 minus each measure as a share of its value on the finetuned model.
+
+    `1 - x / x_finetuned`, not below 0: what is memorised as firmly as before is not removed.
+    """
+    shares = _shares(inputs, finetuned)
+    if isinstance(shares, str):
+        return no_value(shares)
+    removed = {
+        name: None if share is None else max(0.0, 1 - share) for name, share in shares.items()
+    }
+    return _harmonic_mean(removed)
+
+
+def _shares(inputs: Inputs, finetuned: Inputs | None) -> dict[str, float | None] | str:
+    """Each part divided by its value on the finetuned model; why not where that is not there."""
+    if not finetuned:
+        return "no finetuned model; name one with --finetuned"
+    shares: dict[str, float | None] = {}
+    for name, result in inputs.items():
+        value, base = (each.get("agg_value") for each in (result, finetuned.get(name, {})))
+        known = by_row.finite(value) and by_row.finite(base) and base > 0
+        shares[name] = value / base if known else None
+    return shares
+
+
 def _complement(value: float | None) -> float | None:
     if value is not None and by_row.finite(value):
         return 1 - value
@@ -70,6 +100,17 @@ def utility(*, inputs: Inputs, **_: Any) -> Result:
     if parts.get(_FLUENCY) is None and why:
         result["notes"] = [f"without fluency: {why}"]
     return result
+
+
+def utility_after_paper(*, inputs: Inputs, finetuned: Inputs | None = None, **_: Any) -> Result:
+    """Harmonic mean of model utility and fluency, each divided by its value on the finetuned model.
+
+    A part that either model lacks is left out with a note; model utility cannot be.
+    """
+    shares = _shares(inputs, finetuned)
+    if isinstance(shares, str):
+        return no_value(shares)
+    return _harmonic_mean(shares) if shares.get("model_utility") is None else _of_known(shares)
 
 
 def overall(*, inputs: Inputs, **_: Any) -> Result:

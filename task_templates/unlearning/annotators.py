@@ -14,6 +14,7 @@ from .generations import generated
 from .judge import CONTEXTS, RANGE, SAMPLING, broken_prompt, load_prompt
 from .judge_prompt import create_prompt
 from .question import question_in, without_control
+from .results import by_index
 from .samples import Row
 
 
@@ -36,6 +37,17 @@ def _texts_of(row: Row) -> _Texts:
         without_control(str(reference)),
         without_control(generated(row)),
     )
+
+
+def prompt_texts(task: str, row: Row) -> tuple[str, str, str, str] | None:
+    """OpenUnlearning's context, and the texts of a row without the words of the chat template.
+
+    None for a task of likelihoods, which has no generation.
+    """
+    if task not in CONTEXTS:
+        return None
+    texts = _texts_of(row)
+    return CONTEXTS[task][0], texts.question, texts.reference, texts.generation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +105,23 @@ class Judge(RubricJudge):
         """Status of a reply, and its ratings where the status is `ok`."""
         scores = judge_scores(metrics=self.rubric.names, response=reply, range=RANGE)
         return scores["status"], scores["scores"]
+
+    def imported(self, content: Any, items: Sequence[Item]) -> Any:
+        """Ratings in OpenUnlearning's own file, in row order; other content as it is.
+
+        `LLM_Judge_evaluation_batch_extracted.json` has `context -> value_by_index -> scores`.
+        """
+        rows = by_index(content.get(self.context)) if isinstance(content, Mapping) else {}
+        if not rows:
+            return content
+        ratings: list[Any] = [None] * (
+            1 + max((item.samples[0].index for item in items), default=-1)
+        )
+        for index, row in rows.items():
+            scores = row.get("scores") if isinstance(row, Mapping) else None
+            if index.isdecimal() and int(index) < len(ratings) and isinstance(scores, Mapping):
+                ratings[int(index)] = dict(scores)
+        return ratings
 
 
 _RUBRICS = {

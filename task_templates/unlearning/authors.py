@@ -14,6 +14,7 @@ from custom_metrics.unlearning import by_row
 from custom_metrics.unlearning.probability import probability_aggregate, probability_w_options
 from custom_metrics.unlearning.truth_ratio import truth_ratio
 from custom_metrics.unlearning.utility import hm_aggregate
+from evalprep.packapi import open_file
 
 from .results import Result
 
@@ -103,7 +104,7 @@ def _table(path: Path) -> list[dict[str, Any]] | None:
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(open_file(path))
     except (OSError, pa.ArrowInvalid):
         return None
     if not set(_TABLE_COLUMNS) <= set(file.schema_arrow.names):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from evalprep.packapi import Context, Problems, Source
+from evalprep.packapi import Context, Problems, Source, list_cell, looks_like_list
 
 Row = dict[str, Any]
 
@@ -25,6 +25,7 @@ PLAIN_TOKENS = 512  # OpenUnlearning cuts plain rows here
 TOFU_REPLY = 200  # generated tokens
 PARAPHRASE = "paraphrased_answer"  # column of the right answer in other words
 WRONG = "perturbed_answer"  # column of the wrong answers
+_WRONG_FORMS = """texts, or a list of them; in a CSV cell as ["x", "y"] or ['x', 'y']"""
 MOST_NAMED = 5  # rows that a message names
 MUSE_REPLY = {"knowmem": 32, "verbmem": 128}
 
@@ -175,13 +176,16 @@ def present_in(data: Data, source: Source, section: Any) -> Data:
 def read_rows(source: Source, columns: Sequence[str]) -> list[Row]:
     """All rows of a split, with a text in each of these columns.
 
-    Wrong answers are one text or a list of them.
+    Wrong answers are one text or a list of them; a cell of a flat file holds the list as JSON or as
+    Python writes it.
 
     Raises:
         BadInput: a column is missing, or holds something else in some rows.
     """
     source.require(columns)
     rows = list(source.rows())
+    if WRONG in columns:
+        rows = [{**row, WRONG: list_cell(row.get(WRONG))} for row in rows]
     problems = Problems()
     for column in columns:
         bad = [
@@ -193,7 +197,7 @@ def read_rows(source: Source, columns: Sequence[str]) -> list[Row]:
                 f"no text in column {column}: row {', '.join(map(str, bad[:MOST_NAMED]))}{more}, "
                 "counted from 0",
                 where=source.describe(),
-                allowed="texts, or a list of them" if column == WRONG else "texts",
+                allowed=_WRONG_FORMS if column == WRONG else "texts",
                 fix="mend or remove these rows",
             )
     problems.raise_if_any()
@@ -201,8 +205,10 @@ def read_rows(source: Source, columns: Sequence[str]) -> list[Row]:
 
 
 def _is_text(value: Any, column: str) -> bool:
-    if column != WRONG or isinstance(value, str):
+    if column != WRONG:
         return isinstance(value, str)
+    if isinstance(value, str):
+        return not looks_like_list(value)
     return value is None or (
         isinstance(value, list) and all(isinstance(answer, str) for answer in value)
     )

@@ -24,7 +24,7 @@ from custom_metrics import token_logprobs, unlearning
 from custom_metrics.unlearning.utility import summary
 from evalprep.packapi import ExportRun, ExportTask, file_sha256, make_folder, write_atomically
 
-from .harness import HARNESS, harness_summary, read_object
+from .harness import HARNESS, HARNESS_ROWS, harness_summary, read_object, write_rows
 from .names import suite_of, upstream_name
 
 SCHEMA = 1
@@ -82,6 +82,8 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: 
         make_folder(folder, within=out_dir)
         _write(folder / HARNESS, numbers)
         written.append(folder / HARNESS)
+        if write_rows(run, folder / HARNESS_ROWS):
+            written.append(folder / HARNESS_ROWS)
     return written
 
 

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalprep.packapi import ExportRun
+from evalprep.packapi import ExportRun, open_atomically, open_file, read_file
 
 HARNESS = "LMEval_SUMMARY.json"
+#: The rows of the same tasks, as lm-eval logs them.
+HARNESS_ROWS = "LMEval_EVAL.json"
 
 
 def harness_summary(run: ExportRun) -> dict[str, Any]:
@@ -35,6 +37,32 @@ def harness_summary(run: ExportRun) -> dict[str, Any]:
             is_number = isinstance(value, (int, float))
             values[f"{name}/{shown}"] = float(value) if is_number else value
     return values
+
+
+def write_rows(run: ExportRun, file: Path) -> bool:
+    """Writes the rows of lm-eval's own tasks as OpenUnlearning has them: task -> task -> rows.
+
+    Line by line, as a large benchmark has a hundred thousand rows.
+
+    Returns:
+        Whether the run has samples of such tasks.
+    """
+    paths = {
+        name: Path(task.path) for name, task in run.tasks.items() if not task.metadata.get("pack")
+    }
+    if not paths:
+        return False
+    with open_atomically(file) as out:
+        out.write("{")
+        for at, (name, path) in enumerate(paths.items()):
+            key = json.dumps(name)
+            out.write(f"{',' if at else ''}\n{key}: {{{key}: [")
+            with open_file(path, "r", encoding="utf-8") as lines:
+                for number, line in enumerate(filter(str.strip, lines)):
+                    out.write(f"{',' if number else ''}\n{line.rstrip()}")
+            out.write("]}")
+        out.write("\n}\n")
+    return True
 
 
 def harness_scores(content: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -61,7 +89,7 @@ def harness_scores(content: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 def read_object(file: Path) -> dict[str, Any] | None:
     """A JSON object from a file; empty where there is none, None for anything else."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_file(file))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError):

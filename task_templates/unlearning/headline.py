@@ -12,18 +12,7 @@ from custom_metrics.unlearning.against_reference import ks_test
 from custom_metrics.unlearning.truth_ratio import AGGREGATORS
 from custom_metrics.unlearning.utility import hm_aggregate
 
-from .results import (
-    Inputs,
-    Result,
-    by_index,
-    column,
-    digest,
-    drawn,
-    no_value,
-    only,
-    other_split,
-    with_interval,
-)
+from .results import Inputs, Result, by_index, column, digest, drawn, no_value, only, with_interval
 
 #: Per part of model utility: the column of its rows and what a row adds to the mean.
 UTILITY_ROWS: dict[str, tuple[str, Callable[[float], float]]] = {
@@ -41,8 +30,6 @@ def forget_quality(*, inputs: Inputs, reference: Inputs | None = None, **_: Any)
     others = column(other, "score")
     if not ratios:
         return no_value(own.get("reason", "no truth ratios"))
-    if refused := other_split(own, other):
-        return refused
     if other.get("agg_value") is None and not by_index(other):
         return ks_test(forget_scores=list(ratios.values()), retain_scores=None)
     # The same rows for both where the two logs share them, so that a shorter log compares what it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -9,10 +10,15 @@ from typing import Any
 from custom_metrics.statistics import Influence, combined_influence, influence_of
 from custom_metrics.unlearning import against_reference as formulas
 from custom_metrics.unlearning import bootstrap, by_row
+from custom_metrics.unlearning.membership import mia_auc
 
-from .results import Inputs, Result, column, digest, only, other_split, with_interval
+from .results import Inputs, Result, column, digest, only, with_interval
 
 Formula = Callable[..., Result]
+#: What a value without a retain model is measured against.
+DEFAULT = {"role": "reference", "kind": "constant", "name": "an AUC of 0.5"}
+_AGREED = 1e-6  # how far the rows of a log may be from the AUC that it states
+_MOST = 1e6  # percent; beyond it only the guard against a division by zero shows
 _STEP = 1e-6  # both formulas are linear in the AUC
 
 
@@ -21,14 +27,12 @@ def privleak(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Re
     result = _relative(inputs, reference, formulas.privleak)
     if result["agg_value"] is None:
         return result
-    notes = []
+    notes = list(result.get("notes", ()))
     if result["reference"] != "retain":
         notes.append("no retain log: compared with an AUC of 0.5")
     if result.get("undefined"):
         notes.append("the reference AUC is 1: the value is undefined")
-    if notes:
-        result["notes"] = notes
-    return result
+    return {**result, "notes": notes} if notes else result
 
 
 def rel_diff(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Result:
@@ -39,13 +43,18 @@ def rel_diff(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Re
 def _relative(inputs: Inputs, reference: Inputs | None, formula: Formula) -> Result:
     own = only(inputs)
     other = only(reference)
-    if refused := other_split(own, other):
-        return refused
     result = formula(auc=own.get("agg_value"), retain_auc=other.get("agg_value"))
     if result["agg_value"] is None:
         return {**result, "reason": own.get("reason", result["reason"])}
+    if result["reference"] != "retain":
+        result["against"] = [DEFAULT]
     result["influence"] = partial(_influence, own, other, formula)
     interval = _interval(own, other if result["reference"] == "retain" else {}, formula)
+    if interval is not None and interval[1] > _MOST:
+        note = (
+            f"no interval: not bounded above {interval[0]:.4g}, as the reference can be 0 by chance"
+        )
+        interval, result["notes"] = None, [note]
     return with_interval({**result, **digest(reference)}, interval)
 
 
@@ -72,7 +81,8 @@ def _interval(
 ) -> list[float] | None:
     """Percentile interval over resampled texts.
 
-    The reference is resampled with them where it has its scores.
+    The reference is resampled with them where it has its scores. Where an attack separates all
+    texts, resamples have no spread: the interval of the AUC is carried through the formula.
     """
     import numpy as np
 
@@ -85,15 +95,22 @@ def _interval(
         formula(auc=float(auc), retain_auc=ref)["agg_value"]
         for auc, ref in zip(mine, references, strict=True)
     ]
-    return bootstrap.percentiles(np.asarray(values))
+    low, high = bootstrap.percentiles(np.asarray(values))
+    ends = own.get("interval")
+    if mine.min() < mine.max() or not ends:
+        return [low, high]
+    retain_auc = other.get("agg_value")
+    return sorted(formula(auc=end, retain_auc=retain_auc)["agg_value"] for end in ends)
 
 
 def _resampled_aucs(result: Mapping[str, Any]) -> Any:
-    """AUCs of resampled texts as an array, None without scores."""
-    forget, holdout = (
-        by_row.usable(column(result.get(side) or {}, "score").values())
-        for side in ("forget", "holdout")
-    )
-    if len(forget) > 1 and len(holdout) > 1:
-        return bootstrap.auc_resamples(forget, holdout)
-    return None
+    """AUCs of resampled texts as an array; None without scores, or where they give another AUC."""
+    sides = [column(result.get(side) or {}, "score").values() for side in ("forget", "holdout")]
+    forget, holdout = map(by_row.usable, sides)
+    if len(forget) < 2 or len(holdout) < 2:
+        return None
+    area = mia_auc(forget_scores=forget, holdout_scores=holdout)["auc"]
+    stated = result.get("agg_value")
+    if area is None or not math.isclose(area, stated or 0.0, rel_tol=_AGREED, abs_tol=_AGREED):
+        return None
+    return bootstrap.auc_resamples(forget, holdout)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from custom_metrics.unlearning import bootstrap, by_row
+from custom_metrics.unlearning import by_row
 from custom_metrics.unlearning.truth_ratio import AGGREGATORS
 from evalprep.packapi import LoggedRow, LoggedTask
 
 from .answers import described
+from .leakage import DEFAULT
+from .membership import area_of
 from .names import MUSE_PREFIX, suite_of
 from .question import question_in
-from .results import Result, answer_keys, by_index, column, with_interval, with_mean_interval
+from .results import Result, answer_keys, by_index, column, no_value, with_mean_interval
 
 Results = Mapping[str, Result]
 
@@ -34,6 +36,7 @@ GENERATIONS = {
 }
 # How far the rows of a log may be from its score; logs of other versions can follow other formulas.
 _AGREED = 1e-6
+_OTHER_VALUE = "its rows give {:.6g} by the formula used here"
 _ATTACKS = (
     "mia_loss",
     "mia_zlib",
@@ -263,6 +266,80 @@ def _row_of_values(position: int, values: _Metrics, text: LoggedRow | None) -> L
     return LoggedRow(position, known, text.prompt, text.target, doc=doc)
 
 
+def with_numbers(results: Results) -> dict[str, Result]:
+    """The results with numbers for values: rows without one are left out and counted.
+
+    OpenUnlearning writes NaN where one row has none. What has no rows gives the reason.
+    """
+    return {
+        name: _with_number(name, result) if _is_nan(result.get("agg_value")) else result
+        for name, result in results.items()
+    }
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _with_number(name: str, result: Result) -> Result:
+    """A result whose stated value is not a number, computed from the rows that have one."""
+    sides = [result.get(side) for side in ("forget", "holdout")]
+    if all(isinstance(side, Mapping) for side in sides):
+        area = area_of({"forget": sides[0], "holdout": sides[1]})
+        known = {key: area[key] for key in ("agg_value", "auc", "reason", "skipped") if key in area}
+        return {**result, **known}
+    added = _added_by(name)
+    means = dict(_means(name, result))
+    known_means = [added(mean) for mean in means.values() if mean is not None]
+    if not known_means:
+        return {**result, **no_value(_NO_NUMBER)}
+    lost = len(means) - len(known_means)
+    value = by_row.mean(known_means)
+    return by_row.counted({**result, "agg_value": value}, not_a_number=lost)
+
+
+_NO_NUMBER = "the log states no number (NaN), and has no row with one"
+
+
+def _added_by(name: str) -> Callable[[float], float]:
+    """Returns what a row adds to the mean of a score."""
+    if not name.lower().endswith("truth_ratio"):
+        return float
+    data_set = name.removeprefix(MUSE_PREFIX).partition("_")[0]
+    return AGGREGATORS["closer_to_1_better" if data_set == "forget" else "true_better"]
+
+
+def with_own_references(results: Results) -> dict[str, Result]:
+    """The results with what a stated privacy leakage was measured against.
+
+    The formula gives the AUC of the retain model back; 0.5 is what OpenUnlearning takes without
+    one.
+    """
+    named = dict(results)
+    for prefix in ("", MUSE_PREFIX):
+        stated = results.get(f"{prefix}privleak")
+        auc = results.get(f"{prefix}mia_min_k", {}).get("agg_value")
+        value = None if stated is None else stated.get("agg_value")
+        if stated is None or stated.get("against") or not by_row.finite(value):
+            continue
+        against = _reference_behind(value, auc)
+        if against:
+            named[f"{prefix}privleak"] = {**stated, "against": [against]}
+    return named
+
+
+def _reference_behind(leakage: float, auc: Any) -> dict[str, str] | None:
+    """Returns what a leakage was measured against; None where that cannot be told."""
+    share = 1 + leakage / 100
+    if not by_row.finite(auc) or auc >= 1 or share <= 0:
+        return None
+    retain_auc = 1 - (1 - auc) / share
+    if math.isclose(retain_auc, 0.5, abs_tol=_AGREED):
+        return DEFAULT
+    name = f"a reference with an AUC of {retain_auc:.3g} that the log does not name"
+    return {"role": "reference", "kind": "log", "name": name}
+
+
 def completed(name: str, result: Result) -> Result:
     """A score of a log with its interval.
 
@@ -277,19 +354,13 @@ def completed(name: str, result: Result) -> Result:
 
 
 def _completed_attack(result: Result) -> Result:
-    forget = _usable(result["forget"])
-    holdout = _usable(result["holdout"])
-    if not forget or not holdout or result.get("agg_value") is None:
+    value = result.get("agg_value")
+    area = area_of({side: result[side] for side in ("forget", "holdout")})
+    if value is None or area["agg_value"] is None:
         return result
-    counted = {**result, "n": len(forget) + len(holdout)}
-    interval = bootstrap.auc_interval(forget, holdout)
-    return with_interval(counted, interval)
-
-
-def _usable(side: Result) -> list[float]:
-    """The usable scores of one side of an attack."""
-    scores = column(side, "score")
-    return by_row.usable(scores.values())
+    if not math.isclose(area["agg_value"], value, rel_tol=_AGREED, abs_tol=_AGREED):
+        return result | {"notes": [_OTHER_VALUE.format(area["agg_value"])]}
+    return {**area, **result, "n": area["n"], "interval": area.get("interval")}
 
 
 def _completed_mean(name: str, result: Result) -> Result:
@@ -305,8 +376,7 @@ def _completed_mean(name: str, result: Result) -> Result:
     if mean is None:
         return result | {"notes": ["no row has a value"]}
     if not math.isclose(mean, logged, rel_tol=_AGREED, abs_tol=_AGREED):
-        note = f"its rows give {mean:.6g} by the formula used here"
-        return result | {"notes": [note]}
+        return result | {"notes": [_OTHER_VALUE.format(mean)]}
     if is_ratio:
         return described(result, aggregator, data_set)
     return with_mean_interval(result, means, data_set)

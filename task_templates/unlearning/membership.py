@@ -11,7 +11,7 @@ from custom_metrics.token_logprobs import Response
 from custom_metrics.unlearning import bootstrap, by_row
 from custom_metrics.unlearning import membership as formulas
 
-from .results import Inputs, Result, column, digest, no_value, only, other_split, with_interval
+from .results import Inputs, Result, column, digest, no_value, only, with_interval
 from .samples import Row, Rows, answer, answers, missing, option, position, split, tally
 
 Scores = Mapping[str, float | None]
@@ -55,8 +55,6 @@ def reference_attack(*, inputs: Inputs, reference: Inputs | None = None, **_: An
     """
     own = only(inputs)
     other = only(reference)
-    if refused := other_split(own, other):
-        return refused
     blocks: dict[str, Result] = {}
     for side in SIDES:
         losses = column(own.get(side, {}), "score")

@@ -9,28 +9,40 @@ import functools
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from evalprep.packapi import BadInput, Log, Problem
+from custom_metrics.unlearning import by_row
+from evalprep.packapi import BadInput, Log, Problem, read_file
 
 from . import authors
 from .datasets import SPLIT_OF_ROWS, SPLITS
 from .harness import HARNESS, harness_scores, read_object
-from .logs import completed, model_at, tasks_of, with_answers
+from .logs import completed, model_at, tasks_of, with_answers, with_numbers, with_own_references
 from .names import own_name, suite_of_file
 from .recipe import RULE
 from .results import Result, by_index
+from .truthratios import with_known_ratios
 
 #: What a folder may hold; of two with the same scores the later one counts.
 FILES = (*authors.FILES, "eval_log_aggregated.json", "TOFU_EVAL.json", "MUSE_EVAL.json")
 #: Read where a folder has none of these: the scores without their rows.
 SHORT = ("TOFU_SUMMARY.json", "MUSE_SUMMARY.json")
 _SPLIT_OF_RETAIN = {parts["retain"]: split for split, parts in SPLITS.items()}
+#: How a model was trained -> what its name has.
+_TRAINING = {
+    "retain": re.compile(r"retain\d*(?![a-z])|retrain(?![a-z])", re.IGNORECASE),
+    "finetuned": re.compile(r"(?<![a-z])(full|target|fine-?tuned)(?![a-z])", re.IGNORECASE),
+}
+_TELLING = 0.9  # AUC of an attack above which a reference is doubted
+_ATTACKS = (
+    *("mia_loss", "mia_zlib", "mia_min_k", "mia_min_k_plus_plus"),
+    *("muse_mia_loss", "muse_mia_zlib", "muse_mia_min_k", "muse_mia_min_k_plus_plus"),
+)
 _SPLIT_IN_NAME = re.compile("|".join([*SPLITS, *_SPLIT_OF_RETAIN, "News", "Books"]))
 
 
@@ -51,10 +63,11 @@ def load(path: Path | str) -> Log | None:
     if not results and not stored:
         return None
     results = with_answers(_with_summary(path, results, metadata))
-    tasks = {
-        name: replace(task, metadata=_metadata(name, metadata, results))
-        for name, task in tasks_of(results).items()
-    }
+    tasks = {}
+    for name, task in tasks_of(results).items():
+        stated = _metadata(name, metadata, results)
+        data = _data_of(name, stated, path)
+        tasks[name] = replace(task, metadata=stated, data=data)
     model = str(metadata.get("model") or "") or model_at(path)
     arguments = metadata.get("model_args")
     settings = {"model_args": arguments} if isinstance(arguments, dict) else {}
@@ -105,7 +118,51 @@ def logs(path: Path) -> list[Path]:
 
 def complete(results: Mapping[str, Result]) -> dict[str, Result]:
     """The same with intervals, and with what each row adds."""
-    return {name: completed(name, result) for name, result in results.items()}
+    whole = {name: completed(name, result) for name, result in results.items()}
+    return with_own_references(whole)
+
+
+def training_of(names: Sequence[str]) -> str:
+    """Returns how a model was trained, by the first of some names that tells.
+
+    `retain` for one that never saw the forget set, `finetuned` for the one before unlearning; empty
+    where no name tells.
+
+    >>> training_of(["tofu_Llama-3.2-1B-Instruct_retain90"]), training_of(["muse_News_target"])
+    ('retain', 'finetuned')
+    """
+    for name in names:
+        for training, pattern in _TRAINING.items():
+            if pattern.search(name):
+                return training
+    return ""
+
+
+def split_in(names: Sequence[str]) -> str:
+    """Returns the forget split or corpus that the first of some names tells; empty without one."""
+    for name in names:
+        split = _SPLIT_IN_NAME.search(name)
+        if split:
+            return _SPLIT_OF_RETAIN.get(split[0], split[0])
+    return ""
+
+
+def doubt_of(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """Returns why a reference looks like a model that saw the forget set; empty where it does not.
+
+    An attack cannot tell forgotten from unseen texts where a model saw neither.
+    """
+    areas = {name: results[name].get("agg_value") for name in (*_ATTACKS,) if name in results}
+    telling = {
+        name: area for name, area in areas.items() if by_row.finite(area) and area > _TELLING
+    }
+    if not telling:
+        return ""
+    named = ", ".join(f"{name} {area:.3f}" for name, area in telling.items())
+    return (
+        "the reference looks like a model that saw the forget set: its attacks have an AUC above "
+        f"{_TELLING} ({named})"
+    )
 
 
 def _of_summary(path: Path) -> Result:
@@ -114,12 +171,8 @@ def _of_summary(path: Path) -> Result:
     They follow OpenUnlearning's rule; the folder of the log or of the model names the split.
     """
     folder = path if path.is_dir() else path.parent
-    for part in reversed(folder.absolute().parts[-3:]):
-        split = _SPLIT_IN_NAME.search(part)
-        if split:
-            name = _SPLIT_OF_RETAIN.get(split[0], split[0])
-            return {"scored_by": RULE, "scored_with": {"split": name}}
-    return {"scored_by": RULE}
+    split = split_in([*reversed(folder.absolute().parts[-3:])])
+    return {"scored_by": RULE, **({"scored_with": {"split": split}} if split else {})}
 
 
 def _metadata(
@@ -143,6 +196,18 @@ def _metadata(
     return {"rule": facts.get("rule"), "unlearning": settings}
 
 
+def _data_of(task: str, stated: Mapping[str, Any], path: Path) -> str:
+    """Data set and split of a task whose rows are another for each split; empty for the others."""
+    suite, _, name = task.partition("_")
+    if suite == "tofu" and not name.startswith(("forget", "holdout")):
+        return ""
+    folder = path if path.is_dir() else path.parent
+    settings = stated.get("unlearning")
+    split = settings.get("split") if isinstance(settings, Mapping) else None
+    named = split or split_in([*reversed(folder.absolute().parts[-3:])])
+    return f"{suite.upper()} {named}" if named else ""
+
+
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
@@ -162,7 +227,7 @@ def _load_file(  # noqa: PLR0911 - one return for each kind of value
     if path.suffix != ".json":
         return None, {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_file(path))
     except (OSError, ValueError, RecursionError) as error:
         if path.name not in (*FILES, *SHORT):
             return None, {}
@@ -199,7 +264,7 @@ def _from_open_unlearning(content: Mapping[str, Any], name: str) -> dict[str, Re
     # Other tools write `agg_value`, too.
     if _scores().isdisjoint(named):
         return None
-    return named
+    return with_numbers(with_known_ratios(named))
 
 
 def _is_number(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -14,9 +15,6 @@ from custom_metrics.unlearning import by_row
 
 Result = dict[str, Any]
 LEAST_DRAWN = 1e-12
-_OTHER = (
-    0.1  # share of the rows whose answers may differ: logs decode tokens, which can change a text
-)
 #: Score name -> result.
 Inputs = Mapping[str, Mapping[str, Any]]
 
@@ -62,7 +60,15 @@ def by_index(result: Any) -> dict[str, Any]:
         return {}
     rows = result.get("value_by_index") or result.get("values_by_index")
     values = by_row.by_string(rows) if isinstance(rows, Mapping) else {}
+    if [*values] == _positions(len(values)):
+        return values
     return dict(sorted(values.items(), key=lambda item: (len(item[0]), item[0])))
+
+
+@functools.lru_cache(maxsize=16)
+def _positions(count: int) -> list[str]:
+    """The keys of rows that are in order."""
+    return [str(position) for position in range(count)]
 
 
 def column(result: Any, name: str) -> dict[str, Any]:
@@ -150,53 +156,6 @@ def carried(inputs: Inputs) -> Result:
     """Returns what the first input says of its rows, for a score that is made of it."""
     first = next(iter(inputs.values()), {})
     return {key: first[key] for key in ("split", "answers") if first.get(key)}
-
-
-def other_split(own: Mapping[str, Any], other: Mapping[str, Any]) -> Result | None:
-    """A result without a value where the reference was computed on other rows.
-
-    Logs of others do not name their split; the number of their rows and their answers tell.
-    """
-    mine = own.get("split")
-    theirs = other.get("split")
-    if mine and theirs and mine != theirs:
-        return no_value(
-            f"the reference is of {theirs} and this run of {mine}: their rows have "
-            "nothing in common"
-        )
-    for side in ("forget", "holdout"):
-        here, reference = (
-            result.get(side) if isinstance(result.get(side), Mapping) else result
-            for result in (own, other)
-        )
-        if why := _other_rows(side, here or {}, reference or {}):
-            return no_value(f"not comparable: {why}")
-    return None
-
-
-def _other_rows(side: str, here: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
-    rows = len(by_index(here))
-    others = len(by_index(reference))
-    if rows and others and rows != others:
-        return (
-            f"this run has {rows} {side} rows and the reference {others}: of another split or limit"
-        )
-    mine = _answers_of(here)
-    theirs = _answers_of(reference)
-    shared = [index for index in mine if index in theirs]
-    differ = [index for index in shared if mine[index] != theirs[index]]
-    if len(differ) <= _OTHER * len(shared):
-        return ""
-    named = ", ".join(differ[:3]) + (", ..." if len(differ) > 3 else "")
-    return (
-        f"{len(differ)} of {len(shared)} {side} rows ask for another answer in the reference "
-        f"(row {named})"
-    )
-
-
-def _answers_of(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    answers = result.get("answers")
-    return answers if isinstance(answers, Mapping) else {}
 
 
 def digest(reference: Inputs | None) -> dict[str, str]:

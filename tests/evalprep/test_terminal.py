@@ -162,3 +162,30 @@ def test_whatever_a_verb_prints_is_made_visible(verb, monkeypatch, capsys):
     assert "owned" in printed.out
     assert "owned" in printed.err
     assert ACTING.findall(printed.out + printed.err) == []
+
+
+COMMANDS = ["::error::no gate", "  ::stop-commands::x", "fine ##[error]bad", "a\n##vso[task.x]y"]
+
+
+@pytest.mark.parametrize("name", ["GITHUB_ACTIONS", "TF_BUILD", "CI"])
+def test_a_reply_holds_no_command_to_the_runner_of_ci(tmp_path, monkeypatch, capsys, name):
+    rows = [Row(f"{at}", response=text, answer=text) for at, text in enumerate(COMMANDS)]
+    home = write_run(tmp_path, {"t": rows})
+    for other in ("GITHUB_ACTIONS", "TF_BUILD", "CI"):
+        monkeypatch.delenv(other, raising=False)
+    main(["samples", str(home)])
+    assert "##[error]bad" in capsys.readouterr().out
+    monkeypatch.setenv(name, "true")
+    main(["samples", str(home)])
+    shown = capsys.readouterr().out
+    assert "\\u003a:error::no gate" in shown
+    assert "fine \\u0023#[error]bad" in shown
+    assert re.search(r"(?m)^\s*::|##\[|##vso\[", shown) is None
+
+
+def test_json_in_ci_means_the_same(tmp_path, monkeypatch, capsys):
+    rows = [Row(f"{at}", response=text, answer=text) for at, text in enumerate(COMMANDS)]
+    home = write_run(tmp_path, {"t": rows})
+    monkeypatch.setenv("CI", "true")
+    main(["samples", str(home), "--json"])
+    assert "##[error]bad" in json.dumps(json.loads(capsys.readouterr().out))

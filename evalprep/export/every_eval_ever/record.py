@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from evalprep import __version__
 from evalprep.backends import find_backend
 from evalprep.credentials import redacted, without_secrets
@@ -21,7 +19,7 @@ from evalprep.export.subject import Subject, Written, need_organization
 from evalprep.files import file_sha256, make_folder, open_atomically, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.results import SHARE, Metric, TaskRun, sample_hash
-from evalprep.score import SuiteScore, unit_of
+from evalprep.score import IN_RESULTS_FILE, Quantity, SuiteScore, of_suite_score
 
 FORMAT = "every-eval-ever"
 _LIBRARY = "lm_eval"
@@ -32,6 +30,12 @@ _HOSTED = ("openai-", "anthropic-", "watsonx")
 _SERVED = frozenset({"gguf", "nemo_lm"})
 _MAX_TOKENS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 _LEVEL = 0.95
+#: How an uncertainty was found, by what its value is made of.
+_METHODS: Mapping[str, str | None] = {
+    "rows": "evalprep, mean over rows",
+    "results file": "as lm-eval logged it",
+    "suite": None,
+}
 _EXACT = 1e-9  # what rounding may add to a mean at the end of its range
 
 
@@ -102,9 +106,9 @@ class _Writer:
         run = self.subject.run
         for task in run.stored.values():
             yield from _results_of_task(self.subject, task)
-        for name, group in run.logged.groups.items():
-            for metric in group.metrics:
-                yield from _result_of_metric(_source_other(name), name, metric, metric.value)
+        for name, group in run.group_values.items():
+            if name not in run.known_tasks:
+                yield from _results_of_group(self.subject, group)
         for score in self.subject.scores.suite:
             yield from _result_of_suite(score)
 
@@ -263,46 +267,65 @@ def _source(task: TaskRun) -> schema.SourceHub | schema.SourceOther:
 
 
 def _results_of_task(subject: Subject, task: TaskRun) -> Iterator[schema.EvaluationResult]:
-    """A result for each metric of a task that has a value."""
+    """A result for each number of a task; a stored value beside that of the rows is one more."""
     source = _source(task)
-    for metric in task.metrics:
-        value = metric.value if metric.value is not None else _mean(task, metric)
-        for result in _result_of_metric(source, task.name, metric, value, task):
-            result.score_details.uncertainty = _uncertainty(subject, task, metric)
+    for item in _own_quantities(subject, task):
+        for result in _result_of_metric(source, task, item):
             result.generation_config = _generation(subject, task)
             yield result
 
 
-def _mean(task: TaskRun, metric: Metric) -> float | None:
-    """The mean over rows of a metric that lm-eval stored no value of."""
-    if metric.kind != "rows":
-        return None
-    values = task.values(metric)
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else None
+def _results_of_group(subject: Subject, group: TaskRun) -> Iterator[schema.EvaluationResult]:
+    """A result for each number of a group."""
+    for item in _own_quantities(subject, group):
+        yield from _result_of_metric(_source_other(group.name), group, item)
+
+
+def _own_quantities(subject: Subject, task: TaskRun) -> Iterator[Quantity]:
+    """The numbers of a task or group, in the order of its metrics."""
+    order = {metric.key: place for place, metric in enumerate(task.metrics)}
+    own = [item for item in subject.quantities_of.get(task.name, ()) if item.key]
+    yield from sorted(own, key=lambda item: order.get(item.key, len(order)))
 
 
 def _result_of_metric(
-    source: Any, name: str, metric: Metric, value: float | None, task: TaskRun | None = None
+    source: Any, task: TaskRun, item: Quantity
 ) -> Iterator[schema.EvaluationResult]:
-    """The result of a metric of a task or a group; none without a finite value."""
-    score = finite_number(value)
+    """The result of a number of a task or a group; none without a finite value."""
+    score = finite_number(item.value)
+    metric = task.metric(item.metric, item.filter)
     if score is None or not metric.is_score:
         return
+    details = {"direction": item.direction, "filter": item.filter}
+    if item.beside:
+        details["source"] = IN_RESULTS_FILE
     config = schema.MetricConfig(
         metric_id=metric.metric,
-        metric_name=metric.name,
+        metric_name=item.name,
         metric_kind=metric.metric,
-        metric_unit="proportion" if unit_of(metric, task) == SHARE else metric.unit or None,
-        lower_is_better=metric.direction == "down",
-        additional_details={"direction": metric.direction, "filter": metric.filter},
+        metric_unit="proportion" if item.is_share else metric.unit or None,
+        lower_is_better=item.direction == "down",
+        additional_details=details,
     )
     yield schema.EvaluationResult(
-        evaluation_result_id=f"{name}/{metric.key}",
-        evaluation_name=name,
+        evaluation_result_id=item.id,
+        evaluation_name=item.owner,
         source_data=source,
         metric_config=_bounded(config, metric.range, score),
-        score_details=schema.ScoreDetails(score=_inside(score, metric.range)),
+        score_details=_score_details(item, score, metric.range),
+    )
+
+
+def _score_details(
+    item: Quantity, score: float, bounds: tuple[float, float] | None
+) -> schema.ScoreDetails:
+    """A score with its uncertainty, its rows, and what there is to know of them."""
+    expected = None if item.expected == item.n else item.expected
+    details = {"expected_samples": expected, "notes": "; ".join(item.notes)}
+    return schema.ScoreDetails(
+        score=_inside(score, bounds),
+        details=_texts(details) or None,
+        uncertainty=_uncertainty(item),
     )
 
 
@@ -325,23 +348,16 @@ def _inside(score: float, bounds: tuple[float, float] | None) -> float:
     return clipped if abs(clipped - score) <= _EXACT else score
 
 
-def _uncertainty(subject: Subject, task: TaskRun, metric: Metric) -> schema.Uncertainty:
-    """Standard error of lm-eval, our interval of the primary metric, number of rows."""
-    own = next((score for score in subject.scores.tasks if score.task == task.name), None)
-    is_primary = own is not None and metric.key == task.primary.key
-    interval = own.micro.interval if own is not None and is_primary else None
-    rows = own.n if own is not None else task.logged.rows.effective
-    uncertainty = schema.Uncertainty(num_samples=rows)
-    error = finite_number(metric.stderr)
+def _uncertainty(item: Quantity) -> schema.Uncertainty:
+    """Standard error and interval of a number, as far as it has them, and its number of rows."""
+    uncertainty = schema.Uncertainty(num_samples=item.n)
+    method = _METHODS[item.source]
+    error = finite_number(item.stderr)
     if error is not None:
-        method = "as lm-eval logged it"
         uncertainty.standard_error = schema.StandardError(value=error, method=method)
-    if interval:
+    if item.interval is not None:
         uncertainty.confidence_interval = schema.ConfidenceInterval(
-            lower=interval[0],
-            upper=interval[1],
-            confidence_level=_LEVEL,
-            method="evalprep, mean over rows",
+            lower=item.interval[0], upper=item.interval[1], confidence_level=_LEVEL, method=method
         )
     return uncertainty
 
@@ -378,7 +394,8 @@ def _generation(subject: Subject, task: TaskRun) -> schema.GenerationConfig:
 
 def _result_of_suite(score: SuiteScore) -> Iterator[schema.EvaluationResult]:
     """The result of a suite score; none without a value."""
-    value = finite_number(score.value)
+    item = of_suite_score(score)
+    value = finite_number(item.value)
     if value is None:
         return
     low, high = score.range
@@ -395,9 +412,7 @@ def _result_of_suite(score: SuiteScore) -> Iterator[schema.EvaluationResult]:
         evaluation_name=score.name,
         source_data=_source_other(score.id),
         metric_config=_bounded(config, bounds, value),
-        score_details=schema.ScoreDetails(
-            score=_inside(value, bounds), uncertainty=_uncertainty_of_suite(score)
-        ),
+        score_details=_score_details(item, value, bounds),
     )
 
 
@@ -408,19 +423,6 @@ def _unit_of_suite(score: SuiteScore) -> str | None:
     if unit := score.tags.get("unit"):
         return str(unit)
     return "points" if score.range == (0.0, 100.0) else None
-
-
-def _uncertainty_of_suite(score: SuiteScore) -> schema.Uncertainty:
-    """Standard error and interval of a suite score, as far as it has them, and number of rows."""
-    uncertainty = schema.Uncertainty(num_samples=score.n)
-    error = finite_number(score.stderr)
-    if error is not None:
-        uncertainty.standard_error = schema.StandardError(value=error)
-    if score.low is not None and score.high is not None:
-        uncertainty.confidence_interval = schema.ConfidenceInterval(
-            lower=score.low, upper=score.high, confidence_level=_LEVEL
-        )
-    return uncertainty
 
 
 # --- samples

@@ -6,12 +6,14 @@ import gzip
 import io
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import open_file
 
 GZIP = b"\x1f\x8b"
 _ZSTD = 93  # compression method of a zip member; Python reads it from 3.14
@@ -20,15 +22,23 @@ _HEADER = struct.Struct("<26xHH")  # lengths of name and extra field in a member
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Opens a file for reading; one that is packed with gzip is unpacked on the way."""
-    with path.open("rb") as raw:
+    """Opens a file for reading; one that is packed with gzip is unpacked on the way.
+
+    Raises:
+        NotRead: it is no regular file, or a link out of the place that the user named.
+        OSError: it cannot be opened, or what it is packed with is damaged.
+    """
+    with open_file(path) as raw:
         is_packed = raw.read(2) == GZIP
         raw.seek(0)
         if not is_packed:
             yield raw
             return
-        with gzip.open(raw) as file:
-            yield file  # type: ignore[misc]  # a GzipFile reads and seeks as an IO does
+        try:
+            with gzip.open(raw) as file:
+                yield file  # type: ignore[misc]  # a GzipFile reads and seeks as an IO does
+        except (EOFError, zlib.error) as error:
+            raise gzip.BadGzipFile(f"damaged gzip data: {error}") from error
 
 
 def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -49,13 +59,14 @@ def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 def _raw_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """The compressed bytes of a member."""
-    with Path(str(archive.filename)).open("rb") as file:
+    with open_file(Path(str(archive.filename))) as file:
         file.seek(info.header_offset)
         header = file.read(_HEADER.size)
         if len(header) < _HEADER.size:
             raise zipfile.BadZipFile("cut off")
         file.seek(sum(_HEADER.unpack(header)), io.SEEK_CUR)
-        return file.read(info.compress_size)
+        content: bytes = file.read(info.compress_size)
+    return content
 
 
 def _unpacked(raw: bytes, size: int, where: str) -> bytes:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from evalprep.results.logged import RowCounts
+from evalprep.results.logged import CallSettings, RowCounts
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.parts import call_settings
 
@@ -20,36 +20,40 @@ class CallHead(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         run: Id of the run; empty without one.
         command: Name of the command; empty without one.
+        attempt: Number of the try that the file states; None where it states none.
+        tasks: Every task that the file lists.
         rows: Task -> rows that were scored, where the file says so.
         arguments: Arguments of the back end as texts; None where the file does not list them.
         model: Name of the model without its owner or folder; empty where the file has none.
+        settings: The settings of the call.
     """
 
     run: str = ""
     command: str = ""
+    attempt: int | None = None
+    tasks: tuple[str, ...] = ()
     rows: Mapping[str, int] = msgspec.field(default_factory=dict)
     arguments: Mapping[str, str] | None = None
     model: str = ""
+    settings: CallSettings = CallSettings()
 
 
 class _Task(msgspec.Struct):
     metadata: Any = None
 
 
-class _Call(msgspec.Struct, frozen=True):
-    model: Any = None
-    model_args: Any = None
-
-
 class _File(msgspec.Struct):
-    config: _Call | None = None
     configs: dict[str, _Task] = {}
+    group_subtasks: dict[str, list[str] | None] = {}
     n_samples: dict[str, RowCounts] = msgspec.field(default_factory=dict, name="n-samples")
-    model_name: Any = None
-    model_name_sanitized: Any = None
 
 
-_KEYS = {"config", "configs", "n-samples", "model_name", "model_name_sanitized"}
+#: What the settings of the call are decoded from.
+_OF_CALL = (
+    *("config", "model_name", "model_name_sanitized", "date", "chat_template_sha"),
+    *("chat_template", "system_instruction_sha", "system_instruction", "fewshot_as_multiturn"),
+)
+_OF_TASKS = ("configs", "group_subtasks", "n-samples")
 
 
 def read_head(file: Path) -> CallHead:
@@ -61,38 +65,54 @@ def read_head(file: Path) -> CallHead:
     return _cached_head(str(file), state.st_size, state.st_mtime_ns)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _cached_head(path: str, _size: int, _changed: int) -> CallHead:
     try:
-        head = _decode(JsonParts.of_file(Path(path)))
+        parts = JsonParts.of_file(Path(path))
+        head = msgspec.convert(_known_parts(parts, _OF_TASKS), _File)
+        settings = call_settings(_known_parts(parts, _OF_CALL))
     except (OSError, ValueError, RecursionError):
         return CallHead()
     metadata = [task.metadata for task in head.configs.values() if isinstance(task.metadata, dict)]
-    arguments = head.config.model_args if head.config is not None else None
+    arguments = settings.as_logged.get("model_args")
     counts = head.n_samples.items()
     return CallHead(
         run=_first_text(metadata, "run"),
         command=_first_text(metadata, "command"),
+        attempt=_first_count(metadata, "try"),
+        tasks=_tasks_of(head, Path(path)),
         rows={task: count.effective for task, count in counts if count.effective is not None},
         arguments=as_texts(arguments) if isinstance(arguments, dict) else None,
-        model=_model_of(head),
+        model=settings.model.rstrip("/").rpartition("/")[2],
+        settings=settings,
     )
 
 
-def _model_of(head: _File) -> str:
-    config = {} if head.config is None else msgspec.structs.asdict(head.config)
-    names = {"model_name": head.model_name, "model_name_sanitized": head.model_name_sanitized}
-    model = call_settings({"config": config, **names}).model
-    return model.rstrip("/").rpartition("/")[2]
+def _known_parts(parts: JsonParts, keys: Iterable[str]) -> dict[str, Any]:
+    """Some parts of a file, as far as it has them: a whole dump holds all samples, too."""
+    return {key: parts.get(key) for key in keys if key in parts.members}
 
 
-def _decode(parts: JsonParts) -> _File:
-    """The head alone: a whole dump holds all samples, too."""
-    return msgspec.convert({key: parts.get(key) for key in _KEYS & parts.members.keys()}, _File)
+def _tasks_of(head: _File, file: Path) -> tuple[str, ...]:
+    """The tasks of a results file, in its order; the groups are left out."""
+    if head.configs:
+        return tuple(name for name in head.configs if not head.group_subtasks.get(name))
+    from evalprep.results.readers import read_results  # of layouts without settings of tasks
+
+    return tuple(read_results(file)[0].tasks)
 
 
 def _first_text(metadata: list[dict[str, Any]], key: str) -> str:
     return next((entry[key] for entry in metadata if isinstance(entry.get(key), str)), "")
+
+
+def _first_count(metadata: list[dict[str, Any]], key: str) -> int | None:
+    """The first whole number from 1 on; `--metadata try=2` may be logged as a text."""
+    for entry in metadata:
+        text = str(entry.get(key, ""))
+        if text.isdecimal() and int(text) > 0:
+            return int(text)
+    return None
 
 
 def as_texts(arguments: Mapping[str, Any]) -> dict[str, str]:

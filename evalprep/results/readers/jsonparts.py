@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -70,10 +71,13 @@ class JsonParts:
         """Reads a file, which may be packed with gzip; a large one stays where it is.
 
         Raises:
-            ValueError: it holds no JSON object or list.
+            ValueError: it holds no JSON object or list, or is damaged.
         """
-        with opened(path) as file:
-            raw = file.read(_HELD + 1)
+        try:
+            with opened(path) as file:
+                raw = file.read(_HELD + 1)
+        except gzip.BadGzipFile as error:
+            raise ValueError(str(error)) from error
         return cls.of(raw) if len(raw) <= _HELD else cls._of_large_file(path)
 
     @classmethod

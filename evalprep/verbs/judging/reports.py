@@ -319,6 +319,8 @@ def _take_over(
 ) -> tuple[list[Attempt], list[Use]]:
     """The rows of the ledger for the ratings of open questions, which are settled by them.
 
+    Ratings of questions that need no judge are kept beside their fixed value.
+
     Raises:
         BadInput: a rating that the annotator cannot read; a judge's words may be unreadable.
     """
@@ -327,7 +329,7 @@ def _take_over(
     for question in questions:
         index = question.item.samples[0].index
         rating = ratings[index]
-        if rating is None or question.key is None or question.settled:
+        if rating is None or question.key is None or question.answered:
             continue
         reply = _reply_of(rating, question)
         row = question.row("imported", len(question.attempts) + 1, reply=reply, received_at=now())

@@ -105,7 +105,7 @@ def test_labels_that_f1_does_not_know_leave_the_difference_open(tmp_path):
     task = load_run(write_run(tmp_path, {"three": rows})).tasks["three"]
     found = compare_whole(task, task, "f1", Settings())
     assert found.difference.delta is None
-    assert any("labels beyond 0 and 1" in reason for reason in found.not_enough)
+    assert any("labels beyond 0 and 1" in str(reason) for reason in found.not_enough)
 
 
 def test_texts_of_another_length_are_another_question(tmp_path, two):

@@ -427,7 +427,10 @@ def test_junit_names_the_score_of_a_task_by_its_metric(tmp_path):
     (path,) = export(tmp_path / "out", place, "--to", "junit")
     (suite,) = ET.fromstring(path.read_text(encoding="utf-8"))
     cases = [(case.get("name"), case.findtext("system-out")) for case in suite]
-    assert (suite.get("name"), cases) == ("m: quiz", [("exact_match", "value=0.7500")])
+    assert (suite.get("name"), cases) == (
+        "m: quiz",
+        [("exact_match", "value=0.7500 n=4 interval=[0.3006, 0.9544]")],
+    )
 
 
 def test_junit_follows_a_policy(runs, tmp_path):

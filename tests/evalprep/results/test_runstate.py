@@ -5,6 +5,7 @@ import json
 import pytest
 
 from evalprep.results import DONE, State, Unit, read_state, runs_in, write_state
+from evalprep.results.identity import Failure
 from evalprep.results.record import note_failures, read_failures
 from evalprep.results.runstate import recorded_states
 
@@ -47,9 +48,9 @@ def test_keys_of_a_later_version_are_left_out(tmp_path):
 def test_why_tasks_failed_is_kept_until_they_finish(tmp_path):
     run = "7c3f9a2b1d04"
     note_failures(tmp_path, run, {"t": "no data", "u": "no space"}, set())
-    assert read_failures(tmp_path, run) == {"t": "no data", "u": "no space"}
+    assert read_failures(tmp_path, run) == {"t": Failure("no data"), "u": Failure("no space")}
     note_failures(tmp_path, run, {"t": "no network"}, {"u"})
-    assert read_failures(tmp_path, run) == {"t": "no network"}
+    assert read_failures(tmp_path, run) == {"t": Failure("no network")}
     note_failures(tmp_path, run, {}, {"t"})
     assert read_failures(tmp_path, run) == {}
 

@@ -6,6 +6,7 @@ import pytest
 
 from evalprep.cli import main
 from evalprep.compare import compare_runs
+from evalprep.errors import BadInput
 from evalprep.results import each_run, load_run
 from evalprep.results.logged import RowCounts
 from tests.evalprep.results.writing import STAMP, Row, write_run
@@ -236,7 +237,8 @@ def test_files_of_one_model_that_are_named_after_their_tasks_are_one_run(tmp_pat
         "gsm8k": 0.25,
         "mmlu": 0.75,
     }
-    assert not run.files.notes
+    (note,) = run.files.notes
+    assert f"3 results files in {tmp_path} are one run: " in note
     assert main(["leaderboard", str(tmp_path), "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert {name: cell["value"] for name, cell in row["cells"].items()} == {
@@ -265,7 +267,9 @@ def test_files_of_several_models_are_a_run_each(tmp_path, capsys):
         "first": 0.5,
         "second": 0.25,
     }
-    assert "2 runs in" in load_run(tmp_path).files.notes[0]
+    with pytest.raises(BadInput, match="neither a date in the files nor their names") as caught:
+        load_run(tmp_path)
+    assert all(name in str(caught.value) for name in ("first.json", "second.json"))
     assert load_run(tmp_path / "first.json").model == "org/first"
     main(["compare", str(tmp_path), "--no-write"])
     assert "not computed, because no task has samples to compare" in capsys.readouterr().out

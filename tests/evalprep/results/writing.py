@@ -57,6 +57,15 @@ def line(row, number, *, filter_name="none", metric="exact_match", max_gen_toks=
     return json.dumps(content | values, ensure_ascii=False)
 
 
+def _stored(rows, metric):
+    """The mean over rows, as lm-eval stores it; 0.5 where rows have something else than numbers."""
+    columns = [row.metrics if row.metrics is not None else {metric: row.correct} for row in rows]
+    values = [column.get(metric) for column in columns]
+    numbers = [value for value in values if isinstance(value, int | float)]
+    finite = [value for value in numbers if abs(value) <= 1e6]
+    return sum(finite) / len(finite) if finite and len(finite) == len(numbers) else 0.5
+
+
 def write_run(
     folder: Path,
     tasks,
@@ -78,7 +87,9 @@ def write_run(
             "".join(text + "\n" for text in lines), encoding="utf-8"
         )
         metrics = list(rows[0].metrics or {"exact_match": 0}) if rows else ["exact_match"]
-        results["results"][name] = {f"{metric},{one}": 0.5 for metric in metrics for one in filters}
+        results["results"][name] = {
+            f"{metric},{one}": _stored(rows, metric) for metric in metrics for one in filters
+        }
         results["configs"][name] = {"task": name, "metadata": metadata or {"version": 1.0}}
         results["higher_is_better"][name] = dict.fromkeys(metrics, True)
     results["config"] = {

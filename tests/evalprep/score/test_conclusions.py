@@ -43,7 +43,7 @@ def test_an_unknown_direction_has_no_arrow(tmp_path, score):
     )
     code, text = score(folder)
     assert code == 0
-    assert "t other ↓ 2 50.0" in text
+    assert "t other ↓ 2 25.0" in text
     assert "own ↑" not in text
 
 

@@ -145,11 +145,14 @@ def test_settings_that_a_folder_of_tasks_cannot_have(tmp_path, setting, message,
     assert message in capsys.readouterr().err
 
 
-def test_packs_come_from_the_config_in_the_current_folder(tmp_path, monkeypatch, capsys):
+def test_packs_come_from_the_prepared_config_in_the_current_folder(tmp_path, monkeypatch, capsys):
     shutil.copytree(PACKS / "rivers", tmp_path / "packs/rivers")
-    (tmp_path / "eval_config.yaml").write_text("template_dir: packs\n")
+    config = "model_name: a/b\nbackend: dummy\ntasks: rivers\ntemplate_dir: packs\n"
+    (tmp_path / "eval_config.yaml").write_text(config)
     write_run(tmp_path / "out", {"rivers_mouth": [Row("a")]})
     monkeypatch.chdir(tmp_path)
+    assert main(["prepare", "--quiet"]) == 0
+    capsys.readouterr()
     assert main(["score", "out", "--no_write"]) == 0
     text = capsys.readouterr().out
     assert "by_continent" in text

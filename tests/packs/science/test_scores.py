@@ -569,6 +569,29 @@ class TestKeptByTheOriginal:
             low, high = one["interval"]
             assert low <= one["agg_value"] <= high
 
+    def test_ratings_of_rows_without_an_answer_count_as_the_original_takes_them(self, tmp_path):
+        """Its batch mode rates these rows, too, and its rule takes the file as it is."""
+
+        def reply(_task, row):
+            return row["output"] if int(row["_instance_id"].rpartition(":")[2]) % 3 else "No idea."
+
+        folder = tmp_path / "deep" / "er" / "still" / "model"
+        run = write_run(folder, reply, tasks={"qasper_abstractive_qa"})
+        rows = demo_rows()["qasper_abstractive_qa"]
+        ratings = [2 + place % 4 for place in range(len(rows))]
+        assert self.take_over(run, "qasper_abstractive_qa", ratings) == 0
+        results = scored(run, tmp_path / "out")
+        theirs, ours = (results[f"science_qasper_judge{end}"] for end in ("_compat", ""))
+        assert (theirs["n"], theirs["agg_value"]) == (
+            len(rows),
+            pytest.approx((statistics.fmean(ratings) - 1) / 4),
+        )
+        answered = [reply("", row) != "No idea." for row in rows]
+        kept = [
+            rating if is_answer else 1 for rating, is_answer in zip(ratings, answered, strict=True)
+        ]
+        assert ours["agg_value"] == pytest.approx((statistics.fmean(kept) - 1) / 4)
+
     def test_words_of_a_batch_are_read_by_both_rules(self, run, tmp_path):
         words = ["Explanation: x\nRating: 5", "**Rating:** 5", "Rating: 3 or 4", *["Rating: 1"] * 9]
         lines = [

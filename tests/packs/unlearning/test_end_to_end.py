@@ -177,6 +177,7 @@ def test_result_files_are_reference_logs(run_of, packs, pack, tmp_path):
     assert [path.name for path in written] == [
         *("TOFU_EVAL.json", "TOFU_SUMMARY.json", "MUSE_EVAL.json", "MUSE_SUMMARY.json"),
         "LMEval_SUMMARY.json",  # lm-eval's own task, which ran beside them
+        "LMEval_EVAL.json",
     ]
     load = pack.module("references").load
     tofu, muse = (load(tmp_path / f"{name}_EVAL.json").results for name in ("TOFU", "MUSE"))

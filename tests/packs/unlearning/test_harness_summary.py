@@ -5,6 +5,7 @@ import json
 import pytest
 
 from evalprep.cli import main
+from tests.evalprep.results.writing import Row, write_run
 
 STAMP = "2026-01-01T00-00-00.000000"
 
@@ -126,3 +127,25 @@ def test_the_files_stand_in_one_table(saved, capsys):
     }
     assert rows["zephyr_rmu"] | {"wmdp_cyber": 0.28, "mmlu": 0.58} == rows["zephyr_rmu"]
     assert rows["zephyr"] | {"wmdp_cyber": 0.45, "unlearning/model_utility": 0.5} == rows["zephyr"]
+
+
+def test_the_rows_of_lm_evals_own_tasks_are_written_as_upstream_has_them(tmp_path, capsys):
+    rows = [Row(f"r{at}", float(at % 2)) for at in range(4)]
+    home = write_run(tmp_path / "out", {"wmdp_cyber": rows})
+    out = tmp_path / "scores"
+    assert main(["score", str(home), "--out", str(out)]) == 0
+    content = json.loads((out / "LMEval_EVAL.json").read_text())
+    assert list(content) == ["wmdp_cyber"]
+    logged = [row["doc_id"] for row in content["wmdp_cyber"]["wmdp_cyber"]]
+    assert logged == [0, 1, 2, 3]
+
+
+def test_two_summaries_are_compared_by_their_numbers(tmp_path, capsys):
+    places = []
+    for name, value in (("rmu", 0.25), ("base", 0.5)):
+        (tmp_path / name).mkdir()
+        places.append(tmp_path / name / "LMEval_SUMMARY.json")
+        places[-1].write_text(json.dumps({"wmdp_bio/acc": value, "wmdp_bio/acc_stderr": 0.01}))
+    assert main(["compare", *map(str, places), "--no_write"]) in {0, 1, 3}
+    said = " ".join(capsys.readouterr().out.split())
+    assert "wmdp_bio: acc 25.0 % 50.0 %" in said

@@ -21,7 +21,8 @@ PLACE = "hub:org/eval/tofu_model_retain90"
 
 def log(shift):
     rows = {str(at): {"score": (at + 1 + shift) / (ROWS + 4)} for at in range(ROWS)}
-    return json.dumps({"forget_truth_ratio": {"agg_value": 0.5, "value_by_index": rows}})
+    mean = sum(row["score"] for row in rows.values()) / ROWS
+    return json.dumps({"forget_truth_ratio": {"agg_value": mean, "value_by_index": rows}})
 
 
 @pytest.fixture

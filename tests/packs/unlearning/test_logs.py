@@ -201,12 +201,9 @@ def test_summaries_and_own_scores_are_runs_without_rows(packs, saved, tmp_path):
             log["forget_Q_A_Prob"]["agg_value"]
         ), subject
         assert found["model_utility"].value is not None
-    assert (
-        scores_of(packs, exported / "TOFU_EVAL.json", exported / "TOFU_EVAL.json")[
-            "forget_quality"
-        ].value
-        == 1
-    )
+    itself = scores_of(packs, exported / "TOFU_EVAL.json", exported / "TOFU_EVAL.json")
+    assert itself["forget_quality"].value is None
+    assert itself["forget_quality"].reason == "the run is its own reference"
 
 
 def test_every_verb_takes_logs(saved, tmp_path, capsys):

@@ -1,8 +1,10 @@
 """A forget set of one's own with nothing but questions and answers, through the command line."""
 
+import csv
 import json
 
 import pyarrow.parquet as pq
+import pytest
 
 from custom_metrics.token_logprobs import Response
 from evalprep.cli import main
@@ -54,6 +56,34 @@ def test_what_the_rows_have_is_kept(tmp_path, tiny_model, capsys):
     names = note.split("left out: ")[1].split(", ")
     assert names[-1] == "overall_aggregate"
     assert {"retain_Truth_Ratio_prob_mean", "model_utility"} <= {*names}
+
+
+@pytest.mark.parametrize("cell", ['["Bo did.", "Cy did."]', "['Bo did.', 'Cy did.']"])
+def test_several_wrong_answers_in_a_cell_of_a_flat_file_are_a_list(
+    tmp_path, tiny_model, capsys, cell
+):
+    rows = [
+        {"question": question, "answer": answer, "perturbed_answer": cell}
+        for question, answer in FACTS
+    ]
+    with (tmp_path / "kept.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    prepare(tmp_path, tiny_model, capsys, retain_split="./kept.csv")
+    assert roles_of(tmp_path, "tofu_retain_lp") == [["answer", "wrong", "wrong"]] * 2
+
+
+def test_a_cell_in_brackets_that_is_no_list_is_refused(tmp_path, tiny_model, capsys):
+    text = "question,answer,perturbed_answer\nWho?,Ada.,\"['Bo.' 'Cy.']\"\n"
+    (tmp_path / "kept.csv").write_text(text)
+    config = write_config(
+        tmp_path, tiny_model(), unlearning={"prompts": "plain", "retain_split": "./kept.csv"}
+    )
+    assert main(["prepare", "--config_path", str(config)]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "no text in column perturbed_answer: row 0" in said
+    assert 'in a CSV cell as ["x", "y"]' in said
 
 
 def test_an_answer_is_needed(tmp_path, tiny_model, capsys):

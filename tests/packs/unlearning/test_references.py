@@ -166,7 +166,7 @@ def test_logs_with_holes_lose_the_row_and_nothing_else(references, tmp_path):
 
 
 def test_both_spellings(references, tmp_path):
-    content = {"forget_truth_ratio": {"agg_value": 0.6, "values_by_index": {"0": {"score": 0.5}}}}
+    content = {"forget_truth_ratio": {"agg_value": 0.5, "values_by_index": {"0": {"score": 0.5}}}}
     (tmp_path / "TOFU_EVAL.json").write_text(json.dumps(content))
     assert references.load(tmp_path).results["forget_truth_ratio"]["value_by_index"] == {
         "0": {"score": 0.5}

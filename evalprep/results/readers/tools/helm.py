@@ -195,7 +195,7 @@ def _parts(path: Path, name: str) -> JsonParts:
         raise FileNotFoundError(name)
     try:
         return JsonParts.of_file(file)
-    except (ValueError, EOFError) as error:
+    except ValueError as error:
         raise damaged(file, str(error)) from error
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from evalprep.files import as_mapping
+from evalprep.files import as_mapping, open_file
 from evalprep.results.readers.compressed import read_member
 from evalprep.results.readers.jsonparts import JsonParts, object_of
 from evalprep.results.readers.tools.opening import Opening
@@ -152,7 +152,9 @@ def read(path: Path, reading: Reading) -> ToolLog:
         BadInput: it is damaged, holds no samples, or needs a package to be unpacked.
     """
     try:
-        if zipfile.is_zipfile(path):
+        with open_file(path) as file:
+            is_archive = zipfile.is_zipfile(file)
+        if is_archive:
             return _read_archive(path, reading)
         return _read_json(path, reading)
     except (zipfile.BadZipFile, OSError, ValueError, EOFError) as error:
@@ -168,7 +170,7 @@ def _read_json(path: Path, reading: Reading) -> ToolLog:
 
 
 def _read_archive(path: Path, reading: Reading) -> ToolLog:
-    with zipfile.ZipFile(path) as archive:
+    with open_file(path) as file, zipfile.ZipFile(file) as archive:
         names = set(archive.namelist())
         members = [name for name in names if _SAMPLE.fullmatch(name)]
         members.sort(key=_order)
@@ -198,7 +200,7 @@ def _order(member: str) -> tuple[int, int, str, int]:
 
 
 def _samples_in(path: Path, members: Sequence[str]) -> Iterator[dict[str, Any] | Damage]:
-    with zipfile.ZipFile(path) as archive:
+    with open_file(path) as file, zipfile.ZipFile(file) as archive:
         for number, member in enumerate(members, start=1):
             try:
                 yield object_of(read_member(archive, member), number)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput
-from evalprep.files import as_mapping
+from evalprep.files import as_mapping, open_file
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, damaged
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
@@ -352,7 +352,7 @@ def records_of(path: Path) -> Iterator[Mapping[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with open_file(path) as raw, pq.ParquetFile(raw) as file:
             names = file.schema_arrow.names
             columns = [name for name in names if name not in _UNREAD]
             for batch in file.iter_batches(batch_size=_BATCH, columns=columns):

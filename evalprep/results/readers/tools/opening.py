@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from evalprep.files import open_file
 from evalprep.results.pointers import store_of
 from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import JsonParts
@@ -74,8 +77,11 @@ def opening_of(path: Path) -> Opening:
         return Opening(path, "folder", frozenset(entry.name for entry in os.scandir(path)))
     if store_of(path) is not None:
         return Opening(path, "pointer")
-    with opened(path) as file:
-        begin = file.read(4)
+    try:
+        with opened(path) as file:
+            begin = file.read(4)
+    except gzip.BadGzipFile:
+        return Opening(path, "broken")
     if begin == _ZIP:
         return _of_zip(path)
     if begin == _PARQUET:
@@ -85,7 +91,7 @@ def opening_of(path: Path) -> Opening:
 
 def _of_zip(path: Path) -> Opening:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_file(path) as file, zipfile.ZipFile(file) as archive:
             return Opening(path, "zip", frozenset(archive.namelist()))
     except zipfile.BadZipFile:
         return Opening(path, "zip")
@@ -96,7 +102,8 @@ def _of_parquet(path: Path) -> Opening:
     import pyarrow.parquet as pq
 
     try:
-        return Opening(path, "parquet", frozenset(pq.read_schema(path).names))
+        with open_file(path) as file:
+            return Opening(path, "parquet", frozenset(pq.read_schema(file).names))
     except pa.ArrowException:
         return Opening(path, "parquet")
 
@@ -106,7 +113,7 @@ def _of_text(path: Path) -> Opening:
         try:
             line = _first_line(file)
             several = len(line) < _LONGEST_LINE and bool(_first_line(file))
-        except (OSError, EOFError):  # a packed file that breaks off
+        except (OSError, EOFError, zlib.error):  # a packed file that breaks off
             return Opening(path, "other")
     if not line:
         return Opening(path, "empty")

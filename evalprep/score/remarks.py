@@ -1,0 +1,103 @@
+"""Sentences about the numbers of one task, for the screen, JSON, reports and exports alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+from evalprep.results import rows_missing
+from evalprep.score.task import TaskScore
+from evalprep.terminal import counted
+
+
+def unscored_rows(task: TaskScore) -> Iterator[str]:
+    """Yields how many rows of a task have no score, for each reason."""
+    if not task.metric:
+        return
+    for reason, count in task.micro.skipped.items():
+        yield f"{count} of {task.here} rows have {_unscored(reason)}"
+
+
+def _unscored(reason: str) -> str:
+    if reason == "no number":
+        return "no score and are left out"
+    return f"{reason} as score"
+
+
+def partial_data(task: TaskScore) -> Iterator[str]:
+    """Yields the part of the data that the task covers, where it does not cover all."""
+    if task.partial:
+        yield task.partial
+
+
+def missing_rows(task: TaskScore) -> Iterator[str]:
+    """Yields how many rows are missing of those that the run was to answer.
+
+    A row without a number is as good as missing.
+    """
+    if task.expected is None:
+        return
+    unscored = sum(task.micro.skipped.values()) if task.metric else 0
+    missing = task.expected - task.here + unscored
+    if missing > 0:
+        without = f" ({counted(unscored, 'row')} without a score)" if unscored else ""
+        yield rows_missing(missing, task.expected) + without
+
+
+def odd_rows(task: TaskScore) -> Iterator[str]:
+    """Yields the doubts about the rows themselves."""
+    yield from task.remarks
+
+
+def without_interval(task: TaskScore) -> Iterator[str]:
+    """Yields the notes of the estimate, such as why there is no interval."""
+    yield from task.micro.notes
+
+
+def empty_replies(task: TaskScore) -> Iterator[str]:
+    """Yields how many replies are blank."""
+    if task.empty:
+        yield f"{task.empty} of {task.here} replies are empty"
+
+
+def other_values(task: TaskScore) -> Iterator[str]:
+    """Yields what lm-eval itself reports where that is another number, for each metric."""
+    yield from (stated.sentence for stated in task.all_stated)
+
+
+def damaged_lines(task: TaskScore) -> Iterator[str]:
+    """Yields how many lines of the samples file could not be used."""
+    if task.damaged:
+        lines = counted(task.damaged, "damaged line was", "damaged lines were")
+        yield f"{lines} left out"
+
+
+REMARKS: tuple[Callable[[TaskScore], Iterator[str]], ...] = (
+    unscored_rows,
+    partial_data,
+    odd_rows,
+    without_interval,
+    empty_replies,
+    other_values,
+    damaged_lines,
+)
+"""The kinds of doubts about the rows of a task, in the order in which they are shown."""
+
+
+def guessed_metric(task: TaskScore) -> Iterator[str]:
+    """Yields which metric was taken for a task that names none."""
+    if task.metric and not task.declared:
+        yield f"no primary metric is named; {task.metric} was taken"
+
+
+def notes_of_task(task: TaskScore) -> list[str]:
+    """Returns every sentence about the numbers of a task, each once."""
+    without_score = [task.without_score] if task.without_score and task.value is None else []
+    kinds = (missing_rows, *REMARKS)
+    sentences = chain.from_iterable(sentences_of(task) for sentences_of in kinds)
+    return list(dict.fromkeys([*without_score, *sentences]))
+
+
+def notes_on_value(task: TaskScore) -> list[str]:
+    """Returns the sentences that say of which rows a task's value is, where not of all."""
+    return [*unscored_rows(task), *other_values(task)]

@@ -1,0 +1,160 @@
+"""Pairs of runs whose paired replies are equal, of which one lacks what was hard: nothing may be better or worse."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from tests.evalprep.properties.answers import Answers, run
+from tests.evalprep.properties.holds import breaks_of_equal_pairs
+from tests.evalprep.properties.pairs import Pair, Row, Task, write_pair
+
+SHARE = {"range": [0, 1]}
+
+
+def subjects():
+    """One task of 40 subjects with 50 rows each; the last one is hard, and small."""
+    rows = [Row(at, float(at % 10 < 8), f"s{at // 50:02}") for at in range(2000)]
+    return [
+        Task("mmlu", "verdict", [*rows, *(Row(at, 0.0, "hard") for at in range(2000, 2010))], 2010)
+    ]
+
+
+def two_tasks():
+    return [
+        Task("easy", "verdict", [Row(at, float(at < 190)) for at in range(200)], 200),
+        Task("hard", "verdict", [Row(at, float(at < 40)) for at in range(200)], 200),
+    ]
+
+
+@pytest.fixture
+def answers(tmp_path):
+    """A function from a pair and its scores to the answers of the verbs, in both orders."""
+
+    def answers_of(now, before, scores):
+        pair = Pair(now, before, scores, [])
+        both = []
+        for name, side in (("straight", pair), ("exchanged", pair.exchanged())):
+            folder = tmp_path / name
+            folder.mkdir()
+            both.append(Answers(*write_pair(folder, side), folder))
+        return both
+
+    return answers_of
+
+
+def test_a_macro_average_without_a_subject_is_not_enough_evidence(answers):
+    before, now = subjects(), subjects()
+    now[0].rows = now[0].rows[:2000]
+    scores = {
+        "macro": {"function": "macro", "tasks": ["mmlu"], **SHARE},
+        "micro": {"function": "micro", "tasks": ["mmlu"], **SHARE},
+        "mean": {"function": "mean", "needs": ["macro", "micro"], **SHARE},
+    }
+    for each in answers(now, before, scores):
+        assert list(breaks_of_equal_pairs(each)) == []
+        quantities = each.quantities
+        for name in ("macro", "mean"):
+            item = quantities[f"suite drawn/{name}"]
+            assert item["verdict"] == "not enough evidence"
+            assert item["words"] == "mmlu: no row was scored on both sides of hard"
+            assert item["lacks"] == ["no_scored_pair"]
+            assert each.checks["suite", name]["status"] == "not enough evidence"
+        # Ten of 2,010 rows are within the tolerated share of a mean over rows.
+        micro = quantities["suite drawn/micro"]
+        assert (micro["n"], micro["now"], micro["previous"]) == (2000, 0.8, 0.8)
+        assert {micro["own_now"], micro["own_previous"]} == {None, 1600 / 2010}
+        assert "over all of its own rows: " in " ".join(micro["notes"])
+        assert each.gate[0] == 3
+
+
+def without_numbers(task):
+    for row in task.rows:
+        row.value = None
+
+
+def with_failed_scorers(task):
+    for row in task.rows:
+        row.failed, row.value = True, 0.0
+
+
+SCORES = {
+    "macro": {"function": "macro", "tasks": ["easy", "hard"], **SHARE},
+    "micro": {"function": "micro", "tasks": ["easy", "hard"], **SHARE},
+    "part": {"function": "macro", "tasks": ["easy", "hard"], "on_missing": "skip", **SHARE},
+    "rows": {
+        "function": "score.over_rows",
+        "tasks": ["easy", "hard"],
+        "on_missing": "skip",
+        **SHARE,
+    },
+    "sums": {"counts": "score.counts", "value": "score.of_sums", "tasks": ["hard"], **SHARE},
+    "easy_alone": {"function": "micro", "tasks": ["easy"], **SHARE},
+    "mean": {"function": "mean", "needs": ["part", "easy_alone"], **SHARE},
+}
+
+
+@pytest.mark.parametrize("spoil", [without_numbers, with_failed_scorers])
+def test_a_task_without_any_score_is_no_zero_and_no_gain(answers, spoil):
+    before, now = two_tasks(), two_tasks()
+    spoil(now[1])
+    for each in answers(now, before, SCORES):
+        assert list(breaks_of_equal_pairs(each)) == []
+        for name in SCORES:
+            item = each.quantities[f"suite drawn/{name}"]
+            expected = "no difference shown" if name == "easy_alone" else "not enough evidence"
+            assert (name, item["verdict"]) == (name, expected)
+        (overall,) = [item for name, item in each.quantities.items() if "mean of 1" in name]
+        assert overall["verdict"] == "not enough evidence"
+        assert each.checks["overall", "overall"]["status"] == "not enough evidence"
+        assert each.gate[0] == 3
+
+
+@pytest.mark.parametrize("spoil", [without_numbers, with_failed_scorers])
+def test_a_run_with_a_broken_task_is_not_ranked_first(answers, spoil):
+    before, now = two_tasks(), two_tasks()
+    spoil(now[1])
+    straight, _ = answers(now, before, SCORES)
+    broken, whole = straight.cells
+    assert broken["drawn/part"]["value"] == 0.95
+    assert broken["drawn/part"]["standing"] == "incomplete"
+    assert "200 of 200 rows of hard have no score" in broken["drawn/part"]["why"]
+    assert broken["drawn/macro"]["value"] is None
+    assert not whole["drawn/part"]["standing"]
+    assert broken["hard"]["value"] is None
+    (task,) = [task for task in straight.scores[0]["tasks"] if task["task"] == "hard"]
+    assert task["micro"]["agg_value"] is None
+
+
+def test_a_task_that_one_side_lacks_is_not_left_out_of_a_score(answers):
+    before, now = two_tasks(), two_tasks()[:1]
+    for each in answers(now, before, SCORES):
+        assert list(breaks_of_equal_pairs(each)) == []
+        item = each.quantities["suite drawn/part"]
+        assert item["verdict"] == "not enough evidence"
+        assert "has no hard" in item["words"]
+
+
+@pytest.mark.parametrize("spoil", [without_numbers, with_failed_scorers])
+def test_rows_without_a_number_are_missing_rows_in_every_verb(answers, spoil):
+    before, now = two_tasks(), two_tasks()
+    part = copy.deepcopy(now[1])
+    part.rows = part.rows[100:150]
+    spoil(part)
+    now[1].rows[100:150] = part.rows
+    straight, _ = answers(now, before, SCORES)
+    assert list(breaks_of_equal_pairs(straight)) == []
+    item = straight.quantities["task hard"]
+    assert item["words"].startswith("50 of 200 expected rows are missing")
+    assert item["lacks"] == ["missing_rows"]
+    micro = straight.quantities["suite drawn/micro"]
+    assert (micro["n"], micro["lacks"]) == (350, ["missing_rows"])
+    assert straight.checks["suite", "micro"]["status"] == "not enough evidence"
+    broken, _ = straight.cells
+    assert broken["hard"]["standing"] == "incomplete"
+    notes = straight.scores[0]["notes"]
+    assert "hard: 50 of 200 expected rows are missing (50 rows without a score)" in notes
+    (task,) = [task for task in straight.scores[0]["tasks"] if task["task"] == "hard"]
+    assert task["micro"]["n"] == 150
+    assert run("score", straight.now, "--no_write")[0] == 0

@@ -1,0 +1,434 @@
+"""Which run a number belongs to: each verb reads the same files of a folder, and says which.
+
+Each row of the table is a folder in which several files could be the run. Each cell states which
+run's numbers and replies may appear, and which sentence must.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from evalprep.results import AnsweredBy, load_run
+from tests.evalprep.results.writing import Row
+from tests.evalprep.which_run import (
+    FIRST,
+    MODEL,
+    OTHER_RUN,
+    RUN,
+    SECOND,
+    THIRD,
+    VERBS,
+    marked,
+    rows,
+    said_by,
+    say,
+    write_call,
+    write_record,
+)
+
+OLD = "old words"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A folder, and what each verb must and must not say of it.
+
+    Attributes:
+        write: Writes it.
+        shown: Task -> rows that are right in the run that counts.
+        hidden: Rows that are right in runs that do not count.
+        sentence: What each verb says, by its name; `*` for all others.
+        codes: Exit code by verb; 0 for others.
+    """
+
+    write: Callable[[Path], None]
+    shown: Mapping[str, int] = field(default_factory=dict)
+    hidden: tuple[int, ...] = ()
+    sentence: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, int] = field(default_factory=dict)
+
+
+def failed_try(output):
+    home = output / "org__m"
+    old = {"bio": rows(13, reply=OLD), "geo": rows(27, reply=OLD)}
+    write_call(home, FIRST, old, entry=marked(RUN, 1))
+    write_call(home, SECOND, {"geo": rows(31)}, entry=marked(RUN, 2))
+    write_record(output, RUN, ["bio", "geo", "his"])
+    entry = {"command": "c1-plain", "try": 2, "when": "2026-03-02T10:00:05+00:00"}
+    failed = {"run": RUN, "tasks": {"bio": {**entry, "reason": "HTTP 400 from the server"}}}
+    (output / f"failed_{RUN}.json").write_text(json.dumps(failed))
+
+
+def tasks_one_by_one(output):
+    home = output / "org__m"
+    write_call(home, FIRST, {"bio": rows(13)}, args={**MODEL, "dtype": "float16"})
+    write_call(home, SECOND, {"geo": rows(27)})
+    write_call(home, THIRD, {"his": rows(31)})
+
+
+def run_again(output):
+    home = output / "org__m"
+    write_call(home, FIRST, {"bio": rows(13, reply=OLD)})
+    write_call(home, SECOND, {"geo": rows(27)})
+    write_call(home, THIRD, {"bio": rows(31)})
+
+
+def partly_run_again(output):
+    home = output / "org__m"
+    write_call(home, FIRST, {"bio": rows(13, reply=OLD), "geo": rows(27, reply=OLD)})
+    write_call(home, SECOND, {"bio": rows(31)})
+
+
+def other_revision(output):
+    home = output / "org__m"
+    args = {**MODEL, "revision": "step1000"}
+    write_call(home, FIRST, {"geo": rows(27, reply=OLD)}, args=args)
+    write_call(home, SECOND, {"bio": rows(31)})
+
+
+def without_dates(output):
+    home = output / "org__m"
+    write_call(home, FIRST, {"bio": None}, date=False, name="a.json")
+    write_call(home, SECOND, {"bio": None, "geo": None}, date=False, name="b.json")
+
+
+def deleted_samples(output):
+    home = output / "org__m"
+    write_call(home, FIRST, {"bio": rows(13), "geo": rows(27), "his": rows(31)})
+    (home / f"samples_his_{FIRST}.jsonl").unlink()
+
+
+def other_id(output):
+    home = output / "org__m"
+    old = {"bio": rows(13, reply=OLD), "geo": rows(27, reply=OLD)}
+    write_call(home, FIRST, old, entry=marked(RUN, 1))
+    write_record(output, RUN, ["bio", "geo"])
+    write_call(home, SECOND, {"bio": rows(31)}, entry=marked(OTHER_RUN, 1))
+    write_record(output, OTHER_RUN, ["bio"])
+
+
+def typed_limit(output):
+    home = output / "org__m"
+    write_call(home, FIRST, {"bio": rows(13), "geo": rows(27)}, entry=marked(RUN))
+    write_record(output, RUN, ["bio", "geo"])
+    small = {"bio": rows(4, count=5, reply=OLD), "geo": rows(4, count=5, reply=OLD)}
+    write_call(home, SECOND, small, entry=marked(RUN), call={"limit": 5.0})
+
+
+def killed_restart(output):
+    """A restart notes what it has to run before it runs anything."""
+    home = output / "org__m"
+    write_call(home, FIRST, {"bio": rows(13, reply=OLD)}, entry=marked(RUN, 1))
+    write_call(home, SECOND, {"geo": rows(31)}, entry=marked(RUN, 2))
+    write_record(output, RUN, ["bio", "geo"])
+    entry = {"command": "c1-plain", "try": 2, "when": "2026-03-02T09:00:00+00:00"}
+    failed = {"run": RUN, "tasks": {"bio": {**entry, "reason": "not run yet"}}}
+    (output / f"failed_{RUN}.json").write_text(json.dumps(failed))
+
+
+NO_DATES = "two files hold bio, and neither a date in them nor their names tell which is newer"
+SITUATIONS = {
+    "failed try": Situation(
+        failed_try,
+        {"geo": 31},
+        (13, 27),
+        {
+            "*": "bio failed: HTTP 400 from the server (2026-03-02 10:00:05)",
+            "status": "HTTP 400 from the server (2026-03-02 10:00:05)",
+        },
+        {"gate": 3, "status": 1},
+    ),
+    "killed restart": Situation(
+        killed_restart,
+        {"geo": 31},
+        (13,),
+        {"*": "not run yet: bio", "status": "∙ bio", "gate": "bio is not run yet"},
+        {"gate": 3},
+    ),
+    "tasks one by one": Situation(
+        tasks_one_by_one,
+        {"bio": 13, "geo": 27, "his": 31},
+        (),
+        {"*": "3 results files in ", "status": "✓ geo"},
+    ),
+    "one task run again": Situation(
+        run_again,
+        {"bio": 31, "geo": 27},
+        (13,),
+        {"*": f"older tries passed over: results_{FIRST}.json", "status": "✓ geo"},
+    ),
+    "some tasks run again": Situation(
+        partly_run_again,
+        {"bio": 31},
+        (13,),
+        {
+            "*": f"left out: results_{FIRST}.json, as bio was run again; not read: geo",
+            "status": "✓ geo",
+        },
+        {"gate": 3},
+    ),
+    "other revision": Situation(
+        other_revision,
+        {"bio": 31},
+        (),
+        {"*": f"of other runs: results_{FIRST}.json (revision - / step1000)", "status": "✓ bio"},
+    ),
+    "files without dates": Situation(
+        without_dates, sentence={"*": NO_DATES}, codes=dict.fromkeys(VERBS, 2)
+    ),
+    "deleted samples": Situation(
+        deleted_samples,
+        {"bio": 13, "geo": 27},
+        (),
+        {"*": "no samples file", "status": "✓ his"},
+        {"gate": 3},
+    ),
+    "other id in the same folder": Situation(
+        other_id,
+        {"bio": 31},
+        (13, 27),
+        {"*": f"the newest, {OTHER_RUN}, is used", "leaderboard": "geo of m, 2026-03-02"},
+    ),
+    "typed --limit": Situation(
+        typed_limit,
+        {"bio": 13, "geo": 27},
+        (32,),
+        {"*": f"run {RUN} with other options (limit 5 in place of none) is another run"},
+    ),
+}
+#: Verbs that show a run without ids beside its former ones, each under its own name.
+SHOWS_ALL = {
+    ("some tasks run again", "status"),
+    ("one task run again", "status"),
+    ("other revision", "status"),
+    ("other id in the same folder", "leaderboard"),
+}
+
+
+def shows(text, right):
+    """Returns whether a text has the share of right rows, in percent or as a number."""
+    value = right / 40
+    forms = (f"{100 * value:.1f}", f"{value:.4f}", str(value))
+    return any(re.search(rf"(?<![\d.]){re.escape(form)}(?!\d)", text) for form in forms)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_each_verb_reads_the_same_run_and_says_which(name, verb, tmp_path, capsys):
+    situation = SITUATIONS[name]
+    run = tmp_path / "run"
+    run.mkdir()
+    situation.write(run)
+    same = {task: rows(right) for task, right in situation.shown.items()} or {"bio": rows(40)}
+    args = {**MODEL, "pretrained": "org/m0"}
+    write_call(tmp_path / "base" / "org__m0", FIRST, same, args=args)
+    code, text = said_by(verb, run, tmp_path / "base", tmp_path / "out", capsys)
+    assert code == situation.codes.get(verb, 0)
+    assert situation.sentence.get(verb, situation.sentence["*"]) in text
+    is_read = code != 2
+    if is_read and verb not in {"samples", "gate"}:
+        assert all(shows(text, right) for right in situation.shown.values())
+    if (name, verb) not in SHOWS_ALL:
+        assert not any(shows(text, right) for right in situation.hidden)
+        assert OLD not in text
+
+
+def published(count):
+    """Rows with published verdicts, all right as in the run."""
+    return [Row(f"q{at}", 1.0, previous=True) for at in range(count)]
+
+
+@pytest.fixture
+def five_tasks(tmp_path):
+    """A run of five tasks, the samples files of three of which were deleted."""
+    home = tmp_path / "run" / "org__m"
+    names = ("bio", "geo", "his", "law", "med")
+    write_call(home, FIRST, {name: published(100) for name in names})
+    for name in names[2:]:
+        (home / f"samples_{name}_{FIRST}.jsonl").unlink()
+    return tmp_path
+
+
+def gate(folder, capsys, policy, *words):
+    (folder / "policy.yaml").write_text(f"defaults: {{max_drop: 2%}}\n{policy}")
+    return say(capsys, "gate", folder / "run", "--policy", folder / "policy.yaml", *words)
+
+
+def test_a_gate_against_published_verdicts_names_tasks_without_rows(five_tasks, capsys):
+    code, text = gate(five_tasks, capsys, "")
+    assert code == 3
+    for name in ("his", "law", "med"):
+        assert f"its rows of the candidate are missing: {name} has no samples file" in text
+    code, text = gate(five_tasks, capsys, "tasks: {his: {}}")
+    assert (code, "names no check" in text) == (3, False)
+    assert "its rows of the candidate are missing: his has no samples file" in text
+    assert gate(five_tasks, capsys, "allow_missing: [his, law, med]")[0] == 0
+    assert gate(five_tasks, capsys, "", "--timestamp", FIRST)[0] == 0
+    code, text = gate(five_tasks, capsys, "tasks: {his: {}}", "--timestamp", FIRST)
+    assert (code, "names no check" in text) == (3, False)
+    assert gate(five_tasks, capsys, "", "--tasks", "bio")[0] == 0
+
+
+def test_a_comparison_with_published_verdicts_counts_tasks_without_rows(five_tasks, capsys):
+    code, text = say(capsys, "compare", five_tasks / "run", "--no_write")
+    assert code == 0
+    assert "mean of 2 of 5 tasks" in text
+    sentence = "of the candidate 2 of 5 tasks are read: his has no samples file, law has no"
+    assert sentence in text
+
+
+@pytest.fixture
+def two_sides(tmp_path):
+    """Two models, of each an old and a new file of one task; one file of another task."""
+    for name, right in (("now", 13), ("then", 27)):
+        home = tmp_path / name / f"org__{name}"
+        args = {**MODEL, "pretrained": f"org/{name}"}
+        write_call(home, FIRST, {"bio": rows(right), "geo": rows(right)}, args=args)
+        write_call(home, SECOND, {"bio": rows(right + 4)}, args=args)
+    return tmp_path
+
+
+def test_each_holds_for_both_sides(two_sides, capsys):
+    sides = [two_sides / "now", two_sides / "then", "--no_write"]
+    code, text = say(capsys, "compare", *sides, "--timestamp", "each")
+    assert code == 1
+    assert "the baseline has no" not in text
+    assert all(shows(text, right) for right in (17, 13, 31, 27))
+    _, text = say(capsys, "compare", *sides, "--timestamp", "each", "--baseline_timestamp", SECOND)
+    assert "the baseline has no geo" in text
+
+
+def test_each_holds_for_scores_without_samples(tmp_path, capsys):
+    home = tmp_path / "run" / "org__m"
+    write_call(home, FIRST, {"bio": None, "geo": None})
+    write_call(home, SECOND, {"bio": None})
+    _, text = say(capsys, "score", tmp_path / "run", "--no_write")
+    assert "not read: geo" in text
+    _, text = say(capsys, "score", tmp_path / "run", "--no_write", "--timestamp", "each", "--json")
+    assert {"bio", "geo"} <= set(re.findall(r'"(bio|geo)"', text))
+
+
+def test_a_time_stamp_or_an_id_is_that_of_the_side_that_has_it(two_sides, capsys):
+    home = two_sides / "then" / "org__then"
+    args = {**MODEL, "pretrained": "org/then"}
+    write_call(home, THIRD, {"bio": rows(37)}, args=args, entry=marked(RUN))
+    sides = [two_sides / "now", two_sides / "then", "--no_write"]
+    _, text = say(capsys, "compare", *sides, "--timestamp", RUN)
+    assert shows(text, 37)
+    assert shows(text, 17)
+    code, text = say(capsys, "compare", *sides, "--timestamp", OTHER_RUN)
+    assert (code, f"no results of the run {OTHER_RUN}" in text) == (2, True)
+
+
+def test_an_older_try_is_read_where_it_is_named(tmp_path, capsys):
+    failed_try(tmp_path)
+    _, text = say(capsys, "score", tmp_path, "--no_write", "--timestamp", FIRST)
+    assert shows(text, 13)
+    assert shows(text, 27)
+    assert "failed" not in text
+
+
+def test_a_former_release_kept_the_reason_alone(tmp_path, capsys):
+    write_call(tmp_path / "org__m", FIRST, {"geo": rows(31)}, entry=marked(RUN))
+    write_record(tmp_path, RUN, ["bio", "geo"])
+    failed = {"run": RUN, "tasks": {"bio": "no space left", "geo": "an older reason"}}
+    (tmp_path / f"failed_{RUN}.json").write_text(json.dumps(failed))
+    _, text = say(capsys, "score", tmp_path, "--no_write")
+    assert "bio failed: no space left" in text
+    assert "older reason" not in text
+
+
+def test_a_try_of_which_nothing_was_finished_has_no_old_value(tmp_path, capsys):
+    write_call(tmp_path / "run" / "org__m", FIRST, {"bio": rows(13)}, entry=marked(RUN, 1))
+    write_record(tmp_path / "run", RUN, ["bio"])
+    entry = {"command": "c1-plain", "try": 2, "when": "2026-03-02T10:00:05+00:00"}
+    failed = {"run": RUN, "tasks": {"bio": {**entry, "reason": "HTTP 400"}}}
+    (tmp_path / "run" / f"failed_{RUN}.json").write_text(json.dumps(failed))
+    args = {**MODEL, "pretrained": "org/m0"}
+    write_call(tmp_path / "base" / "org__m0", FIRST, {"bio": rows(31)}, args=args)
+    for verb in ("score", "compare", "gate", "report", "leaderboard", "status"):
+        code, text = said_by(verb, tmp_path / "run", tmp_path / "base", tmp_path / "out", capsys)
+        assert "HTTP 400 (2026-03-02 10:00:05)" in text, verb
+        assert not shows(text, 13), verb
+        assert verb != "gate" or code == 3
+
+
+def test_files_that_state_no_date_and_share_no_task_are_one_run(tmp_path):
+    home = tmp_path / "org__m"
+    for task, name in (("bio", "a.json"), ("geo", "b.json")):
+        write_call(home, FIRST, {task: None}, date=False, name=name)
+    run = load_run(tmp_path)
+    assert sorted(run.logged.tasks) == ["bio", "geo"]
+    os.utime(home / "a.json", (2**31, 2**31))
+    assert load_run(tmp_path).files.stamp == run.files.stamp
+
+
+def test_the_identity_of_a_run_states_who_answered_and_what_is_read(tmp_path):
+    failed_try(tmp_path)
+    identity = load_run(tmp_path).identity
+    assert identity.run == RUN
+    assert identity.answered_by == AnsweredBy("org/m", backend="hf")
+    assert dict(identity.tries) == {"c1-plain": 2}
+    assert {name: item.kind for name, item in identity.unread.items()} == {
+        "bio": "failed",
+        "his": "not run",
+    }
+    assert dict(identity.read_by) == {"geo": ("exact_match", "none")}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_one"),
+    [
+        ({"base_url": "http://127.0.0.1:8000/v1"}, {"base_url": "http://localhost:9000/v1"}, True),
+        ({"base_url": "http://10.0.0.1:8000/v1"}, {"base_url": "http://10.0.0.2:8000/v1"}, False),
+        ({"revision": "main"}, {}, True),
+        ({"peft": "a"}, {"peft": "b"}, False),
+        ({"dtype": "float16"}, {"batch_size": "8"}, True),
+    ],
+)
+def test_who_answered_decides_which_files_join(first, second, is_one, tmp_path):
+    for stamp, task, more in ((FIRST, "bio", first), (SECOND, "geo", second)):
+        write_call(tmp_path / "org__m", stamp, {task: rows(13)}, args={**MODEL, **more})
+    assert list(load_run(tmp_path).tasks) == (["bio", "geo"] if is_one else ["geo"])
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        # task -> time stamp; the try that each file states.
+        ([("bio geo", None), ("geo", 1)], {"bio": FIRST, "geo": SECOND}),
+        ([("bio geo", None), ("geo", 2)], {"geo": SECOND}),
+        ([("bio", None), ("geo", None), ("his", 2)], {"bio": FIRST, "geo": SECOND, "his": THIRD}),
+        ([("bio geo", 1), ("geo", 1)], {"bio": FIRST, "geo": SECOND}),
+        ([("bio geo", 1), ("bio geo", None)], {"bio": SECOND, "geo": SECOND}),
+        ([("geo", 1), ("bio", None)], {"bio": SECOND, "geo": FIRST}),
+        ([("bio geo", 2), ("geo", 1)], {"bio": FIRST, "geo": FIRST}),
+    ],
+    ids=[
+        *("a run completes a pasted command", "a restart does not", "two files are two tries"),
+        *("a resume", "pasted again", "pasted for what failed", "a number counts, not a date"),
+    ],
+)
+def test_the_newest_try_of_a_command_counts_whole(calls, expected, tmp_path):
+    for stamp, (tasks, attempt) in zip((FIRST, SECOND, THIRD), calls, strict=False):
+        content = {task: rows(13) for task in tasks.split()}
+        write_call(tmp_path / "org__m", stamp, content, entry=marked(RUN, attempt))
+    run = load_run(tmp_path)
+    stamps = {
+        name: task.path.stem.removeprefix(f"samples_{name}_") for name, task in run.tasks.items()
+    }
+    assert stamps == expected
+
+
+def test_a_run_that_was_called_with_other_options_alone_is_read_and_says_so(tmp_path, capsys):
+    small = {"bio": rows(4, count=5)}
+    write_call(tmp_path / "org__m", FIRST, small, entry=marked(RUN), call={"limit": 5.0})
+    write_record(tmp_path, RUN, ["bio"])
+    _, text = say(capsys, "score", tmp_path, "--no_write")
+    assert f"run {RUN} was not called as prepared: limit 5 in place of none" in text
+    assert "80.0" in text

@@ -1,0 +1,65 @@
+"""Logs of others: rows without numbers, other splits, and folders that stay as they are."""
+
+import json
+import math
+
+import pytest
+
+from evalprep.cli import main
+from tests.packs.unlearning import upstream
+
+
+def scored(capsys, *arguments):
+    capsys.readouterr()
+    assert main(["score", *map(str, arguments), "--no_write", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    return {score["name"]: score for score in data["suite"]}, data["results"]
+
+
+def with_nan(log, *names):
+    """The log with NaN in the first row of some scores, and for their values, as upstream has it."""
+    for name in names:
+        row = log[name]["value_by_index"]["0"]
+        log[name]["value_by_index"]["0"] = dict.fromkeys(row, math.nan)
+        log[name]["agg_value"] = math.nan
+    return log
+
+
+def test_rows_without_a_number_are_left_out_of_every_score_and_counted(tmp_path, capsys):
+    names = ("forget_Q_A_Prob", "extraction_strength", "retain_Q_A_Prob")
+    whole, log = upstream.tofu(3), with_nan(upstream.tofu(3), *names)
+    suite, results = scored(capsys, upstream.save(tmp_path / "npo", log))
+    for name, column in zip(names, ("prob", "score", "prob"), strict=True):
+        rows = list(whole[name]["value_by_index"].values())[1:]
+        expected = sum(row[column] for row in rows) / len(rows)
+        assert suite[name]["value"] == pytest.approx(expected), name
+        assert results[f"unlearning/{name}"]["skipped"] == {"not_a_number": 1}, name
+    assert suite["model_utility"]["value"] is not None
+
+
+def test_a_value_that_is_no_number_without_rows_has_a_reason(tmp_path, capsys):
+    log = {"forget_Q_A_Prob": {"agg_value": math.nan}, "model_utility": {"agg_value": 0.5}}
+    suite, _ = scored(capsys, upstream.save(tmp_path / "npo", log))
+    assert suite["forget_Q_A_Prob"]["value"] is None
+    assert "states no number (NaN)" in suite["forget_Q_A_Prob"]["reason"]
+
+
+def test_logs_of_two_splits_are_not_comparable_by_the_names_of_the_splits(tmp_path, capsys):
+    places = [
+        upstream.save(tmp_path / name, upstream.tofu(seed, rows=rows))
+        for seed, (name, rows) in enumerate((("npo", 40), ("rmu", 200)))
+    ]
+    before = [sorted(place.iterdir()) for place in places]
+    main(["compare", *map(str, places)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the data set differs: TOFU forget01, baseline TOFU forget05" in said
+    assert "lacks" not in said
+    assert [sorted(place.iterdir()) for place in places] == before
+    assert "--out FILE writes them" in said
+
+
+def test_changed_samples_of_logs_are_written_where_the_user_says(tmp_path, capsys):
+    places = [upstream.save(tmp_path / name, upstream.tofu(seed)) for seed, name in enumerate("ab")]
+    out = tmp_path / "flips.csv"
+    main(["compare", *map(str, places), "--out", str(out)])
+    assert out.is_file()
