@@ -5,7 +5,8 @@ They come from the facts, prompts and gold answers of the sides.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from evalprep.compare.agreement import DIRECTION, SCALE
@@ -16,18 +17,24 @@ from evalprep.errors import Problems, near
 from evalprep.results import (
     KINDS,
     NONE,
+    READ_BY,
+    ROWS,
     FactDifference,
+    PublishedReading,
     Run,
+    SettingEdit,
     Table,
+    TaskMeant,
     TaskRun,
     facts_of,
     facts_that_differ,
+    filter_steps,
     short_value,
 )
 
-GOLD = "gold"
+GOLD, FILTER_STEPS = "gold", "filter_steps"
 #: What `--allow` and a policy's `allow` may name.
-QUESTION = (*KINDS["question"], GOLD, DIRECTION, SCALE)
+QUESTION = (*KINDS["question"], GOLD, DIRECTION, SCALE, ROWS)
 #: Facts that equal arguments and gold answers of all pairs make irrelevant.
 _PROVEN_BY_ROWS = frozenset({"template_hash", "data"})
 
@@ -74,19 +81,10 @@ def sentence_of(item: FactDifference) -> str:
     >>> sentence_of(FactDifference("data", "question", ["x/a", None, None, None], ["x/b"]))
     'the data set differs: x/a, baseline x/b'
     """
-    if item.name == "chat_template":
-        return _chat_template_sentence(item)
-    if item.name == "template_hash":
-        return "the prompt template differs"
-    if item.name == "data":
-        data = _joined(item.candidate)
-        baseline_data = _joined(item.baseline)
-        return f"the data set differs: {data}, baseline {baseline_data}"
-    if item.name == "limit":
-        return _limit_sentence(item)
-    if item.name == "system":
-        return f"the system prompt differs: {_both_values(item)}"
-    return f"{item.sentence()} (candidate / baseline)"
+    words = _SENTENCES.get(item.name)
+    if words is None:
+        return f"{item.sentence()} (candidate / baseline)"
+    return words(item)
 
 
 def _chat_template_sentence(item: FactDifference) -> str:
@@ -108,6 +106,23 @@ def _limit_sentence(item: FactDifference) -> str:
     return ", ".join(parts)
 
 
+def _steps_that_differ(item: FactDifference) -> str:
+    """The first settings of two filters that differ, candidate and baseline.
+
+    >>> steps = [{"function": "regex", "regex_pattern": "is ([A-Z])"}], [{"function": "take_first"}]
+    >>> _steps_that_differ(FactDifference("filter_steps", "question", *steps))
+    'function regex / take_first, regex_pattern is ([A-Z]) / none'
+    """
+    nothing: Mapping[str, Any] = {}
+    for step, other in zip_longest(item.candidate, item.baseline, fillvalue=nothing):
+        if step == other:
+            continue
+        keys = [key for key in {**step, **other} if step.get(key) != other.get(key)]
+        pairs = [(key, step.get(key, NONE), other.get(key, NONE)) for key in keys]
+        return ", ".join(f"{key} {short_value(a)} / {short_value(b)}" for key, a, b in pairs)
+    return ""
+
+
 def _joined(value: Any) -> str:
     """The known parts of a list as one text."""
     parts = value if isinstance(value, (list, tuple)) else [value]
@@ -115,8 +130,25 @@ def _joined(value: Any) -> str:
     return " ".join(known)
 
 
+def _data_sentence(item: FactDifference) -> str:
+    data = _joined(item.candidate)
+    baseline_data = _joined(item.baseline)
+    return f"the data set differs: {data}, baseline {baseline_data}"
+
+
 def _both_values(item: FactDifference) -> str:
     return f"{short_value(item.candidate)} / {short_value(item.baseline)}"
+
+
+#: Fact -> what is said where it differs; any other is named with both values.
+_SENTENCES: Mapping[str, Callable[[FactDifference], str]] = {
+    "chat_template": _chat_template_sentence,
+    "template_hash": lambda _: "the prompt template differs",
+    "data": _data_sentence,
+    FILTER_STEPS: lambda item: f"the steps of the filter differ: {_steps_that_differ(item)}",
+    "limit": _limit_sentence,
+    "system": lambda item: f"the system prompt differs: {_both_values(item)}",
+}
 
 
 def _reasons_with_prompts(
@@ -218,6 +250,71 @@ def prompt_reason(
         if item.kind == "question" and is_allowed:
             return ""
     return with_option(f"the prompt differs on {changed} of {pairs} rows", "prompt")
+
+
+def meant_reasons(
+    meant: TaskMeant | None, published: PublishedReading, allow: Collection[str]
+) -> list[str]:
+    """The reasons where a run did not ask what was prepared, against published verdicts.
+
+    They are of the prepared question. How replies are read is the pack's own rule there; edits of
+    the filter and the scorer count where the user chose another filter, or no rule is known.
+
+    Args:
+        meant: The task, as meant and as logged; None where nothing is known.
+        published: How it is read.
+        allow: Facts that may differ.
+    """
+    if meant is None:
+        return []
+    texts = rows_reasons(meant, allow)
+    of_fact: dict[str, list[str]] = {}
+    for edit in meant.edits:
+        if edit.fact not in READ_BY or _decides_reading(edit, published):
+            of_fact.setdefault(edit.fact, []).append(edit.sentence())
+    for fact, sentences in of_fact.items():
+        if fact not in allow:
+            texts.append(with_option(f"not as prepared: {', '.join(sentences)}", fact))
+    return texts
+
+
+def _decides_reading(edit: SettingEdit, published: PublishedReading) -> bool:
+    """Returns whether an edit of a filter or a scorer is one of the reading that is compared."""
+    if published.of_pack:
+        return False
+    is_own_filter = edit.key == f"filter_list.{published.metric.filter}"
+    return is_own_filter or edit.key == "process_results"
+
+
+def rows_reasons(
+    meant: TaskMeant, allow: Collection[str], other: TaskMeant | None = None
+) -> list[str]:
+    """The reason where a task answered other rows than the prepared ones.
+
+    Two runs that answered the same other rows have one question.
+
+    Args:
+        meant: The task of the candidate.
+        allow: Facts that may differ.
+        other: The task of the baseline; None for published verdicts.
+    """
+    if ROWS in allow or (other is not None and other.digest == meant.digest):
+        return []
+    sides = ("", meant), ("the baseline has ", other)
+    texts = [f"{side}{task.rows_sentence}" for side, task in sides if task and task.rows_sentence]
+    return [with_option(text, ROWS) for text in texts]
+
+
+def filter_reasons(
+    task: TaskRun, against: TaskRun, filter_name: str, allow: Collection[str]
+) -> list[str]:
+    """The reason where a filter beside the first one has other steps on the two sides."""
+    steps = filter_steps(task.logged.settings, filter_name)
+    other = filter_steps(against.logged.settings, filter_name)
+    if FILTER_STEPS in allow or steps is None or other is None or steps == other:
+        return []
+    item = FactDifference(FILTER_STEPS, "question", steps, other)
+    return [with_option(sentence_of(item), item.name)]
 
 
 def manner_notes(differences: Sequence[FactDifference]) -> list[str]:

@@ -23,13 +23,7 @@ from evalprep.compare.overall import overall
 from evalprep.compare.same_outputs import mark_same_files, same_outputs
 from evalprep.compare.settings import ALL, PRIMARY, Settings
 from evalprep.compare.shortfall import Lack
-from evalprep.compare.sides import (
-    Sides,
-    column_key,
-    compare_further,
-    compare_sides,
-    metric_of_published,
-)
+from evalprep.compare.sides import Sides, column_key, compare_further, compare_sides
 from evalprep.compare.stored import compare_stored
 from evalprep.compare.task import TaskComparison
 from evalprep.compare.tasknames import with_names_of
@@ -44,6 +38,7 @@ from evalprep.results import (
     SampleView,
     agreed,
     odd_verdicts,
+    published_reading,
     read_by_choice,
     refuse_undecided,
 )
@@ -552,7 +547,11 @@ def _decide_by_first(compared: Sequence[TaskComparison], run: Run, settings: Set
 
 
 def _sides(run: Run, other: Run | None, name: str) -> Sides:
-    return Sides(run, run.tasks[name], other, None if other is None else other.tasks[name])
+    task = run.tasks[name]
+    if other is not None:
+        return Sides(run, task, other, other.tasks[name])
+    reading = published_reading(task)
+    return Sides(run, reading.task, published=reading, own=task)
 
 
 def _first_metric(sides: Sides) -> Metric:
@@ -560,8 +559,8 @@ def _first_metric(sides: Sides) -> Metric:
 
     That is a metric of rows where the task has one, else one over all rows.
     """
-    if sides.against is None:
-        return metric_of_published(sides.task)
+    if sides.published is not None:
+        return sides.published.metric
     primary = sides.task.primary
     return primary if primary.metric else sides.task.headline
 

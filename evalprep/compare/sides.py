@@ -6,10 +6,10 @@ What is read of it, and which rows are paired.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from msgspec.structs import replace
 
 from evalprep.compare.acrosstools import (
     PairedRows,
@@ -22,13 +22,16 @@ from evalprep.compare.agreement import DIRECTION, SCALE, join_directions, scale_
 from evalprep.compare.comparable import (
     GOLD,
     differing,
+    filter_reasons,
     manner_notes,
+    meant_reasons,
     prompt_reason,
     question_reasons,
+    rows_reasons,
     with_option,
 )
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
-from evalprep.compare.difference import difference, differing_value
+from evalprep.compare.difference import Difference, difference, differing_value
 from evalprep.compare.disjoint import nothing_in_common
 from evalprep.compare.pairing import (
     BY_DOCUMENT,
@@ -40,20 +43,30 @@ from evalprep.compare.pairing import (
     with_run,
 )
 from evalprep.compare.questions import GOLD_COLUMN
+from evalprep.compare.readings import (
+    Reading,
+    doubts_on_replies,
+    notes_on_published,
+    readings_of,
+    reason_of_two_readings,
+)
 from evalprep.compare.settings import Settings
 from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.stored import note_on_stated
 from evalprep.compare.task import TaskComparison, TaskSides, compare_task, direction_of, row_units
 from evalprep.compare.warnings import row_names
 from evalprep.compare.whole import compare_whole, is_whole
-from evalprep.numbers import finite_number, number, percent
+from evalprep.numbers import finite_number
 from evalprep.results import (
+    NO_FILTER,
     TABLE,
     UNKNOWN,
     Metric,
+    PublishedReading,
     Replier,
     Run,
     Table,
+    TaskMeant,
     TaskRun,
     expected_rows,
     limit_of,
@@ -67,17 +80,25 @@ from evalprep.results import (
 from evalprep.terminal import counted
 
 NOTHING_SCORED = "no row was scored on both sides"
-STRICT = "strict-match"  # the filter that is the published rule
 
 
 @dataclass(frozen=True)
 class Sides:
-    """One task of both runs; without `other` the baseline is the published verdicts."""
+    """One task of both runs; without `other` the baseline is the published verdicts.
+
+    Attributes:
+        run, task: The candidate, and the task as it is read.
+        other, against: The baseline.
+        published: How the task is read to be held against published verdicts.
+        own: The task as every other verb reads it, where that is another reading.
+    """
 
     run: Run
     task: TaskRun
     other: Run | None = None
     against: TaskRun | None = None
+    published: PublishedReading | None = None
+    own: TaskRun | None = None
 
     @property
     def has_replies(self) -> bool:
@@ -97,19 +118,9 @@ class SideRows:
     other_metric: Metric | None = None
     notes: tuple[str, ...] = ()
 
-
-def metric_of_published(task: TaskRun) -> Metric:
-    """The metric that follows the rule of the published verdicts, where the task has it.
-
-    Metadata may name it (`published_metric`, `published_filter`); else it is the filter
-    `strict-match`, which by its contract is the published rule.
-    """
-    primary, table = task.primary, task.table()
-    metric = task.metadata.get("published_metric") or primary.metric
-    filter_name = task.metadata.get("published_filter") or STRICT
-    if filter_name not in table.filters or metric not in task.table(filter_name).metrics:
-        return primary
-    return replace(task.metric(metric, filter_name), declared=primary.declared)
+    def has_metric(self, metric: Metric) -> bool:
+        """Returns whether the baseline is a run that is read by a metric, too."""
+        return self.other_metric is not None and self.other_metric.key == metric.key
 
 
 def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskComparison:
@@ -134,16 +145,43 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     )
     if sides.against is not None and is_whole(metric):
         _take_whole(result, sides.task, sides.against, settings)
-    notes = [*rows.notes, *_notes_on_values(sides.task, metric, rows.table, pairs)]
+    notes = [*rows.notes, *_notes_on_values(sides, metric, rows, pairs)]
     notes += _notes_on_stated(sides, metric, rows.other_metric)
     notes += _notes_on_rows(sides, rows, pairs, settings)
     notes += _say_whether_comparable(result, metric, sides, rows, settings)
     result.not_comparable = disagreements + result.not_comparable
+    _check_readings(result, metric, sides, rows)
     _check_rows(result, sides, rows, settings)
     result.notes = notes + result.notes
     if not is_whole(metric):
         _put_own_values(result, rows)
     return result
+
+
+def _check_readings(result: TaskComparison, metric: Metric, sides: Sides, rows: SideRows) -> None:
+    """Put into the result what another reading of the same replies makes of them.
+
+    Of two runs both are read by the same filter, and each other filter has a conclusion beside it;
+    only unfinished thoughts make the filters doubtful themselves.
+    """
+    result.doubts = doubts_on_replies(rows.table, "candidate")
+    if rows.other is not None:
+        result.doubts += doubts_on_replies(rows.other, "baseline")
+    own = sides.own or sides.task
+    if own.chosen_filter:
+        return
+    first, item = Reading.of(sides.task, metric), result.difference
+    others: list[Reading] = []
+    if sides.published is not None:
+        is_another = own.primary.metric != metric.metric
+        if not is_another and own.primary.filter not in sides.published.edited:
+            others = [Reading.of(own, own.primary)]
+    elif result.doubts:
+        others = readings_of(own, metric.metric)
+    reasons = (reason_of_two_readings(first, other, item) for other in others)
+    reason = next(filter(None, reasons), "")
+    if reason:
+        result.not_comparable.insert(0, reason)
 
 
 def _put_own_values(result: TaskComparison, rows: SideRows) -> None:
@@ -175,6 +213,9 @@ def _say_whether_comparable(
     if pairs is None:
         return []
     if sides.other is None or sides.against is None or rows.other is None:
+        if sides.published is not None:
+            meant = sides.run.meant.get(sides.task.name)
+            result.not_comparable += meant_reasons(meant, sides.published, settings.allow)
         changed = int(pairs.prompt_differs.sum())
         reason = prompt_reason(changed, pairs.paired, [], settings.allow)
         if reason:
@@ -183,6 +224,7 @@ def _say_whether_comparable(
     result.differs = differing(sides.run, sides.task, sides.other, sides.against)
     if pairs.across_tools:
         return _compare_tools(result, metric, rows, pairs, settings)
+    result.not_comparable += _other_rows(sides, settings)
     nothing = nothing_in_common(pairs, (rows.table, rows.other), result.differs)
     if nothing:
         result.not_comparable = [nothing, *result.not_comparable]
@@ -197,6 +239,14 @@ def _say_whether_comparable(
     )
     result.not_comparable = reasons + result.not_comparable
     return [*proofs, *manner_notes(result.differs)]
+
+
+def _other_rows(sides: Sides, settings: Settings) -> list[str]:
+    """Returns why two runs did not answer the rows that were prepared for them."""
+    unknown = TaskMeant("unknown")
+    meant = sides.run.meant.get(sides.task.name, unknown)
+    other = unknown if sides.other is None else sides.other.meant.get(sides.task.name, unknown)
+    return rows_reasons(meant, settings.allow, other)
 
 
 def _compare_tools(
@@ -241,12 +291,13 @@ def compare_further(sides: Sides, first: TaskComparison, settings: Settings) -> 
         # A side whose rows lost all numbers of a metric has no kind of it but `stored`.
         kinds = {metric.kind, others.get(key)}
         if key != (first.metric, first.filter) and key in others and "rows" in kinds:
-            further.append(_compare_further_metric(sides, metric, first, settings))
+            reasons = filter_reasons(task, against, metric.filter, settings.allow)
+            further.append(_compare_further_metric(sides, metric, first, settings, reasons))
     return further
 
 
 def _compare_further_metric(
-    sides: Sides, metric: Metric, first: TaskComparison, settings: Settings
+    sides: Sides, metric: Metric, first: TaskComparison, settings: Settings, reasons: Sequence[str]
 ) -> Conclusion:
     """One metric beside the first; the question and its rows are those of the first."""
     rows = _read_rows(sides, metric)
@@ -265,19 +316,29 @@ def _compare_further_metric(
         name=f"{sides.task.name}: {metric.name}",
         kind=SECONDARY,
         difference=item,
-        not_comparable=[*first.not_comparable, *disagreements],
+        not_comparable=list(dict.fromkeys([*first.not_comparable, *reasons, *disagreements])),
         metric=metric.metric,
         filter=metric.filter,
         decides=settings.decides(metric.metric, metric.filter, primary=False),
         duplicate_of=column_key(sides.task.name, pairs),
     )
     result.notes += _note_on_unscored(pairs)
+    result.notes += _note_on_equal_replies(first, item)
     result.notes += _notes_on_stated(sides, metric, rows.other_metric)
     if item.n == 0:
         result.not_enough.append(Shortfall(Lack.NO_SCORED_PAIR, NOTHING_SCORED))
     elif first.expected is not None:
         missing_rows(result, first.expected, tolerated=settings.tolerated_missing)
     return result
+
+
+def _note_on_equal_replies(first: TaskComparison, item: Difference) -> list[str]:
+    """Returns how many verdicts a filter changes on replies that are the same on both sides."""
+    is_other_filter = first.identical_outputs is not None and item.binary
+    if not is_other_filter or first.identical_outputs != item.n or item.agreement in {None, 1.0}:
+        return []
+    changed = round(item.n * (1 - (item.agreement or 0.0)))
+    return [f"the replies are the same, {changed} of {item.n} verdicts are not"]
 
 
 def _notes_on_stated(sides: Sides, metric: Metric, other_metric: Metric | None) -> list[str]:
@@ -311,11 +372,11 @@ def _read_rows(sides: Sides, metric: Metric) -> SideRows:
     task, against = sides.task, sides.against
     table = task.table(metric.filter)
     if against is None:
-        notes = _note_on_published(task, metric)
-        return SideRows(table, table.numbers(metric.metric), None, None, notes=notes)
+        values = table.numbers(metric.metric)
+        return SideRows(table, values, None, None, notes=_notes_on_published(sides))
     other_metric = against.metric(metric.metric, metric.filter)
     other = against.table(metric.filter)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if len(other) == 0 or metric.metric not in other.metrics:
         other_metric = against.primary
         other = against.table(other_metric.filter)
@@ -336,6 +397,13 @@ def _read_rows(sides: Sides, metric: Metric) -> SideRows:
         other_metric=other_metric,
         notes=notes,
     )
+
+
+def _notes_on_published(sides: Sides) -> tuple[str, ...]:
+    """Notes on the rule of the published verdicts, and on the task's own score."""
+    if sides.published is None:
+        return ()
+    return tuple(notes_on_published(sides.own or sides.task, sides.published))
 
 
 def _agree(
@@ -405,14 +473,16 @@ def _check_tools_rows(
     result.expected = expected
 
 
-def _notes_on_values(task: TaskRun, metric: Metric, table: Table, pairs: Pairs) -> list[str]:
+def _notes_on_values(sides: Sides, metric: Metric, rows: SideRows, pairs: Pairs) -> list[str]:
     """Notes on the metric, and on rows that have no number or several."""
     if not metric.metric:
-        return [task.without_score]
+        return [sides.task.without_score]
     notes = []
     if not metric.declared:
         notes.append(f"no primary metric is named; {metric.metric} ({metric.filter}) was taken")
-    weights = table.weights.get(metric.metric)
+    elif metric.filter != NO_FILTER and rows.has_metric(metric):
+        notes.append(f"both sides are read by {metric.name}")
+    weights = rows.table.weights.get(metric.metric)
     if weights is not None and np.unique(weights[pairs.rows]).size > 1:
         notes.append(
             f"{metric.metric} has several values in a row; each row counts once here, by their mean"
@@ -467,24 +537,6 @@ def _note_on_ways(pairs: Pairs) -> list[str]:
     usual = {BY_ID, BY_DOCUMENT}
     ways = [f"{count} by {way}" for way, count in pairs.ways.items() if way not in usual]
     return [f"rows are matched: {', '.join(ways)}"] if ways else []
-
-
-def _note_on_published(task: TaskRun, metric: Metric) -> tuple[str, ...]:
-    """The task's own score, where the published verdicts follow another metric."""
-    primary = task.primary
-    if (metric.metric, metric.filter) == (primary.metric, primary.filter):
-        return ()
-    values = task.table().numbers(primary.metric)
-    known = values[np.isfinite(values)]
-    mean = float(known.mean()) if known.size else None
-    own = percent(mean) if known.size and known.max() <= 1 else number(mean)
-    return (
-        (
-            "compared by the rule of the published verdicts, "
-            f"{metric.metric} ({metric.filter}); the task's own "
-            f"{primary.metric} ({primary.filter}) is {own}"
-        ),
-    )
 
 
 def _expected(sides: Sides, table: Table, other: Table | None) -> list[int]:

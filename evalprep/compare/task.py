@@ -79,6 +79,7 @@ class TaskComparison(Conclusion):
         missing, extra, changed_prompt, duplicates, unscored, unreadable, other_gold: The first ids
             of each.
         damage: The first damaged lines.
+        doubts: Warnings about the replies of a side.
         differs: Facts that are not the same on both sides.
         paired_rows: How rows of two tools met; None for two runs of lm-eval.
         units: Document of each pair; None for independent rows.
@@ -100,6 +101,7 @@ class TaskComparison(Conclusion):
     unreadable: list[str] = field(default_factory=list)
     other_gold: list[str] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
     differs: list[FactDifference] = field(default_factory=list)
     paired_rows: PairedRows | None = None
     pairs: Pairs | None = field(default=None, repr=False)
@@ -191,6 +193,11 @@ class TaskComparison(Conclusion):
                 gained=(score > old_score) == higher_is_better,
                 prompt_differs=differs,
             )
+
+    @property
+    def reading(self) -> str:
+        """The metric and the filter that are compared, for people."""
+        return Metric(metric=self.metric, filter=self.filter).name
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the texts, ready for JSON."""

@@ -146,7 +146,7 @@ def is_by_position(task: TaskComparison) -> bool:
 
 def _task_warnings(task: TaskComparison, *, published: bool) -> list[str]:
     """Returns what is odd about the rows of a task."""
-    warnings = []
+    warnings = list(task.doubts)
     across_tools = task.paired_rows
     if across_tools is None:
         warnings += _changed_prompts(task, published=published)

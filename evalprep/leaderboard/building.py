@@ -294,7 +294,8 @@ def notes_on_runs(runs: Sequence[Run]) -> list[str]:
     places: dict[str, list[tuple[str, str]]] = {}
     for run in runs:
         for name, task in run.tasks.items():
-            for note in _notes_on(task):
+            meant = run.meant[name].sentences() if name in run.meant else ()
+            for note in chain(meant, _notes_on(task)):
                 places.setdefault(note, []).append((run.label, name))
     unfetched = chain.from_iterable(_with_label(run, notes_on_pointers(run.notes)) for run in runs)
     of_tasks = [_with_places(note, at, len(runs)) for note, at in places.items()]

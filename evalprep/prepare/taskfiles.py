@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalprep.config import Core
 from evalprep.data import HubFailure, is_data_file, named_rows
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.packapi import Context, TaskData
@@ -17,6 +18,7 @@ from evalprep.packs import STOCK_GROUPS, DataFiles, Plan, SourceSpec, TaskSpec, 
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.render import render
 from evalprep.prepare.repeats import with_repeats
+from evalprep.results import digest_of_data, settings_kept, template_settings
 
 # Values that every template may use and none must.
 _COMMON = ("task", "data_file", "pack_dir")
@@ -109,7 +111,10 @@ def _write_task(
     if problems:
         raise BadInput(problems)
     text = _with_repeats_of_config(text, name, joined, where=template)
-    (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    file = folder / f"{name}.yaml"
+    file.write_text(text, encoding="utf-8")
+    settings = _settings_of_file(file, joined.config.core)
+    rows = digest_of_data(files.path, settings) if settings and not task.after else None
     notes = list(data.notes)
     if data.join:
         notes += data.join.notes(where=name)
@@ -121,8 +126,28 @@ def _write_task(
         "rows": count,
         "join": data.join.as_dict() if data.join else None,
         "previous": data.previous.as_dict() if data.previous else None,
+        **({"settings": settings} if settings else {}),
+        **({"row_digest": rows.to_dict()} if rows is not None else {}),
         "notes": notes,
     }
+
+
+def _settings_of_file(file: Path, core: Core) -> dict[str, Any]:
+    """The settings of a task file as lm-eval will log them, the config's own in them.
+
+    Empty for a task whose settings are not in its file alone. They are kept for the comparison of
+    what was meant with what was run.
+    """
+    stated = template_settings(file)
+    if "class" in stated or "include" in stated:
+        return {}
+    settings = settings_kept(stated)
+    if core.gen_kwargs and settings.get("output_type") == "generate_until":
+        own = settings.get("generation_kwargs") or {}
+        settings["generation_kwargs"] = {**own, **core.gen_kwargs}
+    if core.num_fewshot is not None and settings.get("num_fewshot") != 0:
+        settings["num_fewshot"] = core.num_fewshot
+    return settings
 
 
 def _with_repeats_of_config(text: str, name: str, joined: Joined, *, where: Path) -> str:

@@ -11,7 +11,7 @@ from evalprep.packs import Pack
 from evalprep.rescore import limit
 from evalprep.rescore.place import find_places
 from evalprep.rescore.scorer import Outcome, Scorer
-from evalprep.rescore.tally import TaskRescore, primary_of, scorer_changes, tally
+from evalprep.rescore.tally import TaskRescore, primary_of, scorer_changes, tallies_beside, tally
 from evalprep.rescore.values import MetricValues, filters_of
 from evalprep.rescore.workers import Workers
 from evalprep.rescore.writer import RunWriter
@@ -61,9 +61,13 @@ def rescore_task(
         name, (workers or Workers(1)).outcomes(scorer, task.samples(saved), rows)
     )
     pairs = tally(result, primary, scored)
+    for beside in tallies_beside(task, fresh, primary):
+        result.filters.append(beside.result)
+        pairs = beside.take(pairs)
     metrics = _scores_alone(fresh, pairs) if writer is None else writer.write(task, fresh, pairs)
     if result.previous is None and result.now is None:
         _take_values_over_all_rows(result, task, metrics)
+    result.filters = [item for item in result.filters if (item.previous, item.now) != (None, None)]
     return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalprep.numbers import number
-from evalprep.rescore.tally import Replay, TaskRescore
+from evalprep.rescore.tally import FilterRescore, Replay, TaskRescore
 from evalprep.results import Run
 
 _SHOWN = 10  # changed samples per task
@@ -45,6 +45,8 @@ def _show_task(result: TaskRescore) -> None:
         print(f"  scorer in the task YAML: {state}")
     before = "not scored" if result.previous is None else number(result.previous)
     print(f"  before {before}, now {number(result.now)}; {_changes(result)}")
+    for item in result.filters:
+        print(f"  by {item.filter}: {_filter_changes(item)}")
     if result.not_computed:
         print(f"  now is not known: {result.not_computed}")
     for change in result.changes[:_SHOWN]:
@@ -58,6 +60,16 @@ def _show_task(result: TaskRescore) -> None:
         print(f"  {count} failed: {reason}")
     if result.replay:
         _show_replay(result.replay)
+
+
+def _filter_changes(item: FilterRescore) -> str:
+    """Returns the score by another filter, then and now."""
+    if item.previous is None:
+        return f"not in the run, now {number(item.now)}"
+    if item.now is None:
+        return f"before {number(item.previous)}, not a filter of the task now"
+    counts = f"{item.up} up, {item.down} down"
+    return f"before {number(item.previous)}, now {number(item.now)}; {counts}"
 
 
 def _changes(result: TaskRescore) -> str:

@@ -6,7 +6,8 @@ They show whether the scorer or the model makes the difference to published verd
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -66,6 +67,23 @@ class Replay:
 
 
 @dataclass
+class FilterRescore:
+    """One more filter of a task scored anew, by the metric of the task.
+
+    Args:
+        filter: Its name.
+        previous, now: Mean scores; None where the run, or the task as it is now, lacks the filter.
+        up, down: Documents whose score rose and fell.
+    """
+
+    filter: str
+    previous: float | None = None
+    now: float | None = None
+    up: int = 0
+    down: int = 0
+
+
+@dataclass
 class TaskRescore:
     """One task scored anew; `to_dict` gives it as plain data.
 
@@ -81,6 +99,7 @@ class TaskRescore:
             does not tell.
         changes: Every changed document.
         replay: Published outputs through our scorer; None without them.
+        filters: The other filters of the task, then and now.
         over_all_rows: `previous` and `now` are computed over all rows at once, as a perplexity is.
         not_computed: Why `now` is not known, of such a value.
     """
@@ -99,6 +118,7 @@ class TaskRescore:
     scorer_changed: list[str] | None = None
     changes: list[Change] = field(default_factory=list)
     replay: Replay | None = None
+    filters: list[FilterRescore] = field(default_factory=list)
     over_all_rows: bool = False
     not_computed: str = ""
 
@@ -135,6 +155,52 @@ def scorer_changes(task: TaskRun, fresh: Any) -> list[str] | None:
         return without_addresses(json.dumps(config.get(key), default=str, sort_keys=True))
 
     return [key for key in SCORER_KEYS if text(logged, key) != text(now, key)]
+
+
+@dataclass
+class FilterTally:
+    """The changes under one filter beside the primary one, as the rows come.
+
+    Attributes:
+        result: What is counted.
+        metric: The metric of the task.
+        before: Id of a row -> its logged value.
+    """
+
+    result: FilterRescore
+    metric: str
+    before: Mapping[str, float]
+
+    @classmethod
+    def of(cls, task: TaskRun, metric: str, name: str) -> FilterTally:
+        """The tally of a filter, with the values that the run logged under it."""
+        table = task.table(name)
+        values = table.metrics.get(metric)
+        known = [] if values is None else zip(table.ids, values.tolist(), strict=True)
+        before = {row: value for row, value in known if math.isfinite(value)}
+        return cls(FilterRescore(name), metric, before)
+
+    def take(self, pairs: Iterator[tuple[Sample, Outcome]]) -> Iterator[tuple[Sample, Outcome]]:
+        """Counts changes while the pairs pass through."""
+        now = _Mean()
+        for sample, outcome in pairs:
+            value = _value(outcome.metrics.get(self.result.filter, {}), self.metric)
+            now.add(value)
+            logged = self.before.get(sample.sample_id)
+            if value is not None and logged is not None:
+                self.result.up += int(value > logged)
+                self.result.down += int(value < logged)
+            yield sample, outcome
+        self.result.now = now.value
+        if self.before:
+            self.result.previous = sum(self.before.values()) / len(self.before)
+
+
+def tallies_beside(task: TaskRun, fresh: Any, primary: Metric) -> list[FilterTally]:
+    """Returns a tally for each filter that the run or the task as it is now has beside one."""
+    logged = task.table(primary.filter).filters
+    names = dict.fromkeys([*filters_of(fresh), *logged])
+    return [FilterTally.of(task, primary.metric, name) for name in names if name != primary.filter]
 
 
 def tally(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         expected_rows,
         facts_of,
         facts_that_differ,
+        filter_steps,
         incomplete,
         limit_of,
         odd_verdicts,
@@ -76,11 +77,21 @@ if TYPE_CHECKING:
         TaskSettings,
         stored_values,
     )
-    from evalprep.results.metric import SHARE, STATED_WITHOUT_BOX, Metric
+    from evalprep.results.meant import (
+        READ_BY,
+        ROWS,
+        SettingEdit,
+        TaskMeant,
+        edits_of,
+        notes_on_meant,
+        settings_kept,
+    )
+    from evalprep.results.metric import NO_FILTER, SHARE, STATED_WITHOUT_BOX, Metric
     from evalprep.results.metric_names import is_mean_of_draws, is_of_draws, metric_and_filter
     from evalprep.results.narrowing import matches, narrowed, runs_of_models
     from evalprep.results.pointers import notes_on_pointers
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score
+    from evalprep.results.published_rule import PublishedReading, published_reading
     from evalprep.results.readers import decode_run, encode, read_results, stored_call
     from evalprep.results.readers.head import as_texts
     from evalprep.results.readers.merging import with_model_of, with_process_of
@@ -94,7 +105,9 @@ if TYPE_CHECKING:
         note_on_failed_scoring,
         note_on_few_documents,
         note_on_limit,
+        note_on_thoughts,
         notes_on_rows,
+        notes_on_thoughts,
     )
     from evalprep.results.reply import (
         Replier,
@@ -106,6 +119,7 @@ if TYPE_CHECKING:
         knows_parsing,
         text_of,
     )
+    from evalprep.results.rowdigest import digest_of_data
     from evalprep.results.rows import row_mappings
     from evalprep.results.run import Run
     from evalprep.results.run_places import each_run, run_ids_at
@@ -149,6 +163,7 @@ if TYPE_CHECKING:
     from evalprep.results.stages import MADE_FROM, made_from
     from evalprep.results.table import RowKey, Table
     from evalprep.results.task import KeptRows, TaskRun
+    from evalprep.results.tasksettings import template_settings
     from evalprep.results.tool_names import LM_EVAL, TABLE
     from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts
     from evalprep.results.views import (

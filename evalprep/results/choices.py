@@ -163,4 +163,9 @@ def _chosen(task: TaskRun, choice: NamedMetric) -> TaskRun:
     if not choice.filter and of_name and own.filter not in of_name:
         filter_name = of_name[0]
     metric: Metric = task.metric(name, filter_name)
-    return replace(task, chosen=msgspec.structs.replace(metric, declared=True), _tables={})
+    return replace(
+        task,
+        chosen=msgspec.structs.replace(metric, declared=True),
+        chosen_filter=bool(choice.filter),
+        _tables={},
+    )

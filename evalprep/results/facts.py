@@ -19,8 +19,10 @@ import numpy as np
 from evalprep.results.logged import NONE, CallSettings, Dataset, TaskSettings
 from evalprep.results.metric import STATED_WITHOUT_BOX
 from evalprep.results.run import Run
+from evalprep.results.scan import first_line
 from evalprep.results.table import Table
 from evalprep.results.task import TaskRun
+from evalprep.results.tasksettings import in_one_form
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.terminal import counted, shortlist
 
@@ -38,6 +40,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         "generation",
         "draws",
         "filter",
+        "filter_steps",
         "metric",
         "rule",
         "task_version",
@@ -114,7 +117,7 @@ def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
         ("chat_template", call.chat_template),
         ("system", call.system),
         ("multiturn", call.multiturn),
-        ("generation", _generation(settings, call)),
+        ("generation", _generation(task, call)),
         ("draws", settings.repeats),
         ("rule", task.metadata.get("rule")),
         ("task_version", logged.version),
@@ -129,6 +132,7 @@ def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
     primary = task.primary
     yield "metric", primary.metric or None, "samples"
     yield "filter", primary.filter if primary.metric else None, "samples"
+    yield "filter_steps", filter_steps(settings, primary.filter), "results"
 
 
 def _dtype(requested: Any, reported: str | None) -> str | None:
@@ -151,10 +155,31 @@ def _other_arguments(arguments: Mapping[str, Any]) -> dict[str, str] | None:
     return {name: str(arguments[name]) for name in names} or None
 
 
-def _generation(settings: TaskSettings, call: CallSettings) -> dict[str, Any] | None:
+def asked_generation(task: TaskRun) -> Mapping[str, Any]:
+    """The generation arguments of a task's first request; empty where its lines name none."""
+    first = first_line(task.path)
+    return {} if first is None else first.generation
+
+
+def filter_steps(settings: TaskSettings, filter_name: str) -> list[Any] | None:
+    """Returns the steps of a filter as they were logged, in one form.
+
+    None where they are not known.
+    """
+    listed = settings.as_logged.get("filter_list")
+    entries = listed if isinstance(listed, list) else []
+    for entry in entries:
+        if isinstance(entry, dict) and entry.get("name") == filter_name:
+            return list(in_one_form(entry.get("filter") or []))
+    return None
+
+
+def _generation(task: TaskRun, call: CallSettings) -> dict[str, Any] | None:
+    """The generation arguments of a task: what the requests name, else the settings of the call."""
+    settings = task.logged.settings
     if settings.output_type not in ("", "generate_until"):
         return None
-    generation = {**settings.generation, **call.generation}
+    generation = {**settings.generation, **call.generation, **asked_generation(task)}
     return dict(sorted(generation.items())) or None
 
 

@@ -27,6 +27,7 @@ from evalprep.results.folder import RESULTS
 from evalprep.results.identity import Failure, Unread, notes_on_unread, recorded_answerer
 from evalprep.results.invocations import invocation_of
 from evalprep.results.logged import CallSettings, RowCounts, RunResults, TaskResults
+from evalprep.results.meant import notes_on_meant, tasks_meant
 from evalprep.results.pointers import pointers_below, what_and_fix
 from evalprep.results.readers import read_results
 from evalprep.results.record import read_failures, read_record
@@ -76,6 +77,8 @@ def load_run(
             scored[name] = task if as_logged else with_own_scores(task)
     notes = _notes_of_files(files, results)
     notes += preparation.notes
+    meant = tasks_meant(preparation.record, scored, logged.tasks)
+    notes += notes_on_meant(meant)
     notes += parts.notes
     notes += outdated.values()
     notes += _notes_of_rescoring(logged)
@@ -96,6 +99,7 @@ def load_run(
         scored,
         notes,
         record=preparation.plan if preparation.recorded else None,
+        meant=meant,
         expected=preparation.expected,
         failed={name: item.reason for name, item in unread.items() if item.kind == "failed"},
         unread=unread,
@@ -287,6 +291,8 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
     if not run and results.rescored is not None:
         run = results.rescored.run
     record = read_record(files.folder, run)
+    if not record and results.rescored is not None:
+        record = read_record(results.rescored.folder, run)
     plan = plan_of(record) if record else _plan_of_call(files)
     members = {name: list(group.members) for name, group in results.groups.items()}
     planned = _planned_leaves(plan, members)

@@ -12,6 +12,8 @@ Direction = Literal["up", "down", "unknown"]
 #: any other function of all rows (`function`), or the results file alone (`stored`).
 Kind = Literal["rows", "counts", "function", "stored"]
 
+#: The filter of a task that names none: the first reply as it is.
+NO_FILTER = "none"
 SHARE, PERCENT, BITS, PERPLEXITY = "share", "percent", "bits", "perplexity"
 NATS = "nats"  # losses: no share, even where all values lie between 0 and 1
 #: What tasks log beside scores: how often nothing was said or read, or the reply was cut off.
@@ -46,7 +48,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     metric: str
-    filter: str = "none"
+    filter: str = NO_FILTER
     value: float | None = None
     stderr: float | None = None
     direction: Direction = "unknown"
@@ -60,7 +62,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The metric, with its filter where that is a choice, for people."""
-        return self.metric if self.filter == "none" else f"{self.metric} ({self.filter})"
+        return self.metric if self.filter == NO_FILTER else f"{self.metric} ({self.filter})"
 
     @property
     def key(self) -> str:

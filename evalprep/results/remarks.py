@@ -1,18 +1,24 @@
 """Sentences about the rows of one task that a reader of any number over them needs.
 
-Parts of the data, empty replies, failed scoring, shared documents, rows that occur twice.
+Parts of the data, empty replies, unfinished thoughts, failed scoring, shared documents, rows that
+occur twice.
 """
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 
+from custom_metrics.extract.thinking import strip_thinking
 from evalprep.results.facts import part_of
+from evalprep.results.run import Run
 from evalprep.results.sample import UNKNOWN
 from evalprep.results.table import Table
 from evalprep.results.task import TaskRun
 from evalprep.terminal import counted
 
+_LOOKED_AT = 64  # rows whose replies are read for unfinished thoughts
 _EMPTY_SHARE = 0.01  # of the replies, from which empty ones are named
 FEW_DOCUMENTS = 30
 """Documents below which an interval over them says little."""
@@ -41,13 +47,40 @@ def note_on_failed_scoring(table: Table) -> list[str]:
     return [f"{rows}; the log of the run has the reasons, and `evalprep rescore` scores anew"]
 
 
+def note_on_thoughts(table: Table) -> list[str]:
+    """A note where most replies end inside an unfinished thought.
+
+    A filter that reads thoughts and one that does not then give two scores of the same replies. Of
+    a large task some rows are looked at, evenly spread.
+    """
+    if not len(table) or not (table.empty == 0).any():
+        return []  # likelihoods, or no reply at all
+    rows = np.linspace(0, len(table) - 1, min(len(table), _LOOKED_AT)).astype(int)
+    replies = list(chain.from_iterable(sample.replies for sample in table.read(rows.tolist())))
+    unfinished = sum(strip_thinking(reply)[1] == "unclosed" for reply in replies)
+    if 2 * unfinished <= len(replies):
+        return []
+    return [
+        f"most replies end inside an unfinished thought ({unfinished} of {len(replies)} looked at)"
+    ]
+
+
+def notes_on_thoughts(run: Run) -> list[str]:
+    """Returns a note for each task of a run most replies of which end inside a thought."""
+    notes = []
+    for name, task in run.tasks.items():
+        notes += [f"{name}: {note}" for note in note_on_thoughts(task.table())]
+    return notes
+
+
 def notes_on_rows(table: Table) -> list[str]:
     """The doubts about every number over these rows.
 
-    They are failed scoring, shared documents, and ids that occur twice.
+    They are failed scoring, unfinished thoughts, shared documents, and ids that occur twice.
     """
     documents = note_on_few_documents(len(table.clusters) or None)
-    doubts = [*note_on_failed_scoring(table), *note_on_documents(table), *documents]
+    doubts = [*note_on_failed_scoring(table), *note_on_thoughts(table)]
+    doubts += [*note_on_documents(table), *documents]
     return [*doubts, *_note_on_doubled_rows(table)]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs import Excluded, Plan
@@ -25,6 +25,9 @@ from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.views import SampleView, Which, sample_views
 
+if TYPE_CHECKING:
+    from evalprep.results.meant import TaskMeant
+
 
 @dataclass
 class Run:
@@ -37,6 +40,7 @@ class Run:
         notes: What was decided on the user's behalf, and what is missing.
         named: The label that was given or found for it (`labels.label_runs`); empty before.
         record: What was meant to be run, where the run carries an id and its record lies beside it.
+        meant: Task -> what was meant to be asked of it, held against what was logged.
         expected: Task -> rows that it should have, where the record says so.
         stated: `pack/score` -> result, of what another tool's log says of scores; empty for a run
             of lm-eval.
@@ -61,6 +65,7 @@ class Run:
     notes: list[str] = field(default_factory=list)
     named: str = ""
     record: Plan | None = None
+    meant: Mapping[str, TaskMeant] = field(default_factory=dict)
     expected: Mapping[str, int] = field(default_factory=dict)
     stated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     log: Path | None = None

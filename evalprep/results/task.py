@@ -52,6 +52,7 @@ class TaskRun:
         planned: The task in the plan of the run, where the run's record is there.
         chosen: The metric that is read of it by the rule that was asked for
             (`results.scoring_rule`), instead of its own.
+        chosen_filter: Whether the user named the filter of `chosen`, too.
         turned: Which way is better, and the pack that says so, where that is not lm-eval's word.
         tool: The tool that wrote its rows; ids of one tool mean nothing to another.
         undecided: Its metrics, where several could stand for it and nothing says which.
@@ -67,6 +68,7 @@ class TaskRun:
     values_only: bool = False
     turned: Turned | None = None
     chosen: Metric | None = None
+    chosen_filter: bool = False
     tool: str = LM_EVAL
     undecided: tuple[str, ...] = ()
     kept: Mapping[str, KeptRows] = field(default_factory=dict, repr=False)

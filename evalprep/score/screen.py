@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
+from evalprep.results import NO_FILTER
 from evalprep.score import tables
 from evalprep.score.efforts import effort_table
 from evalprep.score.remarks import REMARKS, guessed_metric
@@ -144,6 +145,7 @@ def _notes(scores: Scores) -> Iterator[Note]:
             yield Note(opinion.line(task.task, task.metric))
     yield from map(doubtful, _folded_remarks(scores))
     yield from _guessed_metrics(scores)
+    yield from _readings(scores)
     withheld = dict.fromkeys(filter(None, _withheld(scores)))
     for reason in withheld:
         yield doubtful(f"{reason}: not comparable with the published value")
@@ -195,6 +197,16 @@ def _guessed_metrics(scores: Scores) -> Iterator[Note]:
             names_of.setdefault(sentence, []).append(task.task)
     for sentence, names in names_of.items():
         yield Note(f"{shortlist(names, _NAMED)}: {sentence}")
+
+
+def _readings(scores: Scores) -> Iterator[Note]:
+    """Yields by which metric and filter tasks are read, where a filter is a choice."""
+    names_of: dict[str, list[str]] = {}
+    for task in scores.tasks:
+        if task.metric and task.filter != NO_FILTER:
+            names_of.setdefault(f"{task.metric} ({task.filter})", []).append(task.task)
+    for reading, names in names_of.items():
+        yield Note(f"{shortlist(names, _NAMED)}: read by {reading}")
 
 
 def _withheld(scores: Scores) -> Iterator[str]:

@@ -118,6 +118,7 @@ class RunStatus:
         reasons: Why, in sentences.
         logs: Logs of the commands.
         other_runs: Folders of runs of other preparations or configurations that lie there too.
+        notes: Tasks that are not as they were prepared.
     """
 
     where: Path
@@ -128,6 +129,7 @@ class RunStatus:
     reasons: list[str] = field(default_factory=list)
     logs: list[Path] = field(default_factory=list)
     other_runs: list[Path] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def add(self, part: _CommandStatus) -> None:
         """Adds a command to the whole."""
@@ -160,6 +162,7 @@ class RunStatus:
         lines = table_lines(self.tasks, width)
         lines += ["", f"{stamp}  {self.where}", self.phase]
         lines += [f"  {reason}" for reason in self.reasons]
+        lines += [f"note: {note}" for note in self.notes]
         lines += [f"log: {path}" for path in self.logs]
         if self.other_runs:
             names = ", ".join(path.name for path in self.other_runs)
@@ -170,6 +173,35 @@ class RunStatus:
 
 
 def read_status(path: Path) -> RunStatus:
+    """Look at an output folder, a work folder, or one run, as `_status_of` does.
+
+    Tasks that are not as they were prepared are named.
+
+    Raises:
+        BadInput: nothing of a run is there, and no process writes there.
+    """
+    status = _status_of(path)
+    if not status.alive:
+        status.notes += _notes_on_meant(path.resolve())
+    return status
+
+
+def _notes_on_meant(place: Path) -> list[str]:
+    """Returns which tasks of a run with results are not as they were prepared."""
+    from evalprep.results import load_run, notes_on_meant
+
+    prepared = load_prepared(place)
+    output = place if prepared is None else prepared.output_path
+    run = "" if prepared is None else prepared.run
+    if output is None or not output.is_dir():
+        return []
+    try:
+        return notes_on_meant(load_run(output, run=run).meant)
+    except BadInput:  # several models, or no results yet
+        return []
+
+
+def _status_of(path: Path) -> RunStatus:
     """Look at an output folder, a work folder, or one run.
 
     Of an output folder the newest run is shown, with all commands of its preparation. A run by hand

@@ -84,7 +84,7 @@ def main(args: argparse.Namespace) -> int:
     for number, view in enumerate(shown, 1):
         print(f"=== {number}: {view.task}, sample {view.sample_id}")
         print("\n".join(_lines(view, whole=args.all)))
-    print(_summary(chosen.counts, len(shown), args))
+    print(_summary(chosen, len(shown), args))
     _print_next(args)
     return 0
 
@@ -102,16 +102,25 @@ def _sides(args: argparse.Namespace) -> list[str]:
 
 def _print_notes(run: Run) -> None:
     """Prints which of several runs in a folder was read, and what else there is to know of it."""
-    for note in run.notes:
+    from evalprep.results import notes_on_thoughts
+
+    for note in [*run.notes, *notes_on_thoughts(run)]:
         print(f"note: {note}", file=sys.stderr)
 
 
 @dataclass(frozen=True)
 class _Chosen:
-    """The samples of the kind that the user names, read as they are taken; their number by task."""
+    """The samples of the kind that the user names, read as they are taken.
+
+    Attributes:
+        views: The samples.
+        counts: Task -> how many there are.
+        readings: Task -> metric and filter by which they are chosen.
+    """
 
     views: Iterator[SampleView]
     counts: Mapping[str, int]
+    readings: Mapping[str, str]
 
 
 def _choose_samples(run: Run, args: argparse.Namespace) -> _Chosen:
@@ -124,7 +133,8 @@ def _choose_samples(run: Run, args: argparse.Namespace) -> _Chosen:
         which = "wrong"
     rows = choose_rows(run, args.tasks, which)
     counts = {name: len(places) for name, places in rows.items()}
-    return _Chosen(views_at(run, rows), counts)
+    readings = {name: run.task(name).primary.name for name in rows}
+    return _Chosen(views_at(run, rows), counts, readings)
 
 
 def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
@@ -151,7 +161,8 @@ def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
     for doubt in _doubts(comparison):
         print(f"warning: {doubt}", file=sys.stderr)
     counts = {task.task: task.count_lost() for task in comparison.tasks}
-    return _Chosen(comparison.lost(), counts)
+    readings = {task.task: task.reading for task in comparison.tasks}
+    return _Chosen(comparison.lost(), counts, readings)
 
 
 def _doubts(comparison: Comparison) -> list[str]:
@@ -208,15 +219,17 @@ def _score_line(view: SampleView) -> str:
     return line
 
 
-def _summary(counts: Mapping[str, int], shown: int, args: argparse.Namespace) -> str:
-    """Returns how many samples there are of the kind, by task."""
+def _summary(chosen: _Chosen, shown: int, args: argparse.Namespace) -> str:
+    """Returns how many samples there are of the kind, by task, and by which metric and filter."""
     kinds = {"wrong ": args.wrong, "lost ": args.lost, "unread ": args.unread}
     kind = next((kind for kind, is_chosen in kinds.items() if is_chosen), "")
-    every = sum(counts.values())
+    every = sum(chosen.counts.values())
+    readings = ", ".join(dict.fromkeys(filter(None, chosen.readings.values())))
+    by = f", by {readings}" if kind and readings else ""
     if not every:
-        return f"no {kind}samples"
-    tasks = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
-    return f"{shown} of {counted(every, f'{kind}sample')} ({tasks})"
+        return f"no {kind}samples{by}"
+    tasks = ", ".join(f"{name} {count}" for name, count in chosen.counts.items() if count)
+    return f"{shown} of {counted(every, f'{kind}sample')} ({tasks}){by}"
 
 
 def _print_next(args: argparse.Namespace) -> None:

@@ -225,7 +225,7 @@ def prepare(context: Context, task: str) -> TaskData:
     columns = [*REQUIRED, *(name for name in OPTIONAL if name in source.columns)]
     previous = Previous()
     rows = published(source.rows(columns), previous)
-    values = _filter_patterns(task)
+    values: dict[str, Any] = {}
     longest = longest_reply(context, task, dataset.family)
     if task != "meta_mmlu_pretrain":
         values["max_gen_toks"] = longest
@@ -247,21 +247,6 @@ def prepare(context: Context, task: str) -> TaskData:
         notes=_notes(context, dataset),
         max_unmatched=context.section.max_unmatched,
     )
-
-
-def _filter_patterns(task: str) -> dict[str, Any]:
-    """Returns the patterns of a task's strict filter.
-
-    Their keys are the names of the template's placeholders.
-    """
-    patterns = {}
-    letters = families()["letters"].get(task)
-    if letters:
-        patterns["offered_pattern"] = f"([{letters}])"
-    published = families()["published_patterns"].get(task)
-    if published:
-        patterns["published_pattern"] = published
-    return patterns
 
 
 def _open(context: Context, dataset: Dataset, task: str) -> Source:

@@ -24,7 +24,7 @@ def test_wrong_samples_are_shown_whole(capsys):
     assert "=== 1: arithmetic, sample arithmetic-2\nprompt:\n  arithmetic 2?\nreply:\n  B\n" in text
     assert "answer read: B\ngold answer: A\nscore: 0 (exact_match)\n" in text
     assert "reason: the answer that was read is not the gold answer" in text
-    assert "1 of 73 wrong samples (arithmetic 73)\nnext: evalprep report" in text
+    assert "1 of 73 wrong samples (arithmetic 73), by exact_match\nnext: evalprep report" in text
 
 
 def test_lost_samples_are_those_of_compare(capsys):

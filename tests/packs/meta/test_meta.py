@@ -9,6 +9,8 @@ import yaml
 from evalprep.errors import BadInput
 from evalprep.packapi import Previous
 from evalprep.packs.finding import find_packs
+from evalprep.results import TaskResults, TaskSettings, edits_of
+from evalprep.results.published_rule import rule_of_template
 from tests import PROJECT_ROOT, processes
 from tests.loops import each
 
@@ -287,6 +289,33 @@ def score(task, row, reply):
         ensemble.apply([instance])
         found[ensemble.name] = task.process_results(row, [instance.filtered_resps[ensemble.name]])
     return found
+
+
+def logged(task):
+    """The settings of a loaded task as a results file has them."""
+    return TaskSettings(as_logged=json.loads(json.dumps(task.dump_config(), default=str)))
+
+
+def test_the_settings_of_each_task_are_kept_as_lm_eval_logs_them(prepared, loaded):
+    edits = {}
+    for _, manifest in prepared.values():
+        for name, entry in manifest["tasks"].items():
+            results = TaskResults(name=name, settings=logged(loaded[name]))
+            edits[name] = [edit.sentence() for edit in edits_of(entry["settings"], results)]
+            assert entry["row_digest"]["rows"] == entry["rows"]
+    assert edits == {name: [] for name in SUFFIX}
+
+
+@pytest.mark.parametrize("name", SUFFIX)
+def test_the_published_rule_is_a_filter_of_the_template_and_known_without_it(loaded, name):
+    rule = rule_of_template(find_packs(PROJECT_ROOT / "task_templates")["meta"], name)
+    settings = logged(loaded[name])
+    assert rule.is_logged_in(settings)
+    assert rule.edited_in(settings) == ()
+    assert "${" not in json.dumps(rule.steps)
+    renamed = [{**entry, "name": "x"} for entry in settings.as_logged.get("filter_list") or []]
+    without = TaskSettings(as_logged={**settings.as_logged, "filter_list": renamed})
+    assert rule.is_logged_in(without) is (not renamed)
 
 
 @pytest.mark.parametrize("name", [name for name, build in GOLD_REPLY.items() if build])
