@@ -17,7 +17,9 @@ from typing import Any
 from evalprep import __version__
 from tests import PROJECT_ROOT
 
-_STAMP = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]|--)\d\d[:-]\d\d[:-]\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
+_STAMP = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ]|--)\d\d[:-]\d\d[:-]\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+)
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d|T)")
 _COMPACT = re.compile(r"(?<!\d)\d{8}[-_T]\d{6}(?!\d)")
 _NUMBER = re.compile(r"(?<![\w.:-])-?\d+\.(?:\d{6,}(?:e-?\d+)?|\d+e-\d+)")
@@ -26,6 +28,7 @@ _NEAR = timedelta(
     hours=30
 )  # stamps are of this machine's zone or of UTC, and a run may pass midnight
 _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
+_RUN = re.compile(r"\br(?!0000)[0-9a-f]{11}\b")  # made of the paths of a preparation
 _DIGITS = 7
 _LONGEST = 480
 _FIRST = 2
@@ -67,6 +70,7 @@ class Plain:
         for pattern in (_STAMP, _DAY, _COMPACT):
             text = pattern.sub(_without_now, text)
         text = _HASH.sub(r"\1...", _UUID.sub("UUID", text))
+        text = _RUN.sub("RUN", text)
         text = text.replace(f"evalprep {__version__}", "evalprep VERSION")
         return _NUMBER.sub(lambda found: f"{float(found[0]):.{_DIGITS}g}", text)
 
