@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -89,7 +88,9 @@ def _both_shown(kept: Any, now: Any) -> list[str]:
     """Both values; of long texts from shortly before the first place where they differ."""
     if not (isinstance(kept, str) and isinstance(now, str) and len(kept) + len(now) > 160):
         return [_shown(kept), _shown(now)]
-    start = max(0, len(os.path.commonprefix([kept, now])) - 40)
+    pairs = enumerate(zip(kept, now, strict=False))
+    first = next((at for at, (one, other) in pairs if one != other), min(len(kept), len(now)))
+    start = max(0, first - 40)
     head = "... " if start else ""
     return [_shown(f"{head}{side[start:]}") for side in (kept, now)]
 
