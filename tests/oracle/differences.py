@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ def differences(kept: Any, now: Any, place: str = "") -> Iterator[str]:
     elif isinstance(kept, list) and isinstance(now, list):
         yield from _of_lists(kept, now, place)
     elif not _is_same(kept, now):
-        yield f"{place}: {_shown(kept)} -> {_shown(now)}"
+        yield f"{place}: {' -> '.join(_both_shown(kept, now))}"
 
 
 def _of_lists(kept: list[Any], now: list[Any], place: str) -> Iterator[str]:
@@ -35,9 +36,21 @@ def _of_lists(kept: list[Any], now: list[Any], place: str) -> Iterator[str]:
         if of_kept.keys() == of_now.keys():
             yield f"{place}: another order: {_shown(names[0])} -> {_shown(names[1])}"
         return
+    if len(kept) != len(now) and all(isinstance(item, str) for item in (*kept, *now)):
+        yield from _of_lines(kept, now, place)
+        return
     for at in range(max(len(kept), len(now))):
         sides = [side[at] if at < len(side) else _NOTHING for side in (kept, now)]
         yield from differences(*sides, f"{place}[{at}]")
+
+
+def _of_lines(kept: list[str], now: list[str], place: str) -> Iterator[str]:
+    """Lines that went and came, whatever their numbers."""
+    matcher = difflib.SequenceMatcher(None, kept, now, autojunk=False)
+    for kind, first, last, start, end in matcher.get_opcodes():
+        if kind != "equal":
+            sides = [_shown(kept[first:last] or _NOTHING), _shown(now[start:end] or _NOTHING)]
+            yield f"{place}[{first}:{last}]: {' -> '.join(sides)}"
 
 
 def _names(items: list[Any]) -> list[str]:
@@ -69,6 +82,17 @@ def _are_same_texts(kept: str, now: str) -> bool:
         return False
     pairs = zip(_NUMBER.findall(kept), _NUMBER.findall(now), strict=True)
     return all(_is_same(float(one), float(other)) for one, other in pairs)
+
+
+def _both_shown(kept: Any, now: Any) -> list[str]:
+    """Both values; of long texts from shortly before the first place where they differ."""
+    if not (isinstance(kept, str) and isinstance(now, str) and len(kept) + len(now) > 160):
+        return [_shown(kept), _shown(now)]
+    pairs = enumerate(zip(kept, now, strict=False))
+    first = next((at for at, (one, other) in pairs if one != other), min(len(kept), len(now)))
+    start = max(0, first - 40)
+    head = "... " if start else ""
+    return [_shown(f"{head}{side[start:]}") for side in (kept, now)]
 
 
 def _shown(value: Any) -> str:
