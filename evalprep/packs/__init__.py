@@ -22,14 +22,7 @@ if TYPE_CHECKING:
         runs_code,
         runs_here,
     )
-    from evalprep.packs.asked import (
-        OWN_METADATA,
-        Answerer,
-        content_of,
-        decisive_arguments,
-        first_stage,
-        run_id,
-    )
+    from evalprep.packs.asked import Answerer, content_of, decisive_arguments, first_stage, run_id
     from evalprep.packs.copied_modules import as_copied, bring_modules
     from evalprep.packs.datafiles import (
         DataFiles,
@@ -88,7 +81,6 @@ if TYPE_CHECKING:
     from evalprep.packs.prepared import (
         SHELF,
         Prepared,
-        PreparedModel,
         PreparedSource,
         content_digest,
         load_prepared,

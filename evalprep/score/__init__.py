@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     )
     from evalprep.score.reference import (
         OtherModels,
-        Reference,
         ReferenceChoice,
-        References,
-        Remembered,
         may_be_opened,
         open_reference,
         open_references,
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
     from evalprep.score.screen import show
     from evalprep.score.sides import all_scores, export_scores, of_rule, open_side, sides_by_rule
     from evalprep.score.spec import BUILT_IN, order, read_specs
-    from evalprep.score.stated import Stated, stated_of
+    from evalprep.score.stated import stated_of
     from evalprep.score.suite import Scores, SuiteScore
     from evalprep.score.tables import measured
     from evalprep.score.task import GroupScore, TaskScore, score_task

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from evalprep.results import AnsweredBy, load_run
+from evalprep.results import load_run
+from evalprep.results.identity import AnsweredBy
 from tests.evalprep.results.writing import Row
 from tests.evalprep.which_run import (
     FIRST,

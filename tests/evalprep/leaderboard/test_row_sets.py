@@ -74,7 +74,7 @@ def test_runs_with_a_limit_are_marked_and_the_full_run_is_not(tmp_path, capsys, 
 def test_runs_that_were_chosen_from_several_in_their_folder_are_named(tmp_path, capsys):
     for model in ("a", "b"):
         write_run(tmp_path, {"first": rows(0.6, 1)}, model=model)
-        write_run(tmp_path, {"second": rows(0.6, 1)}, model=model, stamp="2026-03-02T09-30-00.5")
+        write_run(tmp_path, {"first": rows(0.6, 2)}, model=model, stamp="2026-03-02T09-30-00.5")
 
     def notes(*arguments):
         assert main(["leaderboard", *map(str, arguments), "--json"]) == 0
