@@ -16,7 +16,7 @@ INLINE = {
     "doc_to_target": "{{answer}}",
     "num_fewshot": 0,
 }
-FOLDER = {"task": "arc_easy", "dataset_path": "data", "num_fewshot": 0}
+FOLDER = {"task": "arc_easy", "dataset_path": "data", "test_split": "train", "num_fewshot": 0}
 
 
 def write_rows(project, answer):
