@@ -27,7 +27,7 @@ _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 # What a line of a log asks the runner of GitHub, Gitea or Azure to do: `::error::...` at its
 # beginning, `##[error]` and `##vso[...]` anywhere.
-_COMMANDS = re.compile(r"(?m)^[^\S\n]*:(?=:)|#(?=#(?:\[|vso\[))")
+_COMMANDS = (re.compile(r"(?m)^[^\S\n]*:(?=:)"), re.compile(r"#(?=#(?:\[|vso\[))"))
 _RUNNERS = ("CI", "GITHUB_ACTIONS", "TF_BUILD")
 
 
@@ -41,7 +41,8 @@ def visible(text: str) -> str:
     """
     text = _ACTING.sub(_written_out, text)
     if any(name in os.environ for name in _RUNNERS):
-        return _COMMANDS.sub(_written_out, text)
+        for command in _COMMANDS:
+            text = command.sub(_written_out, text)
     return text
 
 
