@@ -206,7 +206,8 @@ def _remarks(items: Sequence[Quantity], item: Quantity) -> Iterator[str]:
     if item.beside and not own.beside:
         yield f"the mean over rows is {number(own.value)}, n={own.rows}"
     else:
-        yield from (note for other in stated or items for note in other.notes if other.beside)
+        for other in filter(lambda each: each.beside, stated or items):
+            yield from other.notes
 
 
 def _partial(task: TaskRun) -> str:

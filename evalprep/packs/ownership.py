@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
+from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ def why_foreign(work_dir: Path) -> str:
 
     It is her own where she prepared it in this place and its manifest is that of her last
     preparation. Files that she edited or added since count as hers too. So is a copy of such a
-    folder whose code is byte by byte as it was prepared.
+    folder whose code is byte by byte as it was prepared, without compiled code beside it.
     """
     place = str(work_dir.resolve())
     noted = read_object(_note("prepared", place))
@@ -152,4 +153,8 @@ def _is_unedited_copy(work_dir: Path, digest: str) -> bool:
     if prepared is None:
         return False
     noted = read_object(_note("prepared", str(prepared.named_folder.resolve())))
-    return digest == noted.get(MANIFEST) and not prepared.edits()
+    if digest != noted.get(MANIFEST) or prepared.edits():
+        return False
+    # Python runs compiled code in place of the source that was compared.
+    compiled = (*BYTECODE_SUFFIXES, *EXTENSION_SUFFIXES)
+    return not any(path.name.endswith(compiled) for path in work_dir.rglob("*"))

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-import msgspec
-
 #: What a back end can do, and a task can need.
 Ability = Literal[
     "generate",
@@ -389,6 +387,8 @@ def task_from(data: Mapping[str, Any]) -> TaskPlan:
         TypeError: another part has another type.
     """
     known = {key: value for key, value in data.items() if key in TaskPlan.__dataclass_fields__}
+    import msgspec  # the plan itself is read without packages: `python -m evalprep.model.suited`
+
     known["call"] = msgspec.convert(known.get("call") or {}, Call)
     for key in ("after", "annotators", "primary", "better"):
         if key in known and known[key] is not None:

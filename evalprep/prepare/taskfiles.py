@@ -18,7 +18,6 @@ from evalprep.packs import STOCK_GROUPS, DataFiles, Plan, SourceSpec, TaskSpec, 
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.render import render
 from evalprep.prepare.repeats import with_repeats
-from evalprep.results import digest_of_data, settings_kept, template_settings
 
 # Values that every template may use and none must.
 _COMMON = ("task", "data_file", "pack_dir")
@@ -113,6 +112,8 @@ def _write_task(
     text = _with_repeats_of_config(text, name, joined, where=template)
     file = folder / f"{name}.yaml"
     file.write_text(text, encoding="utf-8")
+    from evalprep.results import digest_of_data  # numpy, which a refused config does not need
+
     settings = _settings_of_file(file, joined.config.core)
     rows = digest_of_data(files.path, settings) if settings and not task.after else None
     notes = list(data.notes)
@@ -138,6 +139,8 @@ def _settings_of_file(file: Path, core: Core) -> dict[str, Any]:
     Empty for a task whose settings are not in its file alone. They are kept for the comparison of
     what was meant with what was run.
     """
+    from evalprep.results import settings_kept, template_settings  # as above
+
     stated = template_settings(file)
     if "class" in stated or "include" in stated:
         return {}

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         run_calls,
         timestamp_of_each,
     )
-    from evalprep.results.folder import is_stamped, stamp_of
+    from evalprep.results.folder import is_stamped, stamp_of, stamp_of_results
     from evalprep.results.foreign import each_place, name_of_log, open_run, read_log
     from evalprep.results.hashes import document_hash, prompt_hash, target_hash
     from evalprep.results.headline import headline_metric

@@ -67,12 +67,12 @@ def finished(place: Path, *, since: float, runs: Collection[str], prepared: Prep
         runs: Ids of runs: their files count whatever their age, those of other runs never.
         prepared: The work folder.
     """
-    from evalprep.results import invocation_of
+    from evalprep.results import invocation_of, stamp_of_results
 
     results = Finished()
     calls = []
     for path in results_files(place):
-        call = invocation_of(path.stem.removeprefix("results_"), path, {})
+        call = invocation_of(stamp_of_results(path) or path.stem, path, {})
         if call.run in runs if call.run else path.stat().st_mtime >= since:
             calls.append(call)
     for run in runs:

@@ -148,8 +148,6 @@ def test_a_prepared_folder_is_ones_own_in_its_place(tiny_project, tmp_path, monk
         "work_dir", "work_dir"
     )
     assert why_foreign(work) == ""
-    shutil.copytree(work, tmp_path / "copied")
-    assert "not prepared by you" in why_foreign(tmp_path / "copied")
     edited = next(path for path in work.rglob("*.yaml") if path.parent != work)
     edited.write_text(edited.read_text() + "\n")
     (work / "added.py").write_text("")
@@ -160,6 +158,27 @@ def test_a_prepared_folder_is_ones_own_in_its_place(tiny_project, tmp_path, monk
     assert main(["prepare", "--quiet", "--config_path", str(tiny_project)]) == 0
     monkeypatch.setenv("EVALPREP_STATE", str(tmp_path / "of_another_user"))
     assert "not prepared by you" in why_foreign(work)
+
+
+def test_a_copy_is_ones_own_while_it_runs_what_was_prepared(tiny_project, tmp_path):
+    assert main(["prepare", "--quiet", "--config_path", str(tiny_project)]) == 0
+    copied = shutil.copytree(tiny_project.parent / "work_dir", tmp_path / "copied")
+    assert why_foreign(copied) == ""
+    task_file = next(path for path in copied.rglob("*.yaml") if path.parent != copied)
+    prepared = task_file.read_text()
+    for name in ("added.py", "added.pyc", "added.abi3.so", "__pycache__/utils.cpython-311.pyc"):
+        added = task_file.parent / name
+        added.parent.mkdir(exist_ok=True)
+        added.write_text("")
+        assert "not prepared by you" in why_foreign(copied), name
+        added.unlink()
+    task_file.write_text(f"{prepared}\n")
+    assert "not prepared by you" in why_foreign(copied)
+    task_file.write_text(prepared)
+    assert why_foreign(copied) == ""
+    manifest = (copied / "manifest.json").read_text()
+    (copied / "manifest.json").write_text(manifest.replace("{", "{ ", 1))
+    assert "not prepared by you" in why_foreign(copied)
 
 
 def test_ones_own_folder_is_found_without_being_named(tmp_path):

@@ -12,6 +12,7 @@ from evalprep.cli import main
 from evalprep.numbers import number
 from tests.evalprep.compare.small_runs import LATER, Task, write_small_run
 from tests.evalprep.results.writing import Row, write_run
+from tests.loops import each
 
 RIGHT = [float(at % 3 > 0) for at in range(30)]
 WRONG = [0.0] * 9 + RIGHT[9:]
@@ -199,7 +200,7 @@ def test_score_names_the_rows_that_its_mean_is_over(places, name):
     if name == "alone":
         pytest.skip("the run has no samples")
     data = json.loads(printed("score", places[name], "--no_write", "--json")[0])
-    for task in data["tasks"]:
+    for task in each(data["tasks"]):
         left_out = sum(task["micro"].get("skipped", {}).values())
         assert task["n"] == task["micro"]["n"] == task["rows"] - left_out
         assert task["expected"] is None or task["rows"] <= task["expected"] + (name == "doubled")

@@ -21,6 +21,7 @@ import yaml
 from evalprep.cli import main
 from evalprep.score.quantity import IN_RESULTS_FILE
 from tests.evalprep.compare.small_runs import LATER, Task, write_small_run
+from tests.loops import each
 
 RIGHT = [1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 GRADED = [0.3, 0.5, 0.2, 0.7, 0.4, 0.9, 0.6, 0.1, 0.8, 0.5]
@@ -457,7 +458,7 @@ def test_an_entry_of_one_value_is_chosen_by_the_user(runs, tmp_path, name):
 
 
 def test_an_entry_of_one_value_needs_no_choice_where_there_is_one(runs, tmp_path):
-    for name in CASES.keys() - set(NAMED):
+    for name in each(CASES.keys() - set(NAMED)):
         said = of_hub(runs[name], tmp_path / name)
         assert said.own.value == pytest.approx(CASES[name].value, abs=1e-4)
 

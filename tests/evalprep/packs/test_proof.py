@@ -133,8 +133,10 @@ def test_the_same_preparation_is_the_same_run_and_an_edit_another(project, insid
         "the edit is kept, and named in the commands"
     )
     task.write_text(generated)
-    inside(folder, "prepare", "--quiet", "--force", "--set", "limit=2")
-    assert read_manifest(folder / "work_dir")["run"] == first, "more rows of the same question"
+    inside(folder, "prepare", "--quiet", "--force")
+    assert read_manifest(folder / "work_dir")["run"] == first
+    inside(folder, "prepare", "--quiet", "--set", "limit=2")
+    assert read_manifest(folder / "work_dir")["run"] != first, "another limit is another run"
     inside(folder, "prepare", "--quiet", "--set", "gen_kwargs={top_p: 0.5}")
     assert read_manifest(folder / "work_dir")["run"] != first
 

@@ -91,7 +91,10 @@ def test_status_and_done_know_the_models(three):
     assert lines["checkpoint-10/tofu_forget_lp"] == "pending"
     assert len(lines) == 3
     (task_file,) = work_dir.glob("unlearning/tofu_forget_lp.yaml")
-    task_file.write_text(f"{task_file.read_text()}# edited\n")
+    generated = task_file.read_text()
+    task_file.write_text(f"{generated}# a comment asks nothing\n")
+    assert read_status(work_dir).reasons == []
+    task_file.write_text(f"{generated}description: edited\n")
     (reason,) = read_status(work_dir).reasons
     assert reason == "checkpoint-2/tofu_forget_lp was edited after its last results"
 

@@ -9,6 +9,7 @@ import pytest
 from tests.evalprep.properties.answers import Answers, run
 from tests.evalprep.properties.holds import breaks_of_equal_pairs
 from tests.evalprep.properties.pairs import Pair, Row, Task, write_pair
+from tests.loops import each
 
 SHARE = {"range": [0, 1]}
 
@@ -52,21 +53,21 @@ def test_a_macro_average_without_a_subject_is_not_enough_evidence(answers):
         "micro": {"function": "micro", "tasks": ["mmlu"], **SHARE},
         "mean": {"function": "mean", "needs": ["macro", "micro"], **SHARE},
     }
-    for each in answers(now, before, scores):
-        assert list(breaks_of_equal_pairs(each)) == []
-        quantities = each.quantities
+    for side in each(answers(now, before, scores), 2):
+        assert list(breaks_of_equal_pairs(side)) == []
+        quantities = side.quantities
         for name in ("macro", "mean"):
             item = quantities[f"suite drawn/{name}"]
             assert item["verdict"] == "not enough evidence"
             assert item["words"] == "mmlu: no row was scored on both sides of hard"
             assert item["lacks"] == ["no_scored_pair"]
-            assert each.checks["suite", name]["status"] == "not enough evidence"
+            assert side.checks["suite", name]["status"] == "not enough evidence"
         # Ten of 2,010 rows are within the tolerated share of a mean over rows.
         micro = quantities["suite drawn/micro"]
         assert (micro["n"], micro["now"], micro["previous"]) == (2000, 0.8, 0.8)
         assert {micro["own_now"], micro["own_previous"]} == {None, 1600 / 2010}
         assert "over all of its own rows: " in " ".join(micro["notes"])
-        assert each.gate[0] == 3
+        assert side.gate[0] == 3
 
 
 def without_numbers(task):
@@ -99,16 +100,16 @@ SCORES = {
 def test_a_task_without_any_score_is_no_zero_and_no_gain(answers, spoil):
     before, now = two_tasks(), two_tasks()
     spoil(now[1])
-    for each in answers(now, before, SCORES):
-        assert list(breaks_of_equal_pairs(each)) == []
+    for side in each(answers(now, before, SCORES), 2):
+        assert list(breaks_of_equal_pairs(side)) == []
         for name in SCORES:
-            item = each.quantities[f"suite drawn/{name}"]
+            item = side.quantities[f"suite drawn/{name}"]
             expected = "no difference shown" if name == "easy_alone" else "not enough evidence"
             assert (name, item["verdict"]) == (name, expected)
-        (overall,) = [item for name, item in each.quantities.items() if "mean of 1" in name]
+        (overall,) = [item for name, item in side.quantities.items() if "mean of 1" in name]
         assert overall["verdict"] == "not enough evidence"
-        assert each.checks["overall", "overall"]["status"] == "not enough evidence"
-        assert each.gate[0] == 3
+        assert side.checks["overall", "overall"]["status"] == "not enough evidence"
+        assert side.gate[0] == 3
 
 
 @pytest.mark.parametrize("spoil", [without_numbers, with_failed_scorers])
@@ -129,9 +130,9 @@ def test_a_run_with_a_broken_task_is_not_ranked_first(answers, spoil):
 
 def test_a_task_that_one_side_lacks_is_not_left_out_of_a_score(answers):
     before, now = two_tasks(), two_tasks()[:1]
-    for each in answers(now, before, SCORES):
-        assert list(breaks_of_equal_pairs(each)) == []
-        item = each.quantities["suite drawn/part"]
+    for side in each(answers(now, before, SCORES), 2):
+        assert list(breaks_of_equal_pairs(side)) == []
+        item = side.quantities["suite drawn/part"]
         assert item["verdict"] == "not enough evidence"
         assert "has no hard" in item["words"]
 

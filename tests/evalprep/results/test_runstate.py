@@ -1,6 +1,7 @@
 """The state that `evalprep run` records: whole or absent, whatever lies in its place."""
 
 import json
+import time
 
 import pytest
 
@@ -46,11 +47,18 @@ def test_keys_of_a_later_version_are_left_out(tmp_path):
 
 
 def test_why_tasks_failed_is_kept_until_they_finish(tmp_path):
-    run = "7c3f9a2b1d04"
+    run, begun = "7c3f9a2b1d04", time.time()
     note_failures(tmp_path, run, {"t": "no data", "u": "no space"}, set())
-    assert read_failures(tmp_path, run) == {"t": Failure("no data"), "u": Failure("no space")}
-    note_failures(tmp_path, run, {"t": "no network"}, {"u"})
-    assert read_failures(tmp_path, run) == {"t": Failure("no network")}
+    first = read_failures(tmp_path, run)
+    assert first == {
+        "t": Failure("no data", attempt=1, when=first["t"].when),
+        "u": Failure("no space", attempt=1, when=first["t"].when),
+    }
+    assert begun <= first["t"].seconds <= time.time()
+    note_failures(tmp_path, run, {"t": "no network"}, {"u"}, command="c1-plain", attempt=2)
+    second = read_failures(tmp_path, run)
+    assert second == {"t": Failure("no network", "c1-plain", 2, second["t"].when)}
+    assert second["t"].seconds >= first["t"].seconds
     note_failures(tmp_path, run, {}, {"t"})
     assert read_failures(tmp_path, run) == {}
 

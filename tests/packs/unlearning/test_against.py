@@ -5,6 +5,7 @@ import json
 import pytest
 
 from evalprep.cli import main
+from tests.loops import each
 from tests.packs.unlearning import upstream
 
 BASES = ("Llama-3.2-1B-Instruct", "Llama-2-7b-chat-hf")
@@ -162,7 +163,7 @@ def test_one_guard_refuses_other_models_for_every_score(saves, capsys, place, wo
 def test_a_reference_of_another_size_is_refused(saves, tmp_path, capsys):
     place = upstream.save(tmp_path / "tofu_Llama-3.2-3B-Instruct_retain99", upstream.tofu(1))
     suite, _ = scored(capsys, subject(saves), "--reference", place)
-    for name in COMPARING[:-1]:
+    for name in each(COMPARING[:-1]):
         assert "(llama-3.2 3b) than this run (llama-3.2 1b)" in suite[name]["reason"], name
 
 
