@@ -202,6 +202,8 @@ SITUATIONS = {
         {"*": f"run {RUN} with other options (limit 5 in place of none) is another run"},
     ),
 }
+#: Situations of a quick run: what the worst wrong numbers came from.
+QUICK = ("failed try", "tasks one by one", "deleted samples")
 #: Verbs that show a run without ids beside its former ones, each under its own name.
 SHOWS_ALL = {
     ("some tasks run again", "status"),
@@ -219,7 +221,10 @@ def shows(text, right):
 
 
 @pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("name", SITUATIONS)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SITUATIONS],
+)
 def test_each_verb_reads_the_same_run_and_says_which(name, verb, tmp_path, capsys):
     situation = SITUATIONS[name]
     run = tmp_path / "run"

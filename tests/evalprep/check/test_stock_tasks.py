@@ -35,6 +35,7 @@ def write(folder, **splits):
         (folder / f"{split}.jsonl").write_text("".join(lines))
 
 
+@pytest.mark.slow
 def test_rows_prompts_and_scoring_are_checked(verb, tmp_path):
     write(tmp_path / "data", validation=3, train=2)
     entry = {"task": "hellaswag", "dataset_path": "data"}

@@ -96,6 +96,7 @@ def test_an_unedited_run_is_not_marked(project, capsys):
     assert "files differ" not in said(capsys, "score", "eval_results", "--no_write")
 
 
+@pytest.mark.slow
 def test_edited_data_leave_the_number_of_rows_open(project):
     import pyarrow.parquet as pq
 
@@ -166,7 +167,7 @@ ALL_DONE = {"c1-plain": (0, []), "c2-plain": (0, [])}
 EDITED_IS_LEFT = {"c1-plain": (1, ["capitals_qa"]), "c2-plain": (0, [])}
 
 
-@pytest.mark.parametrize("way", [run, paste])
+@pytest.mark.parametrize("way", [pytest.param(run, marks=pytest.mark.slow), paste])
 def test_results_after_an_edit_count_whichever_way_they_were_made(two_commands, capsys, way):
     run(two_commands)
     assert left(capsys) == ALL_DONE
@@ -205,6 +206,7 @@ def test_results_of_run_count_again_where_a_second_edit_is_taken_back(two_comman
     assert left(capsys) == ALL_DONE
 
 
+@pytest.mark.slow
 def test_command_sh_skips_what_run_did_after_an_edit(two_commands):
     reword(two_commands, "Name")
     run(two_commands)

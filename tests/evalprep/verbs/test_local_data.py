@@ -56,6 +56,7 @@ def test_other_data_are_another_run(project, task):
     assert run_id(project) == first
 
 
+@pytest.mark.slow
 def test_a_run_sees_that_its_data_have_changed(project, capsys):
     write_config(project, INLINE)
     assert main(["run"]) == 0

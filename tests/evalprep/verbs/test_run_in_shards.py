@@ -50,6 +50,7 @@ def test_shards_are_seen_by_status_and_not_run_again(project, capsys, last):
         assert status(capsys, place) == ("done, 2 of 2 units done", "done", "2/2")
 
 
+@pytest.mark.slow
 def test_a_whole_run_says_that_it_does_not_use_some_of_the_shards(project, capsys):
     assert main(["run", "work_dir", "--shard", "1/2"]) == 0
     assert main(["run", "work_dir"]) == 0
