@@ -99,5 +99,14 @@ if TYPE_CHECKING:
         stock_names,
         stock_tagged,
     )
+    from evalprep.packs.tasksettings import (
+        FACT_OF_CHOICE,
+        FACT_OF_SETTING,
+        FACTS_OF_ROWS,
+        in_one_form,
+        place_of,
+        settings_of,
+        template_settings,
+    )
 else:
     __getattr__ = offered(__name__)
