@@ -206,7 +206,9 @@ def _remarks(items: Sequence[Quantity], item: Quantity) -> Iterator[str]:
     if item.beside and not own.beside:
         yield f"the mean over rows is {number(own.value)}, n={own.rows}"
     else:
-        yield from (note for other in stated or items for note in other.notes if other.beside)
+        for other in stated or items:
+            if other.beside:
+                yield from other.notes
 
 
 def _partial(task: TaskRun) -> str:

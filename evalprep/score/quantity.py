@@ -247,5 +247,7 @@ def of_suite_score(score: SuiteScore) -> Quantity:
 
 def about(items: Iterable[Quantity]) -> list[str]:
     """Returns the notes of quantities, each once with what it is about."""
-    lines = [f"{item.owner}: {note}" for item in items for note in item.notes]
+    lines: list[str] = []
+    for item in items:
+        lines += [f"{item.owner}: {note}" for note in item.notes]
     return list(dict.fromkeys(lines))
