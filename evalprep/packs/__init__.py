@@ -102,7 +102,6 @@ if TYPE_CHECKING:
     from evalprep.packs.tasksettings import (
         FACT_OF_CHOICE,
         FACT_OF_SETTING,
-        FACTS_OF_ROWS,
         in_one_form,
         place_of,
         settings_of,

@@ -15,7 +15,7 @@ from evalprep.packs.datafiles import task_of
 from evalprep.packs.manifest import records_of
 from evalprep.packs.plan import Command
 from evalprep.packs.prepared import CODE_SUFFIXES, Edit, EditKind, Prepared
-from evalprep.packs.tasksettings import FACT_OF_SETTING, FACTS_OF_ROWS, settings_of
+from evalprep.packs.tasksettings import settings_of
 from evalprep.terminal import shortlist
 
 _KEY = "edited"
@@ -87,7 +87,9 @@ def _task_as_it_stands(entry: Mapping[str, Any], task: str, prepared: Prepared) 
         return kept
     before = as_mapping(kept["settings"])
     settings = kept["settings"] = settings_of(file, prepared.config)
-    keys = [key for key, fact in FACT_OF_SETTING.items() if fact in FACTS_OF_ROWS]
+    digest = as_mapping(kept.get("row_digest"))
+    decisive = {"doc_to_text": digest.get("prompt"), "doc_to_target": digest.get("target")}
+    keys = ["process_docs", *(key for key, is_part in decisive.items() if is_part)]
     if any(before.get(key) != settings.get(key) for key in keys):
         kept.pop("row_digest", None)
     return kept

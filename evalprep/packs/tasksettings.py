@@ -39,8 +39,6 @@ FACT_OF_SETTING: Mapping[str, str] = {
 }
 #: Keys of `metadata` that choose a reading -> the fact that they decide.
 FACT_OF_CHOICE: Mapping[str, str] = {"primary_metric": "metric", "primary_filter": "filter"}
-#: Facts that the hashes of rows depend on.
-FACTS_OF_ROWS = frozenset({"prompt", "gold", "data"})
 _BEGINS = ("def ", "async def ", "@")  # the source text of a function
 _SOURCE = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
 _PLACE = re.compile(r"<function (?:[\w.<>]+\.)?(\w+)")

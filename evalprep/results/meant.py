@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalprep.files import as_mapping
-from evalprep.packs import FACT_OF_CHOICE, FACT_OF_SETTING, FACTS_OF_ROWS, in_one_form
+from evalprep.packs import FACT_OF_CHOICE, FACT_OF_SETTING, in_one_form
 from evalprep.results.facts import asked_generation, short_value
 from evalprep.results.logged import NONE, TaskResults
 from evalprep.results.rowdigest import RowDigest, hashes_of_table
@@ -41,6 +41,8 @@ _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
 }
 #: Keys of `generation_kwargs` that lm-eval fills in.
 _FILLED = frozenset({"until", "do_sample", "temperature"})
+#: Facts that the hashes of rows depend on.
+_OF_ROWS = frozenset({"prompt", "gold", "data"})
 _NAMED = 4  # settings that a sentence names
 
 
@@ -122,7 +124,7 @@ def task_meant(record: Mapping[str, Any], task: TaskRun) -> TaskMeant:
     digest_found = ""
     if digest is not None:
         # An edited prompt or gold answer makes other hashes of the same rows.
-        is_reworded = any(edit.fact in FACTS_OF_ROWS for edit in edits)
+        is_reworded = any(edit.fact in _OF_ROWS for edit in edits)
         hashes = None if is_reworded else hashes_of_table(task.table(), digest)
         digest_found = _digest_of_others(digest, hashes, found, expected or 0)
     if digest_found:
