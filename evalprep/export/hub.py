@@ -206,8 +206,9 @@ def _remarks(items: Sequence[Quantity], item: Quantity) -> Iterator[str]:
     if item.beside and not own.beside:
         yield f"the mean over rows is {number(own.value)}, n={own.rows}"
     else:
-        for other in filter(lambda each: each.beside, stated or items):
-            yield from other.notes
+        for other in stated or items:
+            if other.beside:
+                yield from other.notes
 
 
 def _partial(task: TaskRun) -> str:

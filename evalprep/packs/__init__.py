@@ -99,5 +99,13 @@ if TYPE_CHECKING:
         stock_names,
         stock_tagged,
     )
+    from evalprep.packs.tasksettings import (
+        FACT_OF_CHOICE,
+        FACT_OF_SETTING,
+        in_one_form,
+        place_of,
+        settings_of,
+        template_settings,
+    )
 else:
     __getattr__ = offered(__name__)

@@ -13,9 +13,9 @@ from evalprep.files import as_mapping
 from evalprep.packs.asked import Answerer, asked_of_call
 from evalprep.packs.datafiles import task_of
 from evalprep.packs.manifest import records_of
-from evalprep.packs.meant import meant_of
 from evalprep.packs.plan import Command
 from evalprep.packs.prepared import CODE_SUFFIXES, Edit, EditKind, Prepared
+from evalprep.packs.tasksettings import settings_of
 from evalprep.terminal import shortlist
 
 _KEY = "edited"
@@ -52,10 +52,8 @@ def records_of_work(prepared: Prepared, runs: Mapping[str, str]) -> dict[str, di
         prepared: The folder.
         runs: Id of each run as it was prepared -> its id as the files are now.
     """
-    meant = {name: meant_of(prepared, name) for name in prepared.tasks}
     records = {
-        run: _with_meant(record, meant, prepared)
-        for run, record in records_of(prepared.manifest).items()
+        run: _with_meant(record, prepared) for run, record in records_of(prepared.manifest).items()
     }
     edits = _decisive_edits(prepared)
     if not edits:  # of edits that were taken back, too
@@ -63,12 +61,10 @@ def records_of_work(prepared: Prepared, runs: Mapping[str, str]) -> dict[str, di
     return {now: _as_edited(records[run], now, edits) for run, now in runs.items()}
 
 
-def _with_meant(
-    record: Mapping[str, Any], meant: Mapping[str, Mapping[str, Any]], prepared: Prepared
-) -> dict[str, Any]:
+def _with_meant(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
     """A record with what was meant of its tasks and commands, and where its work folder lies."""
     tasks = {
-        name: {**as_mapping(entry), **meant.get(name, {})}
+        name: _task_as_it_stands(as_mapping(entry), name, prepared)
         for name, entry in as_mapping(record.get("tasks")).items()
     }
     by_name = {command.name: command for command in prepared.commands}
@@ -78,6 +74,25 @@ def _with_meant(
     ]
     placed = {"work_dir": _from_output(prepared)} if prepared.output_path is not None else {}
     return {**record, "tasks": tasks, "commands": commands, **placed}
+
+
+def _task_as_it_stands(entry: Mapping[str, Any], task: str, prepared: Prepared) -> dict[str, Any]:
+    """An entry of a task with its settings as its file stands, edits included.
+
+    Its digest of rows is left out where it depends on a setting that was edited.
+    """
+    kept = dict(entry)
+    file = prepared.task_file(task)
+    if "settings" not in kept or file is None:
+        return kept
+    before = as_mapping(kept["settings"])
+    settings = kept["settings"] = settings_of(file, prepared.config)
+    digest = as_mapping(kept.get("row_digest"))
+    decisive = {"doc_to_text": digest.get("prompt"), "doc_to_target": digest.get("target")}
+    keys = ["process_docs", *(key for key, is_part in decisive.items() if is_part)]
+    if any(before.get(key) != settings.get(key) for key in keys):
+        kept.pop("row_digest", None)
+    return kept
 
 
 def _as_it_stands(command: Command, prepared: Prepared) -> dict[str, Any]:
@@ -112,7 +127,7 @@ def _as_edited(record: Mapping[str, Any], run: str, edits: Iterable[Edit]) -> di
         name = task_of(edit.name)
         if name in tasks and edit.name.endswith(".parquet"):
             entry = {**as_mapping(tasks[name]), "rows": None, "expected": None}
-            entry.pop("docs_sha256", None)
+            entry.pop("row_digest", None)
             tasks[name] = entry
     files = [asdict(edit) for edit in edits]
     edited = {"prepared_as": record.get("run"), "files": files}

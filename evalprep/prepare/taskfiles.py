@@ -10,11 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalprep.config import Core
+from msgspec import structs
+
 from evalprep.data import HubFailure, is_data_file, named_rows
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.packapi import Context, TaskData
-from evalprep.packs import STOCK_GROUPS, DataFiles, Plan, SourceSpec, TaskSpec, bring_modules
+from evalprep.packs import (
+    STOCK_GROUPS,
+    DataFiles,
+    Plan,
+    SourceSpec,
+    TaskSpec,
+    bring_modules,
+    settings_of,
+)
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.render import render
 from evalprep.prepare.repeats import with_repeats
@@ -114,7 +123,7 @@ def _write_task(
     file.write_text(text, encoding="utf-8")
     from evalprep.results import digest_of_data  # numpy, which a refused config does not need
 
-    settings = _settings_of_file(file, joined.config.core)
+    settings = settings_of(file, structs.asdict(joined.config.core))
     rows = digest_of_data(files.path, settings) if settings and not task.after else None
     notes = list(data.notes)
     if data.join:
@@ -131,26 +140,6 @@ def _write_task(
         **({"row_digest": rows.to_dict()} if rows is not None else {}),
         "notes": notes,
     }
-
-
-def _settings_of_file(file: Path, core: Core) -> dict[str, Any]:
-    """The settings of a task file as lm-eval will log them, the config's own in them.
-
-    Empty for a task whose settings are not in its file alone. They are kept for the comparison of
-    what was meant with what was run.
-    """
-    from evalprep.results import settings_kept, template_settings  # as above
-
-    stated = template_settings(file)
-    if "class" in stated or "include" in stated:
-        return {}
-    settings = settings_kept(stated)
-    if core.gen_kwargs and settings.get("output_type") == "generate_until":
-        own = settings.get("generation_kwargs") or {}
-        settings["generation_kwargs"] = {**own, **core.gen_kwargs}
-    if core.num_fewshot is not None and settings.get("num_fewshot") != 0:
-        settings["num_fewshot"] = core.num_fewshot
-    return settings
 
 
 def _with_repeats_of_config(text: str, name: str, joined: Joined, *, where: Path) -> str:

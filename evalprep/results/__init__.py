@@ -76,7 +76,6 @@ if TYPE_CHECKING:
         TaskMeant,
         edits_of,
         notes_on_meant,
-        settings_kept,
     )
     from evalprep.results.metric import NO_FILTER, SHARE, STATED_WITHOUT_BOX, Metric
     from evalprep.results.metric_names import is_mean_of_draws, is_of_draws, metric_and_filter
@@ -155,7 +154,6 @@ if TYPE_CHECKING:
     from evalprep.results.stages import MADE_FROM, made_from
     from evalprep.results.table import RowKey, Table
     from evalprep.results.task import KeptRows, TaskRun
-    from evalprep.results.tasksettings import template_settings
     from evalprep.results.tool_names import LM_EVAL, TABLE
     from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts
     from evalprep.results.views import (

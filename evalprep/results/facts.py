@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from evalprep.packs import in_one_form
 from evalprep.results.logged import NONE, CallSettings, Dataset, TaskSettings
 from evalprep.results.metric import STATED_WITHOUT_BOX
 from evalprep.results.run import Run
 from evalprep.results.scan import first_line
 from evalprep.results.table import Table
 from evalprep.results.task import TaskRun
-from evalprep.results.tasksettings import in_one_form
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.terminal import counted, shortlist
 

@@ -80,7 +80,12 @@ class Folder:
         for stamp in self.samples.keys() - self.results.keys():
             results = self.path / f"results_{stamp}.json"
             calls.append(invocation_of(stamp, results, self.samples[stamp], is_written=False))
-        return calls
+        if not self.by_task:
+            return calls
+        # In the folder of a task lies the whole results file, of which the others have their part.
+        return [
+            replace(call, tasks=tuple(call.samples)) if call.samples else call for call in calls
+        ]
 
     def task_files(self) -> Iterator[tuple[str, Path]]:
         """Yields every samples file with its task, those of one time stamp together."""

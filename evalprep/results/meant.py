@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalprep.files import as_mapping
+from evalprep.packs import FACT_OF_CHOICE, FACT_OF_SETTING, in_one_form
 from evalprep.results.facts import asked_generation, short_value
 from evalprep.results.logged import NONE, TaskResults
 from evalprep.results.rowdigest import RowDigest, hashes_of_table
 from evalprep.results.task import TaskRun
-from evalprep.results.tasksettings import in_one_form
 from evalprep.terminal import shortlist
 
 #: How the logged task stands to the prepared one; `unknown` without a record of it.
@@ -28,27 +28,6 @@ MISSING: State = "missing"
 UNKNOWN_STATE: State = "unknown"
 #: The fact of a question that other rows than the prepared ones are.
 ROWS = "rows"
-#: Key of a task's YAML -> the fact that it decides.
-_FACTS = {
-    "output_type": "form",
-    "doc_to_text": "prompt",
-    "doc_to_choice": "prompt",
-    "description": "prompt",
-    "target_delimiter": "prompt",
-    "fewshot_delimiter": "prompt",
-    "gen_prefix": "prompt",
-    "process_docs": "data",
-    "dataset_path": "data",
-    "dataset_name": "data",
-    "test_split": "data",
-    "doc_to_target": "gold",
-    "num_fewshot": "num_fewshot",
-    "generation_kwargs": "generation",
-    "repeats": "draws",
-    "filter_list": "filter",
-    "process_results": "metric",
-    "metric_list": "metric",
-}
 #: Facts of how replies are read, not of what was asked.
 READ_BY = frozenset({"filter", "metric"})
 #: What lm-eval logs of a key that the YAML leaves out.
@@ -62,23 +41,9 @@ _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
 }
 #: Keys of `generation_kwargs` that lm-eval fills in.
 _FILLED = frozenset({"until", "do_sample", "temperature"})
-#: Keys of `metadata` that choose a reading -> the fact that they decide.
-_CHOICES = {"primary_metric": "metric", "primary_filter": "filter"}
 #: Facts that the hashes of rows depend on.
 _OF_ROWS = frozenset({"prompt", "gold", "data"})
 _NAMED = 4  # settings that a sentence names
-
-
-def settings_kept(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings of a task file that a record keeps, in one form.
-
-    Args:
-        stated: What the file states.
-    """
-    settings = {key: in_one_form(stated[key]) for key in _FACTS if key in stated}
-    metadata = as_mapping(stated.get("metadata"))
-    chosen = {key: metadata[key] for key in _CHOICES if key in metadata}
-    return {**settings, "metadata": chosen} if settings else {}
 
 
 @dataclass(frozen=True)
@@ -199,7 +164,7 @@ def edits_of(
     settings = dict(in_one_form(dict(logged.settings.as_logged)))
     if not meant or "output_type" not in settings:
         return  # nothing is known of one side
-    for key, fact in _FACTS.items():
+    for key, fact in FACT_OF_SETTING.items():
         if key == "generation_kwargs":
             requests = {} if task is None else asked_generation(task)
             own = {**as_mapping(settings.get(key)), **requests}
@@ -274,7 +239,7 @@ def _edits_of_metadata(
 ) -> Iterator[SettingEdit]:
     """Yields another choice of the metric or the filter that stands for the task."""
     own, other = as_mapping(meant.get("metadata")), as_mapping(logged.get("metadata"))
-    for key, fact in _CHOICES.items():
+    for key, fact in FACT_OF_CHOICE.items():
         if key in own and own[key] != other.get(key):
             yield SettingEdit(f"metadata.{key}", own[key], other.get(key), fact)
 

@@ -23,7 +23,7 @@ from typing import Any
 from msgspec import structs
 
 from evalprep.errors import BadInput
-from evalprep.packs import Pack, find_packs, find_task
+from evalprep.packs import Pack, find_packs, find_task, in_one_form, place_of, template_settings
 from evalprep.results.cache import file_hash
 from evalprep.results.facts import without_formatting
 from evalprep.results.logged import TaskSettings
@@ -31,7 +31,6 @@ from evalprep.results.metric import NO_FILTER, Metric
 from evalprep.results.sample import Sample, loads, parse
 from evalprep.results.sample_layouts import kept_lines
 from evalprep.results.task import TaskRun
-from evalprep.results.tasksettings import in_one_form, place_of, template_settings
 
 #: The filter of a template that follows the published rule, where its metadata name none.
 STRICT = "strict-match"

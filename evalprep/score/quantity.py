@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Literal
 
 from evalprep.results import SHARE
@@ -248,5 +247,7 @@ def of_suite_score(score: SuiteScore) -> Quantity:
 
 def about(items: Iterable[Quantity]) -> list[str]:
     """Returns the notes of quantities, each once with what it is about."""
-    lines = ([f"{item.owner}: {note}" for note in item.notes] for item in items)
-    return list(dict.fromkeys(chain.from_iterable(lines)))
+    lines: list[str] = []
+    for item in items:
+        lines += [f"{item.owner}: {note}" for note in item.notes]
+    return list(dict.fromkeys(lines))

@@ -84,7 +84,10 @@ def _with_precision(published: Run, precision: str) -> Run:
     arguments = {**settings.arguments, "dtype": precision}
     settings = structs.replace(settings, arguments=arguments)
     logged = structs.replace(published.logged, settings=settings)
-    return replace(published, logged=logged)
+    calls = {}
+    for task, call in published.calls.items():
+        calls[task] = structs.replace(call, arguments={**call.arguments, "dtype": precision})
+    return replace(published, logged=logged, calls=calls)
 
 
 def search_published(

@@ -64,8 +64,11 @@ def test_judgements_are_found_where_a_second_command_came_later(judged):
     later = "2099-01-01T00-00-00"
     (judged / f"samples_other_{later}.jsonl").write_text(samples.read_text())
     (judged / f"results_{later}.json").write_text("{}")
-    assert judgements_of(load_run(judged), PACKS) == {}
-    assert {*judgements_of(load_run(judged, timestamp="each"), PACKS)} == {SUMMARY}
+    for timestamp in ("newest", "each"):
+        run = load_run(judged, timestamp=timestamp)
+        assert {*run.tasks} == {SUMMARY, "other"}
+        assert {*judgements_of(run, PACKS)} == {SUMMARY}
+    assert judgements_of(load_run(judged, timestamp=later), PACKS) == {}
 
 
 def test_judgements_that_cannot_be_read_leave_a_note_and_the_report(judged, tmp_path):

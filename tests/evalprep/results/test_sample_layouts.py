@@ -271,5 +271,8 @@ def test_files_of_several_models_are_a_run_each(tmp_path, capsys):
         load_run(tmp_path)
     assert all(name in str(caught.value) for name in ("first.json", "second.json"))
     assert load_run(tmp_path / "first.json").model == "org/first"
-    main(["compare", str(tmp_path), "--no-write"])
+    assert main(["compare", str(tmp_path), "--no-write"]) == 2
+    said = capsys.readouterr().err
+    assert all(name in said for name in ("first.json", "second.json"))
+    main(["compare", str(tmp_path / "first.json"), "--no-write"])
     assert "not computed, because no task has samples to compare" in capsys.readouterr().out

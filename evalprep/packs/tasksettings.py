@@ -1,0 +1,116 @@
+"""The settings of a task in one form, whether its YAML states them or lm-eval logged them.
+
+A YAML names a function by its place (`!function custom_metrics.harness.filters.boxed`); lm-eval
+logs its source text, or its place in memory where it stands inside a list. Here all three are
+`<function boxed>`. Every record of a preparation has the settings in this form, and what lm-eval
+logged is brought into it before the two are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalprep.files import NotRead, as_mapping, read_file
+from evalprep.yamltext import Loader, NotYaml, compose
+
+#: Key of a task's YAML -> the fact of a question that it decides.
+FACT_OF_SETTING: Mapping[str, str] = {
+    "output_type": "form",
+    "doc_to_text": "prompt",
+    "doc_to_choice": "prompt",
+    "description": "prompt",
+    "target_delimiter": "prompt",
+    "fewshot_delimiter": "prompt",
+    "gen_prefix": "prompt",
+    "process_docs": "data",
+    "dataset_path": "data",
+    "dataset_name": "data",
+    "test_split": "data",
+    "doc_to_target": "gold",
+    "num_fewshot": "num_fewshot",
+    "generation_kwargs": "generation",
+    "repeats": "draws",
+    "filter_list": "filter",
+    "process_results": "metric",
+    "metric_list": "metric",
+}
+#: Keys of `metadata` that choose a reading -> the fact that they decide.
+FACT_OF_CHOICE: Mapping[str, str] = {"primary_metric": "metric", "primary_filter": "filter"}
+_BEGINS = ("def ", "async def ", "@")  # the source text of a function
+_SOURCE = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
+_PLACE = re.compile(r"<function (?:[\w.<>]+\.)?(\w+)")
+
+
+def in_one_form(value: Any) -> Any:
+    r"""Returns a setting with each function as `<function NAME>`.
+
+    >>> in_one_form({"filter_fn": "<function boxed at 0x7f3a>"})
+    {'filter_fn': '<function boxed>'}
+    >>> in_one_form("@averaged\ndef choice(doc, results):\n    return {}\n")
+    '<function choice>'
+    """
+    if isinstance(value, Mapping):
+        return {str(key): in_one_form(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [in_one_form(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    is_source = value.lstrip().startswith(_BEGINS)
+    function = _SOURCE.search(value) if is_source else _PLACE.match(value)
+    return f"<function {function[1]}>" if function else value
+
+
+def template_settings(path: Path) -> dict[str, Any]:
+    """Returns what a task's YAML states, each function as `<function PLACE>`.
+
+    Empty where it cannot be read.
+    """
+    functions = {"!function": lambda _, node: f"<function {node.value}>"}
+    try:
+        content, _ = compose(read_file(path).decode("utf-8-sig"), Loader, functions)
+    except (NotRead, OSError, UnicodeDecodeError, NotYaml):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def settings_of(file: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings of a task file as lm-eval will log them, in one form.
+
+    A record keeps them, to hold what was logged against what was meant.
+
+    Args:
+        file: The task's YAML.
+        config: The core keys of the configuration, whose generation settings and shots are part of
+            what is logged.
+
+    Returns:
+        Empty for a task whose settings are not in its file alone.
+    """
+    stated = template_settings(file)
+    settings = {key: in_one_form(stated[key]) for key in FACT_OF_SETTING if key in stated}
+    if not settings or "class" in stated or "include" in stated:
+        return {}
+    metadata = as_mapping(stated.get("metadata"))
+    settings["metadata"] = {key: metadata[key] for key in FACT_OF_CHOICE if key in metadata}
+    generation = as_mapping(config.get("gen_kwargs"))
+    if generation and settings.get("output_type") == "generate_until":
+        own = settings.get("generation_kwargs") or {}
+        settings["generation_kwargs"] = {**own, **generation}
+    shots = config.get("num_fewshot")
+    if shots is not None and settings.get("num_fewshot") != 0:
+        settings["num_fewshot"] = shots
+    return settings
+
+
+def place_of(setting: Any) -> str:
+    """Returns the place of a function that a YAML names; empty for any other setting.
+
+    >>> place_of("<function custom_metrics.harness.filters.boxed>")
+    'custom_metrics.harness.filters.boxed'
+    """
+    if not isinstance(setting, str) or not setting.startswith("<function "):
+        return ""
+    return setting.removeprefix("<function ").removesuffix(">")
