@@ -67,7 +67,10 @@ def received(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("case", VERBS)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.slow) if case == "rescore" else case for case in VERBS],
+)
 def test_no_verb_starts_a_strangers_pack(received, case):
     done = processes.run(case.partition(" ")[0], *VERBS[case], cwd=received)
     assert not (received.parent / "it_ran").exists(), done.stdout + done.stderr
