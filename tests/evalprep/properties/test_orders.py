@@ -14,7 +14,7 @@ from tests.evalprep.properties.pairs import EQUAL, FREE, LOWER, make_pair
 
 SEEDS = st.integers(0, 2**32 - 1)
 NAMES = {"t0": "zeta", "t1": "alpha", "t2": "mid", "t3": "beta"}
-few = settings(max_examples=50 if FULL else 2)
+few = settings(max_examples=25 if FULL else 2)
 
 
 @few
