@@ -16,6 +16,8 @@ class Lack(StrEnum):
     NO_SCORED_PAIR = "no_scored_pair"
     #: Rows of this task have no score of their own on either side.
     NO_ROW_SCORE = "no_row_score"
+    #: No row of this task carries a published verdict: the published side does not have it.
+    NO_VERDICT = "no_verdict"
     #: Too few rows of two tools met.
     FEW_PAIRED = "few_paired"
     SAME_FILE = "same_file"

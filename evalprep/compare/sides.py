@@ -444,6 +444,8 @@ def _check_rows(result: TaskComparison, sides: Sides, rows: SideRows, settings: 
     if result.difference.n == 0:
         known = f" ({why})" if why else ""
         kind = Lack.NO_SCORED_PAIR if result.metric else Lack.NO_ROW_SCORE
+        if sides.against is None and not np.any(rows.table.previous >= 0):
+            kind = Lack.NO_VERDICT
         result.not_enough.append(Shortfall(kind, f"{NOTHING_SCORED}{known}"))
         return
     sizes = _expected(sides, rows.table, rows.other)
