@@ -93,7 +93,7 @@ def shared_tasks(
     for name in names:
         task, against = run.tasks.get(name), other.tasks.get(name)
         if task is None or against is None or task.values_only or against.values_only:
-            continue  # a log states its scores, and pairs them by the values that it keeps
+            continue  # scores of a log are paired by the values that it keeps
         if _is_made(task) or _is_made(against):
             continue
         shared[name] = _shared_task(task, against, rules, any_gold=any_gold)

@@ -238,7 +238,9 @@ class _SharedScores:
         return cls(runs, tasks, specs, (computed[0], computed[1]), tolerated)
 
     def side(self, score: SuiteScore, place: int) -> SuiteScore:
-        """A score of a side over the shared rows."""
+        """A score of a side over the shared rows; one that a log states, over those of the log."""
+        if self.is_stated(score.id):
+            return score
         shared = [self.tasks[name] for name in score.tasks if name in self.tasks]
         if all(task.whole[place] for task in shared):
             return score
