@@ -254,8 +254,8 @@ def _newest_run(place: _Place) -> RunFiles:
     newest = place.newest()
     if newest.run:
         files = _of_id(place, newest.run)
-        used = [call.results for call in files.invocations]
-        _refuse_others(place.folders, used, place.folder_of(newest), place.path)
+        of_run = [call.results for call in place.calls if call.run == newest.run]
+        _refuse_others(place.folders, of_run, place.folder_of(newest), place.path)
         place.refuse_rivals(newest)
         return files
     folder = place.folder_of(newest)

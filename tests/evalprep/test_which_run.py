@@ -228,7 +228,7 @@ def cells():
         yield from (pytest.param(name, verb, marks=marks) for verb in verbs)
 
 
-@pytest.mark.parametrize(("name", "verb"), cells())
+@pytest.mark.parametrize(("name", "verb"), list(cells()))
 def test_each_verb_reads_the_same_run_and_says_which(name, verb, tmp_path, capsys):
     situation = SITUATIONS[name]
     run = tmp_path / "run"
