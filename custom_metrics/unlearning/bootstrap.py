@@ -171,7 +171,7 @@ def _row_counts(rows: int, resamples: int, seed: int, side: int) -> NDArray[np.f
     """How often each resample draws each row of a side, of shape [resamples][rows]."""
     generator = np.random.default_rng([seed, side])
     counts = _drawn_counts(np.arange(rows), rows, resamples, generator).astype(np.float32)
-    counts.flags.writeable = False
+    counts.setflags(write=False)
     return counts
 
 
