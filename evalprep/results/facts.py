@@ -114,7 +114,7 @@ def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
         ("seed", [call.seeds.get(use) for use in _SEEDS] if call.seeds else None),
         ("versions", dict(call.versions) or None),
         ("num_fewshot", logged.num_fewshot),
-        ("chat_template", call.chat_template),
+        ("chat_template", _chat_template(call)),
         ("system", call.system),
         ("multiturn", call.multiturn),
         ("generation", _generation(task, call)),
@@ -133,6 +133,14 @@ def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
     yield "metric", primary.metric or None, "samples"
     yield "filter", primary.filter if primary.metric else None, "samples"
     yield "filter_steps", filter_steps(settings, primary.filter), "results"
+
+
+def _chat_template(call: CallSettings) -> str | None:
+    """The chat template of a call; not known where a chat interface applies that of its model."""
+    from evalprep.backends import find_backend
+
+    record = find_backend(call.backend) if call.backend else None
+    return None if record is not None and record.chat_only else call.chat_template
 
 
 def _dtype(requested: Any, reported: str | None) -> str | None:
