@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,20 +60,19 @@ def fit_to_local_data(
     try:
         splits = _splits_of(entry, settings, folder, fitted)
     except BadInput as error:
-        fitted.problems += error.problems
-        return fitted
+        return Fitted(problems=list(error.problems))
     if splits is None:
         return fitted
     merged = {**settings, **entry, **fitted.keys}
     absent = {key: merged[key] for key in _SPLITS if merged.get(key) and merged[key] not in splits}
     evaluated = next((key for key in _EVALUATED if merged.get(key) and key not in absent), None)
     found = ", ".join(splits) or "none"
+    refused = partial(Problem, where=where, allowed=found)
     if evaluated is None:
         wanted = next((str(merged[key]) for key in _EVALUATED if merged.get(key)), "test")
         fix = f"name the file {wanted}.jsonl, or set test_split"
         what = f"the data of {name} have no split {wanted!r}"
-        fitted.problems.append(Problem(what=what, where=where, allowed=found, fix=fix))
-        return fitted
+        return Fitted(problems=[refused(what=what, fix=fix)])
     shots = _shots(merged, num_fewshot)
     source = next((key for key in _SHOTS if settings.get(key)), None)
     if shots and source in absent and not _names_shots(entry):
@@ -81,8 +81,7 @@ def fit_to_local_data(
             "data lack"
         )
         fix = f"add that split, set fewshot_split to one of {found}, or num_fewshot: 0"
-        fitted.problems.append(Problem(what=what, where=where, allowed=found, fix=fix))
-        return fitted
+        return Fitted(problems=[refused(what=what, fix=fix)])
     left_out = {key: split for key, split in absent.items() if key not in entry}
     fitted.keys |= dict.fromkeys(left_out)
     if left_out:
