@@ -137,10 +137,12 @@ def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
 
 def _chat_template(call: CallSettings) -> str | None:
     """The chat template of a call; not known where a chat interface applies that of its model."""
+    if call.chat_template != NONE:
+        return call.chat_template
     from evalprep.backends import find_backend
 
-    record = find_backend(call.backend) if call.backend else None
-    return None if record is not None and record.chat_only else call.chat_template
+    record = find_backend(call.backend)
+    return None if record is not None and record.chat_only else NONE
 
 
 def _dtype(requested: Any, reported: str | None) -> str | None:
