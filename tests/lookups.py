@@ -72,8 +72,12 @@ def titles() -> dict[str, str]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    return "\n".join([*lines, *(f"| {' | '.join(map(_cell, row))} |" for row in rows)])
+    """A table without the columns that are empty in every row."""
+    lines = list(rows)
+    shown = [at for at in range(len(head)) if any(line[at] for line in lines)]
+    kept = [[line[at] for at in shown] for line in ([*head], *lines)]
+    texts = [f"| {' | '.join(map(_cell, line))} |" for line in kept]
+    return "\n".join([texts[0], f"|{'---|' * len(shown)}", *texts[1:]])
 
 
 def _cell(text: str) -> str:
@@ -226,8 +230,19 @@ def _pack(pack: Pack) -> str:
         parts += ["## Tasks", _table(head, rows)]
     if pack.suite_scores:
         rows = [_score(name, score) for name, score in pack.suite_scores.items()]
-        parts += ["## Suite scores", _table(("score", "title", "better", "range", "note"), rows)]
+        head = ("score", "title", "better", "range", "note", "made of", "heading")
+        parts += ["## Suite scores", _table(head, rows)]
+    data_sets = getattr(pack.module("datasets"), "PARTS", {})
+    if data_sets:
+        rows = [_data_set(name, part) for name, part in data_sets.items()]
+        parts += ["## Data sets", _table(("name", "columns", "by default"), rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def _data_set(name: str, part: Any) -> tuple[str, ...]:
+    words = (_code(part.hub) if part.hub else "", part.config, part.split, *part.configs)
+    columns = ", ".join(map(_code, part.columns))
+    return _code(name), columns, " ".join(filter(None, words)) or part.why
 
 
 def _keys(pack: Pack) -> Iterator[tuple[str, str, str]]:
@@ -241,7 +256,9 @@ def _keys(pack: Pack) -> Iterator[tuple[str, str, str]]:
 def _score(name: str, score: entries.ScoreEntry) -> tuple[str, ...]:
     low, high = score.range
     bounds = "" if score.range == (None, None) else f"[{_bound(low)}, {_bound(high)}]"
-    return _code(name), score.title, score.better, bounds, score.note
+    heading = " / ".join(filter(None, map(score.tags.get, ("principle", "requirement"))))
+    made_of = score.tags.get("transformation", "") or ", ".join(map(_code, score.needs))
+    return _code(name), score.title, score.better, bounds, score.note, made_of, heading
 
 
 def _bound(value: float | None) -> str:
