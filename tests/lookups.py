@@ -24,8 +24,9 @@ from custom_metrics.__main__ import describe
 from evalprep import packapi
 from evalprep.check.codes import markdown
 from evalprep.config.schema import Core
-from evalprep.packs import Pack, entries
+from evalprep.packs import Annotator, Pack, entries, manifest
 from evalprep.packs.finding import find_packs
+from evalprep.score.result import Result
 from evalprep.structs import plain_data
 from tests import PROJECT_ROOT
 from tests.custom_metrics.math.cases import CASES
@@ -47,6 +48,7 @@ def lookup_pages(measured: str) -> dict[str, str]:
         "config": _config(),
         "pack-yaml": _pack_yaml(),
         "classes": _classes(),
+        "manifest": f"# Keys of the manifest\n\n{inspect.getdoc(manifest)}\n",
         "metrics": _metrics(),
         "equal-answers": _equal_answers(),
         "readings": _readings(),
@@ -63,6 +65,7 @@ def titles() -> dict[str, str]:
         "config": "keys of eval_config.yaml",
         "pack-yaml": "keys of pack.yaml",
         "classes": "Python: functions for notebooks, classes for packs",
+        "manifest": "keys of manifest.json and run_<id>.json",
         "metrics": "metrics of `custom_metrics`",
         "equal-answers": "pairs of mathematical answers with their verdict",
         "readings": "replies with the letter or number that is read",
@@ -157,6 +160,13 @@ def _classes() -> str:
     parts += ["## Classes for packs, from `evalprep.packapi`"]
     for name in _PACK_NAMES:
         parts += _documented(name, getattr(packapi, name))
+    parts += _documented("Result of a suite score", Result)
+    members = [
+        (_code(name), inspect.getdoc(member) or "")
+        for name, member in vars(Annotator).items()
+        if name[0] != "_" and inspect.getdoc(member)
+    ]
+    parts += ["### Annotator", _table(("member", "meaning"), members)]
     return "\n\n".join(parts) + "\n"
 
 
