@@ -24,6 +24,7 @@ from custom_metrics.__main__ import describe
 from evalprep import packapi
 from evalprep.check.codes import markdown
 from evalprep.config.schema import Core
+from evalprep.export.settings import Settings
 from evalprep.packs import Annotator, Pack, entries, manifest
 from evalprep.packs.finding import find_packs
 from evalprep.score.result import Result
@@ -48,6 +49,7 @@ def lookup_pages(measured: str) -> dict[str, str]:
         "config": _config(),
         "pack-yaml": _pack_yaml(),
         "classes": _classes(),
+        "export-settings": _export_settings(),
         "manifest": f"# Keys of the manifest\n\n{inspect.getdoc(manifest)}\n",
         "metrics": _metrics(),
         "equal-answers": _equal_answers(),
@@ -65,6 +67,7 @@ def titles() -> dict[str, str]:
         "config": "keys of eval_config.yaml",
         "pack-yaml": "keys of pack.yaml",
         "classes": "Python: functions for notebooks, classes for packs",
+        "export-settings": "settings of `evalprep export --set`",
         "manifest": "keys of manifest.json and run_<id>.json",
         "metrics": "metrics of `custom_metrics`",
         "equal-answers": "pairs of mathematical answers with their verdict",
@@ -150,6 +153,12 @@ def _pack_yaml() -> str:
     for title, kind in sections.items():
         parts += [f"## {title}", _table(("key", "default", "meaning"), _of_fields(kind))]
     return "\n\n".join(parts) + "\n"
+
+
+def _export_settings() -> str:
+    rows = _of_fields(Settings)
+    parts = ["# Settings of evalprep export", "`--set KEY=VALUE`, once for each."]
+    return "\n\n".join([*parts, _table(("key", "default", "meaning"), rows)]) + "\n"
 
 
 def _classes() -> str:
@@ -246,7 +255,16 @@ def _pack(pack: Pack) -> str:
     if data_sets:
         rows = [_data_set(name, part) for name, part in data_sets.items()]
         parts += ["## Data sets", _table(("name", "columns", "by default"), rows)]
+    builtin = pack.module("builtin")
+    if builtin is not None:
+        rows = [_fields_of(name, builtin) for name in builtin.FIELDS]
+        parts += ["## Data sets for `like`", _table(("name", "fields"), rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def _fields_of(name: str, builtin: Any) -> tuple[str, ...]:
+    fields = ", ".join(f"{field}: {column}" for field, column in builtin.FIELDS[name].items())
+    return _code(name), _code(f"{{{fields}}}")
 
 
 def _data_set(name: str, part: Any) -> tuple[str, ...]:
