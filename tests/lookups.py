@@ -38,7 +38,7 @@ _PACK_NAMES = (
     *("Context", "TaskData", "Plan", "TaskPlan", "Call", "Excluded", "ScoreSpec", "SourceSpec"),
     *("GroundTruth", "JoinReport", "Item", "SampleRef", "Value", "Log", "LoggedTask", "LoggedRow"),
 )
-_OTHER_SCRIPTS = ("compl_ai_v1", "compl_ai_run", "faults")
+_OTHER_SCRIPTS = ("compl_ai_v1", "compl_ai_run", "faults", "foreign_tasks")
 
 
 def lookup_pages(measured: str) -> dict[str, str]:
