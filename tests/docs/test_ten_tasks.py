@@ -69,7 +69,7 @@ TASKS = {
     ),
     "checkpoint": Task(
         "../README.md",
-        "2. ",
+        "Is my new checkpoint worse?",
         {
             "evalprep run --model checkpoints/new": ["hellaswag", "report"],
             "evalprep compare": ["hellaswag", "verdict"],
@@ -79,7 +79,7 @@ TASKS = {
     ),
     "own questions": Task(
         "../README.md",
-        "3. ",
+        "How does it do on my own questions?",
         {"evalprep new-pack": ["packs/capitals"], "evalprep run": ["capitals_qa", "report.html"]},
         ("packs/capitals/capitals_qa.yaml",),
     ),
