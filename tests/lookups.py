@@ -21,6 +21,7 @@ from benchmarks.__main__ import LONG, SCRIPTS
 from benchmarks.measuring import marks
 from benchmarks.quotes import quotes
 from custom_metrics.__main__ import describe
+from custom_metrics.harness import filters, results
 from evalprep import packapi
 from evalprep.check.codes import markdown
 from evalprep.config.schema import Core
@@ -198,7 +199,18 @@ def _metrics() -> str:
         ),
         _table(("metric", "what it computes", "range", "better"), shown),
     ]
+    for title, module in (("Filters", filters), ("Scorers", results)):
+        rows = [(_code(name), text.splitlines()[0]) for name, text in _functions(module)]
+        parts += [f"## {title} for task YAMLs, in `{module.__name__}`", _table(("", ""), rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def _functions(module: Any) -> Iterator[tuple[str, str]]:
+    for name, function in vars(module).items():
+        if inspect.isfunction(function) and function.__module__ == module.__name__:
+            text = inspect.getdoc(function)
+            if text and not name.startswith("_"):
+                yield name, text
 
 
 def _equal_answers() -> str:
