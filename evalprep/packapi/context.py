@@ -77,6 +77,7 @@ class TaskData:
         join: Filled by `join` or `join_columns` while the rows are read.
         previous: Published verdicts, filled while the rows are read.
         notes: Sentences for the user, e.g. about rows that were left out.
+        modules: File name -> text of Python files that lie beside the task, for its `!function`.
         template: Another template than pack.yaml's, where it depends on the config.
         max_unmatched: Share of rows that may lack clear ground truth; one row is always tolerated.
     """
@@ -86,6 +87,7 @@ class TaskData:
     join: JoinReport | None = None
     previous: Previous | None = None
     notes: list[str] = field(default_factory=list)
+    modules: Mapping[str, str] = field(default_factory=dict)
     template: str | None = None
     max_unmatched: float = 0.01
 

@@ -121,6 +121,8 @@ def _write_task(
     text = _with_repeats_of_config(text, name, joined, where=template)
     file = folder / f"{name}.yaml"
     file.write_text(text, encoding="utf-8")
+    for module, code in data.modules.items():
+        (folder / module).write_text(code, encoding="utf-8")
     from evalprep.results import digest_of_data  # numpy, which a refused config does not need
 
     settings = settings_of(file, structs.asdict(joined.config.core))
