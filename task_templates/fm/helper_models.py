@@ -119,7 +119,7 @@ def missing_meteor(kind: str) -> str:
     other = "no_synonyms" if "punkt_tab" not in absent else "off"
     return (
         f"METEOR needs {' and '.join(absent)} of NLTK: run `{fetch}` where there is a network and "
-        f"prepare again, or set meteor to {other}"
+        f"prepare again, or set fm.meteor: {other}"
     )
 
 
