@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evalprep.packapi import BadInput, Context, Problem, near
+from evalprep.packapi import BadInput, Context, Problem, UserModule, near
 
 from .settings import DataSet
 
@@ -29,8 +29,8 @@ def labels_module(data: DataSet) -> str:
     return f"labels_{data.name}"
 
 
-def module_text(context: Context, data: DataSet) -> str:
-    """Text of that module: the user's file, then the scorers that use the function.
+def label_module(context: Context, data: DataSet) -> UserModule:
+    """That module: the user's file, then the scorers that use the function.
 
     Raises:
         BadInput: there is no such file or function.
@@ -38,7 +38,7 @@ def module_text(context: Context, data: DataSet) -> str:
     named = data.options["label_function"]
     where = context.where("data", data.index, "label_function")
     file, name = file_and_name(named, context.locate, where)
-    return file.read_text(encoding="utf-8-sig").rstrip() + _ADDED.format(name=name)
+    return UserModule(file, _ADDED.format(name=name))
 
 
 def file_and_name(named: str, locate: Callable[[str], str], where: str) -> tuple[Path, str]:

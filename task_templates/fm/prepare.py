@@ -11,7 +11,7 @@ from evalprep.packapi import Call, Context, Excluded, Plan, TaskData, TaskPlan
 
 from .algorithms import ALGORITHMS, Algorithm
 from .helper_models import helpers_of, usable_meteor
-from .labelling import ACCURACY, ROBUSTNESS, labels_module, module_text
+from .labelling import ACCURACY, ROBUSTNESS, label_module, labels_module
 from .rows import baseline_draws, rows_per_record, task_rows
 from .settings import DataSet, algorithm_names, data_sets, entries, group_name, task_name
 from .specs import missing_helpers, score_specs
@@ -53,7 +53,7 @@ def prepare(context: Context, task: str) -> TaskData:
     rows, notes = task_rows(context, data, algorithm)
     modules = {}
     if algorithm.family == "classification_accuracy" and data.options["label_function"]:
-        modules[f"{labels_module(data)}.py"] = module_text(context, data)
+        modules[f"{labels_module(data)}.py"] = label_module(context, data)
     return TaskData(rows=rows, notes=notes, modules=modules)
 
 
