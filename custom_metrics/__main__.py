@@ -94,9 +94,7 @@ def main(argv: list[str] | None = None) -> int:
         0; 2 where nothing matches; 74 where standard output cannot be written, 141 where its reader
         ended.
     """
-    parser = _Parser(
-        prog="python -m custom_metrics", description="The metrics of this package."
-    )
+    parser = _Parser(prog="python -m custom_metrics", description="The metrics of this package.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     lister = verbs.add_parser("list", help="metrics with signature, range and direction")
     lister.add_argument("pattern", nargs="?", default="", help="only names that contain this")
