@@ -34,7 +34,7 @@ from custom_metrics.statistics.mean import (
     sums_of_products,
     wilson_interval,
 )
-from custom_metrics.statistics.missing import Missing, with_missing
+from custom_metrics.statistics.missing import Incomplete, Missing, with_missing
 from custom_metrics.statistics.multiple import holm
 from custom_metrics.statistics.normal import (
     critical_value,
@@ -134,6 +134,7 @@ __all__ = [
     "CalibratedVerdicts",
     "Detectable",
     "Estimate",
+    "Incomplete",
     "Influence",
     "Interval",
     "MeanDifference",

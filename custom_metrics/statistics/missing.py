@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from custom_metrics.statistics.score import Interval
+from custom_metrics.statistics.calibrated import CalibratedVerdicts
+from custom_metrics.statistics.score import Interval, PairedVerdicts
+from custom_metrics.statistics.units import PairedUnits
+
+Paired = PairedVerdicts | PairedUnits | CalibratedVerdicts
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,61 @@ class Missing:
         low, high = interval
         kept = 1.0 - self.share
         return Interval(kept * low - self.lost_at_most, kept * high + self.gained_at_most)
+
+
+@dataclass(frozen=True)
+class Incomplete:
+    """What paired rows say of a quantity of which rows are missing.
+
+    Args:
+        evidence: Of the paired rows.
+        missing: The weight of the missing ones.
+    """
+
+    evidence: Paired
+    missing: Missing
+
+    @property
+    def value(self) -> float:
+        """The difference over the paired rows."""
+        return self.evidence.value
+
+    def interval(self, confidence: float = 0.95, *, cautious: bool = False) -> Interval:
+        """The interval over the paired rows, widened for the missing ones."""
+        return self.missing.bounds(paired_ends(self.evidence, confidence, cautious=cautious))
+
+    def p(self, at: float = 0.0) -> float:
+        """Two-sided p of a true difference: the level at which the interval just reaches it.
+
+        1 where the bounds hold it whatever the paired rows say.
+        """
+        kept = 1.0 - self.missing.share
+        if not kept > 0.0:
+            return 1.0
+        from_below = (at + self.missing.lost_at_most) / kept
+        from_above = (at - self.missing.gained_at_most) / kept
+        if self.value > from_below:
+            return self.evidence.p(from_below)
+        return self.evidence.p(from_above) if self.value < from_above else 1.0
+
+    def worst(self, confidence: float = 0.95, *, cautious: bool = False) -> float:
+        """The end that a gate's pass is read from, with the missing rows at their worst."""
+        if isinstance(self.evidence, PairedUnits):
+            low = self.evidence.worst(confidence, cautious=cautious)
+        else:
+            low = self.evidence.worst(confidence)
+        return self.missing.bounds(Interval(low, low)).low
+
+    def turned(self) -> Incomplete:
+        """The same with the sign of the difference turned."""
+        return replace(self, evidence=self.evidence.turned(), missing=self.missing.turned())
+
+
+def paired_ends(evidence: Paired, confidence: float, *, cautious: bool) -> Interval:
+    """The interval of paired rows; `cautious` takes the wider one of graded rows."""
+    if isinstance(evidence, PairedUnits):
+        return evidence.interval(confidence, cautious=cautious)
+    return evidence.interval(confidence)
 
 
 def with_missing(

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from custom_metrics.statistics.missing import Incomplete, Paired, paired_ends
 from custom_metrics.statistics.normal import critical_value, two_sided_p
 from custom_metrics.statistics.score import Interval, PairedVerdicts
-from custom_metrics.statistics.units import PairedUnits
 
 ENOUGH_PAIRS = 50  # of every task, for one-sided limits
 _STEPS = 60
@@ -24,7 +24,7 @@ class TaskDifference:
         width: The range of the task's score, by which it is divided.
     """
 
-    evidence: PairedVerdicts | PairedUnits
+    evidence: Paired | Incomplete
     width: float = 1.0
 
     @property
@@ -34,11 +34,16 @@ class TaskDifference:
 
     def interval(self, confidence: float, *, cautious: bool) -> Interval:
         """The task's own interval; `cautious` takes the wider one of graded rows."""
-        if isinstance(self.evidence, PairedVerdicts):
-            low, high = self.evidence.interval(confidence)
-        else:
+        if isinstance(self.evidence, Incomplete):
             low, high = self.evidence.interval(confidence, cautious=cautious)
+        else:
+            low, high = paired_ends(self.evidence, confidence, cautious=cautious)
         return Interval(low / self.width, high / self.width)
+
+    @property
+    def paired(self) -> Paired:
+        """The evidence of the paired rows."""
+        return self.evidence.evidence if isinstance(self.evidence, Incomplete) else self.evidence
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class MeanDifference:
         two-sided interval.
         """
         return all(
-            isinstance(task.evidence, PairedVerdicts) and task.evidence.n >= ENOUGH_PAIRS
+            isinstance(task.paired, PairedVerdicts) and task.paired.n >= ENOUGH_PAIRS
             for task in self.tasks
         )
 
@@ -124,7 +129,7 @@ class MeanDifference:
             level = 2.0 * confidence - 1.0 if self.one_sided else confidence
             return self.interval(level, cautious=True).low
         task = self.tasks[0]
-        if isinstance(task.evidence, PairedVerdicts):
+        if isinstance(task.paired, PairedVerdicts):
             return task.evidence.worst(confidence) / task.width
         return task.interval(confidence, cautious=True).low
 

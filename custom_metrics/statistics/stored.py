@@ -18,10 +18,10 @@ _STEPS = 100
 
 @dataclass(frozen=True)
 class StoredScore:
-    """A mean between 0 and 1 over n rows, with its standard error; None for a share of verdicts.
+    """A mean over n rows with its standard error; None for a share of verdicts.
 
     Raises:
-        ValueError: fewer than two rows, or a value outside [0, 1].
+        ValueError: fewer than two rows, or without a standard error a value outside [0, 1].
     """
 
     value: float
@@ -29,7 +29,8 @@ class StoredScore:
     stderr: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.n > 1 or not 0.0 <= self.value <= 1.0:
+        is_share = 0.0 <= self.value <= 1.0
+        if not self.n > 1 or (self.stderr is None and not is_share):
             raise ValueError(f"a stored score of {self.value} over {self.n} rows has no interval")
 
     @property
@@ -40,7 +41,7 @@ class StoredScore:
         return self.n * self.stderr**2
 
     def moments(self, z: float) -> tuple[float, float]:
-        """Centre and its variance with z^2 / 4 pseudo-rows at 0 and as many at 1.
+        """Centre and its variance with z^2 / 4 pseudo-rows at 0 and as many at 1; z 0 for none.
 
         With a = z^2 / 4, N = n + 2 a: c = (n v + a) / N,
         V = (n (n s^2 + v^2) + a) / N - c^2, and the variance of c is V / N.
@@ -60,19 +61,19 @@ class StoredDifference:
     and n_i - 1 (Agresti and Caffo 2000, with a standard error in place of counts).
 
     Args:
-        now: The candidate's score, scaled to [0, 1].
+        now: The candidate's score, scaled to [0, 1] where it has a range.
         before: The baseline's.
-        width: The range of the score.
+        width: The range of the score; None where it has none. No pseudo-rows are added then.
     """
 
     now: StoredScore
     before: StoredScore
-    width: float = 1.0
+    width: float | None = 1.0
 
     @property
     def value(self) -> float:
         """The difference on the scale of the score."""
-        return (self.now.value - self.before.value) * self.width
+        return (self.now.value - self.before.value) * (self.width or 1.0)
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """Interval of the true difference.
@@ -86,13 +87,18 @@ class StoredDifference:
 
     def _moments(self, z: float) -> tuple[float, float, float]:
         """Centre, standard error and degrees of freedom."""
-        centre, variance = self.now.moments(z)
-        other_centre, other_variance = self.before.moments(z)
+        level = z if self.width is not None else 0.0
+        centre, variance = self.now.moments(level)
+        other_centre, other_variance = self.before.moments(level)
         total = variance + other_variance
+        if not total > 0.0:
+            return centre - other_centre, 0.0, 1.0
         parts = variance**2 / (self.now.n - 1), other_variance**2 / (self.before.n - 1)
         return centre - other_centre, math.sqrt(total), total**2 / math.fsum(parts)
 
     def _scaled(self, centre: float, half: float) -> Interval:
+        if self.width is None:
+            return Interval(centre - half, centre + half)
         low, high = max(centre - half, -1.0), min(centre + half, 1.0)
         return Interval(low * self.width, high * self.width)
 
@@ -100,20 +106,22 @@ class StoredDifference:
         """Two-sided p of a true difference: the level at which the interval just reaches it."""
         if self.value == at:
             return 1.0
+        limit = at / (self.width or 1.0)
         exponent_low, exponent_high = -300.0, 0.0  # of 10: the level, halved in logarithms
         for _ in range(_STEPS):
             exponent = (exponent_low + exponent_high) / 2.0
-            level = 10.0**exponent
+            level = math.pow(10.0, exponent)
             centre, stderr, degrees = self._moments(-normal_quantile(level / 2.0))
-            distance = abs(centre - at / self.width)
-            is_outside = (centre > at / self.width) == (self.value > at)
-            if is_outside and student_p(distance / stderr, degrees) < level:
+            is_outside = (centre > limit) == (self.value > at)
+            if is_outside and stderr > 0.0:
+                is_outside = student_p(abs(centre - limit) / stderr, degrees) < level
+            if is_outside:
                 exponent_high = exponent
             else:
                 exponent_low = exponent
             if exponent_high - exponent_low < 1e-12:
                 break
-        return 10.0**exponent_high
+        return math.pow(10.0, exponent_high)
 
     def turned(self) -> StoredDifference:
         """The same with the sides exchanged."""

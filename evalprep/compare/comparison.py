@@ -14,10 +14,10 @@ from evalprep.compare.conclusion import (
     SECONDARY,
     WORSE,
     Conclusion,
-    conclude,
     missing_rows,
     refuse_wide_margin,
 )
+from evalprep.compare.family import conclude_page
 from evalprep.compare.flips import Flip, FlipCause
 from evalprep.compare.overall import overall
 from evalprep.compare.same_outputs import mark_same_files, same_outputs
@@ -78,6 +78,8 @@ class Comparison:
         unread_tasks: Tasks that a side lists, of which neither side has rows.
         missing_metrics: Metrics of the baseline that the candidate lacks, as sentences;
             extra_metrics the reverse.
+        candidates: Candidates of the page whose words hold together.
+        described: True of a candidate that is not judged, as another one was named for that.
         reproduction: The benchmarks beside published ones, where these are the baseline.
     """
 
@@ -102,6 +104,8 @@ class Comparison:
     extra_metrics: list[str] = field(default_factory=list)
     rule: str = ""
     overall_reason: str = ""
+    candidates: int = 1
+    described: bool = False
     reproduction: Reproduction | None = None
 
     @property
@@ -181,7 +185,21 @@ class Comparison:
         for item in (*self.tasks, *self.metrics, *self.further, *self.stored, *self.suite):
             for note in item.notes:
                 names_of.setdefault(note, []).append(item.name)
-        return [f"{shortlist(names, _NAMED)}: {note}" for note, names in names_of.items()]
+        notes = [f"{shortlist(names, _NAMED)}: {note}" for note, names in names_of.items()]
+        return [*self._notes_on_page, *notes]
+
+    @property
+    def _notes_on_page(self) -> list[str]:
+        """Over how many candidates the words hold, and who alone is judged."""
+        if self.described:
+            return ["described without words: another candidate is judged (--candidate)"]
+        if self.candidates < 2:
+            return []
+        sentence = (
+            f"the words hold over {self.candidates} candidates together, and may be weaker than "
+            "those of `compare` on two runs"
+        )
+        return [sentence]
 
     def flips(self) -> Iterator[Flip]:
         """Every changed sample of every task, with its texts."""
@@ -307,7 +325,6 @@ def compare_runs(
     mark_same_files(run, other, [*compared, *whole, *further, *stored])
     conclusions = [*compared, *whole, *further, *stored]
     refuse_wide_margin(conclusions, settings.margin)
-    _conclude(conclusions, settings)
     together = overall(
         compared,
         selection.known,
@@ -317,8 +334,7 @@ def compare_runs(
     )
     missing_metrics, extra_metrics = _lone_metrics(run, other, selection)
     same = same_outputs(run, other, selection.common, compared)
-    _conclude_apart([together.mean, together.pooled], settings)
-    return Comparison(
+    comparison = Comparison(
         run=run.label,
         other=PUBLISHED if other is None else other.label,
         tasks=compared,
@@ -348,6 +364,8 @@ def compare_runs(
         missing_metrics=missing_metrics,
         extra_metrics=extra_metrics,
     )
+    conclude_page([comparison])
+    return comparison
 
 
 def _notes_of_runs(matches: Sequence[str], run: Run, other: Run | None) -> list[str]:
@@ -389,13 +407,6 @@ def _all_choices(
     if metric is None and filter_name is None:
         return choices
     return [*choices, _ForAll(metric or "", filter_name or "")]
-
-
-def _conclude_apart(conclusions: Sequence[Conclusion | None], settings: Settings) -> None:
-    """Find the words of each conclusion alone, without an adjustment over the others."""
-    for conclusion in conclusions:
-        if conclusion is not None:
-            conclude([conclusion], confidence=settings.confidence, margin=settings.margin)
 
 
 def _lone_metrics(run: Run, other: Run | None, selection: Selection) -> tuple[list[str], list[str]]:
@@ -650,14 +661,3 @@ def _no_common_task(run: Run, other: Run) -> BadInput:
             fix=fix,
         )
     )
-
-
-def _conclude(conclusions: Sequence[Conclusion], settings: Settings) -> None:
-    """Finds the words of all conclusions.
-
-    p-values are adjusted (Holm) over the quantities that decide, and apart from them over the
-    others.
-    """
-    for decides in (True, False):
-        family = [item for item in conclusions if item.decides is decides]
-        conclude(family, confidence=settings.confidence, margin=settings.margin)

@@ -34,6 +34,8 @@ from evalprep.results import LM_EVAL, UNKNOWN, UNREADABLE, RowKey, Table
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_NO_SCORES = (np.zeros(0), np.zeros(0))
+
 BY_ID = "sample id"
 BY_DOCUMENT = "document hash"
 BY_QUESTION = "equal prompt and gold answer"
@@ -90,6 +92,9 @@ class Pairs:
         unreadable: Ids of rows that were left out as their published verdict is neither true nor
             false.
         other_gold: Ids of pairs whose gold answers differ.
+        half_scored: Scores of the candidate in pairs where the baseline has none, and the reverse.
+        unpaired: Scores of rows without a partner, of the candidate and of the baseline; NaN where
+            a row has none.
         repeats: Code of the group of each pair with a repeated key, -1 for a pair of its own.
         ways: Number of pairs by the way in which they were found.
         paired: Rows that met, before any was left out.
@@ -111,6 +116,8 @@ class Pairs:
     unscored: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     other_gold: list[str] = field(default_factory=list)
+    half_scored: tuple[Floats, Floats] = _NO_SCORES
+    unpaired: tuple[Floats, Floats] = _NO_SCORES
     repeats: Rows | None = None
     ways: dict[str, int] = field(default_factory=dict)
     paired: int = 0
@@ -152,7 +159,14 @@ class Pairs:
 def _scored(pairs: Pairs, ids: list[str]) -> Pairs:
     known = np.isfinite(pairs.now) & np.isfinite(pairs.before)
     unscored = [ids[row] for row in pairs.rows[~known]]
-    return replace(pairs.keep(known), unscored=unscored)
+    sides = (pairs.now[~known], pairs.before[~known])
+    half_scored = (_finite(sides[0]), _finite(sides[1]))
+    return replace(pairs.keep(known), unscored=unscored, half_scored=half_scored)
+
+
+def _finite(values: Floats) -> Floats:
+    finite: Floats = values[np.isfinite(values)]
+    return finite
 
 
 def with_published(table: Table, values: Floats) -> Pairs:
@@ -176,6 +190,7 @@ def with_published(table: Table, values: Floats) -> Pairs:
         extra=_ids_of(table, unknown),
         duplicates=_names(table, doubled),
         unreadable=_ids_of(table, unreadable),
+        unpaired=(values[unreadable], np.zeros(0)),
         paired=int(rows.size),
     )
     return _scored(pairs, table.ids)
@@ -223,6 +238,10 @@ def with_run(
         conflicts=match.conflicts,
         smaller=min(len(table), len(other.table)),
         tools=tools,
+        unpaired=(
+            side.values[_left_over(table, rows, match.duplicates)],
+            other.values[_left_over(other.table, other_rows, match.duplicates)],
+        ),
     )
     kept = np.ones(rows.size, dtype=np.bool_)
     if pairs.across_tools:

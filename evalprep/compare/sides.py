@@ -31,7 +31,7 @@ from evalprep.compare.comparable import (
     with_option,
 )
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
-from evalprep.compare.difference import Difference, difference, differing_value
+from evalprep.compare.difference import Difference, LoneScores, difference, differing_value
 from evalprep.compare.disjoint import nothing_in_common
 from evalprep.compare.pairing import (
     BY_DOCUMENT,
@@ -142,6 +142,7 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
         TaskSides(rows.table, other, pairs, repliers, has_replies=sides.has_replies),
         units=row_units(rows.table, pairs, settings.cluster),
         confidence=settings.confidence,
+        missing=_missing_scores(sides, rows, pairs, settings),
     )
     if sides.against is not None and is_whole(metric):
         _take_whole(result, sides.task, sides.against, settings)
@@ -311,6 +312,7 @@ def _compare_further_metric(
         higher_is_better=direction_of(metric),
         bounds=metric.range,
         may_be_share=metric.may_be_share,
+        missing=_missing_scores(sides, rows, pairs, settings),
     )
     result = Conclusion(
         name=f"{sides.task.name}: {metric.name}",
@@ -435,6 +437,31 @@ def _pair(sides: Sides, rows: SideRows, settings: Settings) -> Pairs:
 
 def _choices(task: TaskRun) -> str:
     return str(without_formatting(task.logged.settings.template.get("doc_to_choice")))
+
+
+def _missing_scores(
+    sides: Sides, rows: SideRows, pairs: Pairs, settings: Settings
+) -> LoneScores | None:
+    """The rows without a pair that there should be, by the score that one side has of them.
+
+    None where few pairs are enough for the user.
+    """
+    if settings.pairing.partial:
+        return None
+    now, before = pairs.half_scored
+    sizes = _expected(sides, rows.table, rows.other)
+    if pairs.across_tools:  # a side may hold a part of the questions
+        both_lack = len(pairs.unscored) - now.size - before.size
+        return LoneScores(now, before, max(0, min(sizes) - pairs.smaller) + both_lack)
+    is_part = "limit" in settings.allow
+    if not is_part:
+        own, base = pairs.unpaired
+        now = np.concatenate([now, own[np.isfinite(own)]])
+        before = np.concatenate([before, base[np.isfinite(base)]])
+    left_out = 0 if GOLD in settings.allow else len(pairs.other_gold)
+    expected = min(sizes) if is_part else max(sizes)
+    known = int(pairs.now.size + now.size + before.size) + left_out
+    return LoneScores(now, before, max(0, expected - known))
 
 
 def _check_rows(result: TaskComparison, sides: Sides, rows: SideRows, settings: Settings) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from custom_metrics import statistics
 from evalprep.compare.comparable import GOLD
 from evalprep.compare.comparison import Comparison, compare_runs
-from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion, conclude
+from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion
 from evalprep.compare.difference import (
     ALPHA,
     POINTS,
@@ -21,12 +21,15 @@ from evalprep.compare.difference import (
     difference,
     differing_value,
     from_evidence,
+    with_missing,
 )
+from evalprep.compare.family import conclude_page
 from evalprep.compare.levels import BY_CONTENT, PairRules
 from evalprep.compare.pairing import Floats
 from evalprep.compare.shared_rows import SharedTask, shared_tasks, with_shared_rows
 from evalprep.compare.shortfall import OF_ROWS, Lack, Shortfall
 from evalprep.compare.sides import NOTHING_SCORED
+from evalprep.compare.suite_missing import ScoreRows
 from evalprep.compare.task import TaskComparison
 from evalprep.numbers import number, percent
 from evalprep.packs import P_VALUE, Pack, ScoreSpec
@@ -95,7 +98,10 @@ def compare_suite(
         _put_own_values(conclusion, score.value, base.value)
         conclusion.decides = _is_headline(score, packs.get(score.pack))
         conclusions.append(conclusion)
-    _conclude(conclusions, confidence, margin)
+    alone = Comparison(
+        run.label, other.label, [], None, None, confidence, suite=conclusions, margin=margin
+    )
+    conclude_page([alone])  # until the comparison that they belong to is concluded with them
     return conclusions
 
 
@@ -108,10 +114,10 @@ def compare_scores(
     """
     pairs = _pairs(now, before)
     conclusions = [_compare_score(score, base, {}, confidence) for score, base in pairs]
-    _conclude(conclusions, confidence, margin)
     comparison = Comparison(
         now.run, before.run, [], None, None, confidence, suite=conclusions, margin=margin
     )
+    conclude_page([comparison])
     comparison.notes += dict.fromkeys([*now.notes, *before.notes])
     paired = {score.id for score, _ in pairs}
     for score in now.suite:
@@ -183,19 +189,6 @@ def _other_parts(score: SuiteScore, base: SuiteScore) -> str:
     scores = counted(len(own), "score")
     means = f"the mean is over {scores}, the baseline's over {len(other)}"
     return f"{means}; one side alone has {shortlist(lone, _NAMED)}"
-
-
-def _conclude(conclusions: Sequence[Conclusion], confidence: float, margin: float | None) -> None:
-    """Adjusts over the headline scores of one rule at a time, and apart from them over the others.
-
-    The same scores by another rule are no further chances.
-    """
-    families: dict[tuple[str, bool], list[Conclusion]] = {}
-    for item in conclusions:
-        key = item.rule, item.decides
-        families.setdefault(key, []).append(item)
-    for family in families.values():
-        conclude(family, confidence=confidence, margin=margin)
 
 
 @dataclass(frozen=True)
@@ -284,7 +277,8 @@ class _SharedScores:
         # A mean over rows weighs rows; whatever else may weigh subtasks.
         subtasks = [] if spec.function == "micro" else task.unpaired_subtasks(params)
         if subtasks:
-            what = f"{NOTHING_SCORED} of {shortlist(subtasks, _NAMED)}"
+            count = counted(len(subtasks), "subtask")
+            what = f"{NOTHING_SCORED} of {count}: {shortlist(subtasks, _NAMED)}"
             yield Shortfall(Lack.NO_SCORED_PAIR, what).of(name)
         expected = None if conclusion is None else conclusion.expected
         if expected is not None and expected - rows > self.tolerated * expected:
@@ -367,7 +361,35 @@ def _compare_score(
         result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
         return result
     result.difference = tested
+    if shared is not None and not stated:
+        _take_missing(result, score, tasks, shared, confidence)
     return result
+
+
+def _take_missing(
+    result: Conclusion,
+    score: SuiteScore,
+    tasks: Mapping[str, Conclusion],
+    shared: _SharedScores,
+    confidence: float,
+) -> None:
+    """Widens the interval by the weight of missing rows, which decides whether they are too many.
+
+    Scores of code of their own keep the limits of their tasks, too.
+    """
+    bounds = _bounds(score)
+    if bounds is None:
+        return
+    specs = {**shared.specs[1], **shared.specs[0]}
+    missing = ScoreRows(shared.tasks, specs, tasks).missing(score.id, bounds)
+    if missing is None:
+        return
+    result.difference = with_missing(result.difference, missing, confidence)
+    spec = specs.get(score.id)
+    if spec is None or spec.function not in BUILT_IN or missing.share > shared.tolerated:
+        return
+    by_weight = {Lack.MISSING_ROWS, Lack.NO_SCORED_PAIR}
+    result.not_enough = [reason for reason in result.not_enough if reason.kind not in by_weight]
 
 
 def _rows_of_one_log(score: SuiteScore, base: SuiteScore) -> Iterator[Shortfall]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evalprep.compare.acrosstools import PairedRows
 from evalprep.compare.conclusion import Conclusion, plain_shortfalls
-from evalprep.compare.difference import ALPHA, Difference, difference
+from evalprep.compare.difference import ALPHA, Difference, LoneScores, difference
 from evalprep.compare.flips import (
     NOBODY,
     Change,
@@ -244,6 +244,7 @@ def compare_task(
     *,
     units: NDArray[np.int64] | None = None,
     confidence: float = 1 - ALPHA,
+    missing: LoneScores | None = None,
 ) -> TaskComparison:
     """Compare one metric of one task over its pairs.
 
@@ -253,6 +254,7 @@ def compare_task(
         sides: The pairs, and where they are from.
         units: Document of each pair, -1 for a row of its own; None for independent rows.
         confidence: Of the interval.
+        missing: Rows without a pair that there should be.
     """
     table, other, pairs = sides.table, sides.other, sides.pairs
     higher_is_better = direction_of(metric)
@@ -270,6 +272,7 @@ def compare_task(
             higher_is_better=higher_is_better,
             bounds=metric.range,
             may_be_share=metric.may_be_share,
+            missing=missing,
         ),
         unparsed=int(np.sum(table.unparsed[pairs.rows] == 1)) if knows_parsing(table) else None,
         subtasks=_subtasks(table, pairs, higher_is_better=higher_is_better is not False),

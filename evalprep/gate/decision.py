@@ -18,6 +18,7 @@ from evalprep.compare import (
     WORSE,
     Comparison,
     Difference,
+    deciding,
     floor_sentence,
 )
 from evalprep.gate.checks import REQUIRED, Check, Demand, compare_for, demands_of, undemanded
@@ -114,7 +115,7 @@ def decide(
     known_packs = packs or {}
     comparison = compare_for(run, other, policy, known_packs, choices)
     demands = demands_of(run, other, policy, comparison, known_packs)
-    _judge(demands, policy)
+    _judge(demands, policy, comparison)
     checks = [demand.check for demand in demands]
     deciding = {check.status for check in checks if check.level == REQUIRED}
     status = next((status for status in STATUSES if status in deciding), NOT_ENOUGH)
@@ -225,14 +226,24 @@ def _floor_lines(comparison: Comparison) -> list[str]:
     ]
 
 
-def _judge(demands: Sequence[Demand], policy: Policy) -> None:
-    """Adjusts p over all checks that have one, and set status and message."""
+def _judge(demands: Sequence[Demand], policy: Policy, comparison: Comparison) -> None:
+    """Adjusts p over all checks that have one, and set status and message.
+
+    What decides in `compare` and has no check is a member of the family, so that a gate and
+    `compare` give one answer.
+    """
     tested = [demand for demand in demands if demand.tested]
     adjusted = [demand.check.p or 0.0 for demand in tested]
     level = 1 - policy.confidence
     if policy.adjust == "holm":
-        adjusted = list(statistics.holm(adjusted))
-        level /= max(len(tested), 1)
+        checked = {id(demand.conclusion) for demand in tested}
+        others = [
+            item.difference.drop_p(0.0)
+            for item in deciding(comparison)
+            if item.counts and id(item) not in checked
+        ]
+        adjusted = list(statistics.holm([*adjusted, *others]))[: len(tested)]
+        level /= max(len(tested) + len(others), 1)
     fail_z = statistics.critical_value(1 - level)
     for demand, p in zip(tested, adjusted, strict=True):
         demand.check.p_adjusted = p
@@ -246,7 +257,8 @@ def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) ->
     moved = _movement(check, item)
     if check.over:
         moved = f"{check.over}: {moved}"
-    if (check.p_adjusted or 0.0) < 1 - policy.confidence:
+    is_shown = (check.p_adjusted or 0.0) < 1 - policy.confidence
+    if is_shown and (check.drop or 0.0) > check.max_drop:
         check.status = FAIL
         tolerated = item.scaled(check.max_drop)
         check.message = (

@@ -19,6 +19,7 @@ from evalprep.compare import (
     TaskComparison,
     compare_runs,
     compare_suite,
+    conclude_pairs,
     differing,
     reasons,
 )
@@ -260,6 +261,24 @@ class Pairs:
             return next((item for item in of_tasks if item.name == column.id), None)
         of_scores = self._of_scores(candidate, baseline, comparison)
         return of_scores.get(column.id)
+
+    def conclude(self, needed: Mapping[tuple[int, int], bool]) -> None:
+        """Finds the words of the pairs that a table needs: one family over all pairs of its runs.
+
+        Args:
+            needed: The pairs, and whether their suite scores are needed.
+        """
+        either_way: dict[frozenset[int], list[Comparison]] = {}
+        for candidate, baseline in needed:
+            comparison = self._pair(candidate, baseline)
+            if comparison is None:
+                continue
+            comparison.suite = list(self._of_scores(candidate, baseline, comparison).values())
+            either_way.setdefault(frozenset((candidate, baseline)), []).append(comparison)
+        pairs = len(self.runs) * (len(self.runs) - 1) // 2
+        # Two runs of which both are the candidate once are one pair of the family.
+        for place in (0, -1):
+            conclude_pairs([both[place] for both in either_way.values()], pairs)
 
     def _of_scores(
         self, candidate: int, baseline: int, comparison: Comparison

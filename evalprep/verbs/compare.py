@@ -229,7 +229,7 @@ def _add_suite(
     args: argparse.Namespace,
 ) -> None:
     """Compare the suite scores of both runs; a mistake in a pack costs them and nothing else."""
-    from evalprep.compare import compare_suite
+    from evalprep.compare import compare_suite, conclude_page
     from evalprep.errors import BadInput
     from evalprep.packs import find_packs
     from evalprep.score import of_rule, score_run
@@ -256,6 +256,7 @@ def _add_suite(
             scores=(now, before),
             tasks=comparison,
         )
+        conclude_page([comparison])
     except BadInput as error:
         comparison.notes += [
             f"suite scores are left out: {problem.where}: {problem.what}"
