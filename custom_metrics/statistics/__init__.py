@@ -2,8 +2,8 @@
 
 from custom_metrics.statistics.bootstrap import bootstrap_interval
 from custom_metrics.statistics.calibrated import (
+    Calibrated,
     CalibratedInterval,
-    CalibratedVerdicts,
     calibrated_difference,
 )
 from custom_metrics.statistics.corpus import paired_counts, paired_jackknife, paired_macro
@@ -130,8 +130,8 @@ __all__ = [
     "METRICS",
     "BitsDifference",
     "Bounds",
+    "Calibrated",
     "CalibratedInterval",
-    "CalibratedVerdicts",
     "Detectable",
     "Estimate",
     "Incomplete",

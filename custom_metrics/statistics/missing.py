@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from custom_metrics.statistics.calibrated import CalibratedVerdicts
+from custom_metrics.statistics.calibrated import Calibrated
 from custom_metrics.statistics.score import Interval, PairedVerdicts
 from custom_metrics.statistics.units import PairedUnits
 
-Paired = PairedVerdicts | PairedUnits | CalibratedVerdicts
+Paired = PairedVerdicts | PairedUnits | Calibrated
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ class Incomplete:
 
     def worst(self, confidence: float = 0.95, *, cautious: bool = False) -> float:
         """The end that a gate's pass is read from, with the missing rows at their worst."""
-        if isinstance(self.evidence, PairedUnits):
-            low = self.evidence.worst(confidence, cautious=cautious)
-        else:
+        if isinstance(self.evidence, PairedVerdicts):
             low = self.evidence.worst(confidence)
+        else:
+            low = self.evidence.worst(confidence, cautious=cautious)
         return self.missing.bounds(Interval(low, low)).low
 
     def turned(self) -> Incomplete:
@@ -86,9 +86,9 @@ class Incomplete:
 
 def paired_ends(evidence: Paired, confidence: float, *, cautious: bool) -> Interval:
     """The interval of paired rows; `cautious` takes the wider one of graded rows."""
-    if isinstance(evidence, PairedUnits):
-        return evidence.interval(confidence, cautious=cautious)
-    return evidence.interval(confidence)
+    if isinstance(evidence, PairedVerdicts):
+        return evidence.interval(confidence)
+    return evidence.interval(confidence, cautious=cautious)
 
 
 def with_missing(

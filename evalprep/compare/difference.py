@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from custom_metrics import statistics
 from custom_metrics.statistics import (
-    CalibratedVerdicts,
+    Calibrated,
     Incomplete,
     MeanDifference,
     Missing,
@@ -36,12 +36,7 @@ POINTS, RATIO, BITS = "points", "ratio", "bits"
 FEWEST_CHANGED = 6
 
 Evidence = (
-    PairedVerdicts
-    | PairedUnits
-    | CalibratedVerdicts
-    | Incomplete
-    | MeanDifference
-    | StoredDifference
+    PairedVerdicts | PairedUnits | Calibrated | Incomplete | MeanDifference | StoredDifference
 )
 
 
@@ -85,6 +80,8 @@ class Difference:
             the one over the rows that both have scored; None where it does not.
         missing: Weight of the rows that are missing on a side; the interval holds whatever they
             would have been.
+        scorer_flips: Pairs with equal replies and another score; the difference is calibrated on
+            the equal pairs.
         evidence: What the interval is read from, turned so that more is better; None without an
             interval.
     """
@@ -121,6 +118,7 @@ class Difference:
     own_now: float | None = None
     own_previous: float | None = None
     missing: float = 0.0
+    scorer_flips: int = 0
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -170,7 +168,7 @@ class Difference:
         evidence = self.evidence
         if evidence is None:
             return None
-        if isinstance(evidence, (PairedUnits, Incomplete)):
+        if isinstance(evidence, (PairedUnits, Calibrated, Incomplete)):
             return -evidence.worst(confidence, cautious=self.made_of == "rows")
         return -evidence.worst(confidence)
 
@@ -271,9 +269,9 @@ class Difference:
 
 def _changed(evidence: Evidence | None) -> int | None:
     """Rows or documents that changed; None where that is not known."""
-    if isinstance(evidence, (PairedVerdicts, CalibratedVerdicts)):
+    if isinstance(evidence, PairedVerdicts):
         return round(evidence.changed)
-    if isinstance(evidence, PairedUnits):
+    if isinstance(evidence, (PairedUnits, Calibrated)):
         return evidence.moved
     if isinstance(evidence, MeanDifference):
         return sum(_changed(task.paired) or 0 for task in evidence.tasks)
@@ -310,7 +308,7 @@ def with_missing(item: Difference, missing: Missing, confidence: float) -> Diffe
     """
     evidence = item.evidence
     if not missing.share > 0.0 or not isinstance(
-        evidence, (PairedVerdicts, PairedUnits, CalibratedVerdicts)
+        evidence, (PairedVerdicts, PairedUnits, Calibrated)
     ):
         return item
     is_turned = item.higher_is_better is False
@@ -375,6 +373,7 @@ def difference(
     bounds: tuple[float, float] | None = None,
     may_be_share: bool = True,
     missing: LoneScores | None = None,
+    equal: NDArray[np.bool_] | None = None,
 ) -> Difference:
     """Compares paired scores.
 
@@ -388,6 +387,7 @@ def difference(
             all values lie between, else the least and largest value seen.
         may_be_share: False for a quantity that is no share wherever its values lie: a loss.
         missing: Rows without a pair that there should be; None for none.
+        equal: Pairs with equal replies; None where replies are not known.
     """
     n = int(now.size)
     if n == 0:
@@ -403,17 +403,29 @@ def difference(
         evidence_range = None
     gain = before - now if higher_is_better is False else now - before
     codes = _clusters(cluster)
-    evidence: PairedVerdicts | PairedUnits | Incomplete
+    evidence: PairedVerdicts | PairedUnits | Calibrated | Incomplete
+    known["test"] = "paired interval with unseen rows"
     if codes is not None:
         known |= _documents(codes)
         known["test"] = "paired interval with unseen documents"
-        evidence = statistics.paired_mean(gain, codes, range=evidence_range)
     elif known["binary"]:
         known["test"] = "paired score test"
-        evidence = PairedVerdicts(n, known["gained"], known["lost"])
-    else:
-        known["test"] = "paired interval with unseen rows"
-        evidence = statistics.paired_mean(gain, range=evidence_range)
+    is_verdict = codes is None and known["binary"]
+    evidence = _evidence(gain, codes, evidence_range, is_verdict=is_verdict)
+    known["scorer_flips"] = 0 if equal is None else scorer_flips(gain, equal)
+    if equal is not None and known["scorer_flips"]:
+        known["test"] += ", calibrated on equal replies"
+        evidence = Calibrated(
+            _evidence(np.where(equal, 0.0, gain), codes, scale.width, is_verdict=is_verdict),
+            _evidence(
+                gain[equal],
+                None if codes is None else codes[equal],
+                scale.width,
+                is_verdict=is_verdict,
+            ),
+            1.0 - int(equal.sum()) / n,
+            scale.width,
+        )
     weight = None if missing is None else missing.weight(n, scale, higher_is_better)
     if weight is not None:
         known["missing"] = weight.share
@@ -421,6 +433,20 @@ def difference(
     return from_evidence(
         evidence, confidence=confidence, higher_is_better=higher_is_better, **known
     )
+
+
+def _evidence(
+    gain: Floats, codes: NDArray[np.int64] | None, width: float | None, *, is_verdict: bool
+) -> PairedVerdicts | PairedUnits:
+    """What gains of rows say of their mean."""
+    if is_verdict:
+        return PairedVerdicts(gain.size, int(np.sum(gain > 0)), int(np.sum(gain < 0)))
+    return statistics.paired_mean(gain, codes, range=width)
+
+
+def scorer_flips(gain: Floats, equal: NDArray[np.bool_]) -> int:
+    """Pairs with equal replies and another score, which no model can have changed."""
+    return int(np.sum(~np.isclose(gain[equal], 0.0, rtol=0.0, atol=1e-9)))
 
 
 def _documents(codes: NDArray[np.int64]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from custom_metrics.statistics import (
-    CalibratedVerdicts,
+    Calibrated,
     Incomplete,
     MeanDifference,
     PairedUnits,
@@ -141,7 +141,7 @@ def _mean_of_tasks(tasks: _Tasks, known: int, confidence: float) -> Conclusion:
     for task in tasks:
         least, most = scale_of(task) or (0.0, 1.0)
         evidence = task.difference.evidence
-        if isinstance(evidence, (PairedVerdicts, PairedUnits, CalibratedVerdicts, Incomplete)):
+        if isinstance(evidence, (PairedVerdicts, PairedUnits, Calibrated, Incomplete)):
             evidence_of_tasks.append(TaskDifference(evidence, most - least))
         now.append(_on_scale(task, task.difference.now, least, most))
         before.append(_on_scale(task, task.difference.previous, least, most))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalprep.compare.acrosstools import (
     PairedRows,
@@ -31,7 +32,7 @@ from evalprep.compare.comparable import (
     with_option,
 )
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
-from evalprep.compare.difference import Difference, LoneScores, difference, differing_value
+from evalprep.compare.difference import LoneScores, difference, differing_value
 from evalprep.compare.disjoint import nothing_in_common
 from evalprep.compare.pairing import (
     BY_DOCUMENT,
@@ -49,6 +50,12 @@ from evalprep.compare.readings import (
     notes_on_published,
     readings_of,
     reason_of_two_readings,
+)
+from evalprep.compare.scorer import (
+    contradicted_verdicts,
+    equal_replies,
+    note_on_calibration,
+    scorer_reasons,
 )
 from evalprep.compare.settings import Settings
 from evalprep.compare.shortfall import Lack, Shortfall
@@ -135,11 +142,12 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     pairs = _pair(sides, rows, settings)
     metric, disagreements = _agree(metric, rows, pairs, settings)
     other = rows.other
+    equal = _equal_replies(sides, rows, pairs, settings)
     repliers = Replier.of(sides.run), Replier() if sides.other is None else Replier.of(sides.other)
     result = compare_task(
         sides.task.name,
         metric,
-        TaskSides(rows.table, other, pairs, repliers, has_replies=sides.has_replies),
+        TaskSides(rows.table, other, pairs, repliers, has_replies=sides.has_replies, equal=equal),
         units=row_units(rows.table, pairs, settings.cluster),
         confidence=settings.confidence,
         missing=_missing_scores(sides, rows, pairs, settings),
@@ -151,12 +159,39 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     notes += _notes_on_rows(sides, rows, pairs, settings)
     notes += _say_whether_comparable(result, metric, sides, rows, settings)
     result.not_comparable = disagreements + result.not_comparable
+    if not is_whole(metric):
+        result.of_scorer = scorer_reasons(
+            sides.task, metric, result.difference, equal, settings.allow
+        )
+        result.not_comparable += result.of_scorer
+        notes += note_on_calibration(result.difference, equal)
+    result.not_comparable += contradicted_verdicts(_both_sides(sides), settings.allow)
     _check_readings(result, metric, sides, rows)
     _check_rows(result, sides, rows, settings)
     result.notes = notes + result.notes
     if not is_whole(metric):
         _put_own_values(result, rows)
     return result
+
+
+def _equal_replies(
+    sides: Sides, rows: SideRows, pairs: Pairs, settings: Settings
+) -> NDArray[np.bool_] | None:
+    """For each pair, whether its replies are equal; None where that says nothing of the scorer.
+
+    That is so of two tools, and of gold answers that may differ.
+    """
+    if not sides.has_replies or pairs.across_tools or GOLD in settings.allow:
+        return None
+    return equal_replies(rows.table, rows.other, pairs)
+
+
+def _both_sides(sides: Sides) -> list[tuple[str, Run, TaskRun]]:
+    """Each side with its name; the published one has no log-likelihoods."""
+    own = [("candidate", sides.run, sides.task)]
+    if sides.other is None or sides.against is None:
+        return own
+    return [*own, ("baseline", sides.other, sides.against)]
 
 
 def _check_readings(result: TaskComparison, metric: Metric, sides: Sides, rows: SideRows) -> None:
@@ -304,6 +339,7 @@ def _compare_further_metric(
     rows = _read_rows(sides, metric)
     pairs = _pair(sides, rows, settings)
     metric, disagreements = _agree(metric, rows, pairs, settings)
+    equal = _equal_replies(sides, rows, pairs, settings)
     item = difference(
         pairs.now,
         pairs.before,
@@ -313,34 +349,28 @@ def _compare_further_metric(
         bounds=metric.range,
         may_be_share=metric.may_be_share,
         missing=_missing_scores(sides, rows, pairs, settings),
+        equal=equal,
     )
+    of_question = [why for why in first.not_comparable if why not in first.of_scorer]
+    scorer = scorer_reasons(sides.task, metric, item, equal, settings.allow)
     result = Conclusion(
         name=f"{sides.task.name}: {metric.name}",
         kind=SECONDARY,
         difference=item,
-        not_comparable=list(dict.fromkeys([*first.not_comparable, *reasons, *disagreements])),
+        not_comparable=list(dict.fromkeys([*of_question, *reasons, *disagreements, *scorer])),
         metric=metric.metric,
         filter=metric.filter,
         decides=settings.decides(metric.metric, metric.filter, primary=False),
         duplicate_of=column_key(sides.task.name, pairs),
     )
     result.notes += _note_on_unscored(pairs)
-    result.notes += _note_on_equal_replies(first, item)
+    result.notes += note_on_calibration(item, equal)
     result.notes += _notes_on_stated(sides, metric, rows.other_metric)
     if item.n == 0:
         result.not_enough.append(Shortfall(Lack.NO_SCORED_PAIR, NOTHING_SCORED))
     elif first.expected is not None:
         missing_rows(result, first.expected, tolerated=settings.tolerated_missing)
     return result
-
-
-def _note_on_equal_replies(first: TaskComparison, item: Difference) -> list[str]:
-    """Returns how many verdicts a filter changes on replies that are the same on both sides."""
-    is_other_filter = first.identical_outputs is not None and item.binary
-    if not is_other_filter or first.identical_outputs != item.n or item.agreement in {None, 1.0}:
-        return []
-    changed = round(item.n * (1 - (item.agreement or 0.0)))
-    return [f"the replies are the same, {changed} of {item.n} verdicts are not"]
 
 
 def _notes_on_stated(sides: Sides, metric: Metric, other_metric: Metric | None) -> list[str]:

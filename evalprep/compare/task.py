@@ -45,7 +45,7 @@ _NAMED = 20  # ids that a list of problems names
 _NOT_DATA = frozenset(
     {
         *("pairs", "table", "other", "repliers", "difference", "subtasks", "causes"),
-        *("counts_of", "differs", "duplicate_of", "units", "bounds", "paired_rows"),
+        *("counts_of", "differs", "duplicate_of", "units", "bounds", "paired_rows", "of_scorer"),
     }
 )
 
@@ -83,6 +83,7 @@ class TaskComparison(Conclusion):
         differs: Facts that are not the same on both sides.
         paired_rows: How rows of two tools met; None for two runs of lm-eval.
         units: Document of each pair; None for independent rows.
+        of_scorer: Reasons in `not_comparable` that are of this metric's scorer alone.
         bounds: Least and greatest value of the metric, where they are known.
     """
 
@@ -109,6 +110,7 @@ class TaskComparison(Conclusion):
     other: Table | None = field(default=None, repr=False)
     repliers: Repliers = NOBODY
     units: NDArray[np.int64] | None = field(default=None, repr=False)
+    of_scorer: list[str] = field(default_factory=list)
     bounds: tuple[float, float] | None = None
 
     def flips(self) -> Iterator[Flip]:
@@ -227,7 +229,7 @@ class TaskSides:
     """The rows of one task on both sides, and who wrote their replies.
 
     Without `other` the baseline is published. Of a log that keeps verdicts alone there are no
-    replies (`has_replies`).
+    replies (`has_replies`). `equal` is True for each pair with equal replies.
     """
 
     table: Table
@@ -235,6 +237,7 @@ class TaskSides:
     pairs: Pairs
     repliers: Repliers = NOBODY
     has_replies: bool = True
+    equal: NDArray[np.bool_] | None = None
 
 
 def compare_task(
@@ -273,6 +276,7 @@ def compare_task(
             bounds=metric.range,
             may_be_share=metric.may_be_share,
             missing=missing,
+            equal=sides.equal,
         ),
         unparsed=int(np.sum(table.unparsed[pairs.rows] == 1)) if knows_parsing(table) else None,
         subtasks=_subtasks(table, pairs, higher_is_better=higher_is_better is not False),

@@ -190,13 +190,17 @@ def test_one_change_more_moves_the_interval_by_little(generator):
     assert max(abs(b - a) for a, b in itertools.pairwise(widths)) < 0.02
 
 
-def test_calibrated_verdicts_are_the_interval_of_their_p():
-    for counts in ((200, 100, 1, 4, 11, 18), (1000, 500, 4, 19, 55, 61), (60, 30, 0, 6, 1, 2)):
-        verdicts = ours.CalibratedVerdicts(*counts)
-        ends = verdicts.interval(1 - verdicts.p())
-        assert min(map(abs, ends)) < 1e-6
-        turned = verdicts.turned().interval()
-        assert turned == pytest.approx((-verdicts.interval().high, -verdicts.interval().low))
+def test_calibrated_differences_are_the_interval_of_their_p(generator):
+    verdicts = [
+        ours.Calibrated(ours.PairedVerdicts(n, g1, l1), ours.PairedVerdicts(e, g0, l0), 1 - e / n)
+        for n, e, g0, l0, g1, l1 in ((200, 100, 1, 4, 11, 18), (1000, 500, 4, 19, 55, 61))
+    ]
+    gaps = generator.normal(0.1, 0.2, 80).clip(-1, 1)
+    drift = ours.paired_mean(generator.normal(0.0, 0.05, 40))
+    for evidence in (*verdicts, ours.Calibrated(ours.paired_mean(gaps), drift, 2 / 3)):
+        assert min(map(abs, evidence.interval(1 - evidence.p()))) < 1e-6
+        turned = evidence.turned().interval()
+        assert turned == pytest.approx((-evidence.interval().high, -evidence.interval().low))
 
 
 def test_a_scorer_that_changes_nothing_leaves_the_unequal_pairs():
@@ -204,7 +208,7 @@ def test_a_scorer_that_changes_nothing_leaves_the_unequal_pairs():
     assert difference == 0.0
     assert (low, high) == pytest.approx(ours.paired_score_interval(200, 0, 0))
     with pytest.raises(ValueError, match="cannot be equal"):
-        ours.CalibratedVerdicts(10, 8, 0, 0, 2, 1)
+        ours.calibrated_difference(10, 8, 0, 0, 2, 1)
 
 
 def test_stored_scores_are_the_interval_of_their_p():
