@@ -7,6 +7,7 @@ from custom_metrics.statistics.calibrated import (
     calibrated_difference,
 )
 from custom_metrics.statistics.corpus import paired_counts, paired_jackknife, paired_macro
+from custom_metrics.statistics.groups import equal_groups_p
 from custom_metrics.statistics.influence import (
     Influence,
     Unit,
@@ -92,6 +93,7 @@ from custom_metrics.statistics.units import (
 )
 
 METRICS = {
+    "equal_groups_p": equal_groups_p,
     "bits_per_byte_interval": bits_per_byte_interval,
     "bootstrap_interval": bootstrap_interval,
     "calibrated_difference": calibrated_difference,
@@ -159,6 +161,7 @@ __all__ = [
     "combined_influence",
     "critical_value",
     "detectable_difference",
+    "equal_groups_p",
     "exact_sum",
     "gathered_influence",
     "graded_interval",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evalprep.compare.family import conclude_page, conclude_pairs, deciding
     from evalprep.compare.flips import write_csv
     from evalprep.compare.levels import BY_CONTENT, PairRules
-    from evalprep.compare.pairing import match_rows
+    from evalprep.compare.pairing import contrary_rows, match_rows
     from evalprep.compare.reproduction import (
         PublishedScores,
         ReproducedBenchmark,

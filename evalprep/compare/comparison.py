@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evalprep.compare.agreement import lone_metric_sentences, lone_metrics
 from evalprep.compare.closing import closing_lines
 from evalprep.compare.conclusion import (
+    BETTER,
+    DIFFERENT,
+    EQUIVALENT,
+    NO_DIFFERENCE,
+    NOT_COMPARABLE,
+    NOT_ENOUGH,
     SECONDARY,
     WORSE,
     Conclusion,
@@ -22,7 +28,7 @@ from evalprep.compare.flips import Flip, FlipCause
 from evalprep.compare.overall import overall
 from evalprep.compare.same_outputs import mark_same_files, same_outputs
 from evalprep.compare.settings import ALL, PRIMARY, Settings
-from evalprep.compare.shortfall import Lack
+from evalprep.compare.shortfall import OF_ROWS, Lack
 from evalprep.compare.sides import Sides, column_key, compare_further, compare_sides
 from evalprep.compare.stored import compare_stored
 from evalprep.compare.task import TaskComparison
@@ -141,6 +147,35 @@ class Comparison:
         return [item.name for item in self.conclusions if item.decides and item.verdict == WORSE]
 
     @property
+    def lacks_evidence(self) -> bool:
+        """True where the candidate lacks tasks, or what decides lacks rows that it was to have."""
+        if self.missing_tasks:
+            return True
+        return any(
+            item.decides and OF_ROWS & {reason.kind for reason in item.not_enough}
+            for item in self.conclusions
+        )
+
+    @property
+    def headline(self) -> str:
+        """The worst word of what decides; empty of a candidate that is described."""
+        if self.described:
+            return ""
+        decided = [item for item in self.conclusions if item.decides and item is not self.pooled]
+        words = {item.verdict for item in decided}
+        of_tasks = {item.verdict for item in decided if item.kind not in {"suite", "overall"}}
+        if WORSE in words:
+            return WORSE
+        if NOT_COMPARABLE in of_tasks:
+            return NOT_COMPARABLE
+        if self.lacks_evidence or not self.concluded:
+            return NOT_ENOUGH
+        shown = [word for word in (DIFFERENT, BETTER) if word in words]
+        if shown:
+            return shown[0]
+        return NO_DIFFERENCE if NO_DIFFERENCE in words else EQUIVALENT
+
+    @property
     def exit_sentence(self) -> str:
         """Returns why something that is worse does not count.
 
@@ -231,6 +266,7 @@ class Comparison:
             conclusion = getattr(self, name)
             plain[name] = None if conclusion is None else conclusion.to_dict()
         plain["closing"] = self.closing
+        plain["headline"] = self.headline
         plain["exit_sentence"] = self.exit_sentence
         plain["remarks"] = self.remarks
         return dict(_strict(plain))

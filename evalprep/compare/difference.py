@@ -32,6 +32,7 @@ POWER = 0.8
 _HIDDEN = ("evidence",)
 POINTS, RATIO, BITS = "points", "ratio", "bits"
 
+_NARROW = (0.5, 0.05)  # widths of an interval in points, below which a decimal more is shown
 #: Changed rows or documents that better, worse and a gate's fail take.
 FEWEST_CHANGED = 6
 
@@ -82,6 +83,7 @@ class Difference:
             would have been.
         scorer_flips: Pairs with equal replies and another score; the difference is calibrated on
             the equal pairs.
+        chance: Score of a guess; None where that is not known.
         evidence: What the interval is read from, turned so that more is better; None without an
             interval.
     """
@@ -119,6 +121,7 @@ class Difference:
     own_previous: float | None = None
     missing: float = 0.0
     scorer_flips: int = 0
+    chance: float | None = None
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -218,7 +221,7 @@ class Difference:
         if self.unit == RATIO:
             return f"{100 * math.expm1(min(value, 700.0)):{plus}.3g} %"
         if self.unit == POINTS:
-            return f"{100 * value:{plus}.1f} points"
+            return f"{100 * value:{plus}.{self.digits}f} points"
         if self.unit == BITS:
             return f"{value:{plus}.4f} bits"
         return f"{value:{plus}.4g}"
@@ -253,6 +256,14 @@ class Difference:
         count = self.clusters or self.n
         units = "rows" if self.clusters is None else "documents"
         return f"a total loss on up to 3/{count} of the {units} is not ruled out"
+
+    @property
+    def digits(self) -> int:
+        """Decimals of points: as many as the interval needs for two digits of its width."""
+        if self.low is None or self.high is None or self.unit != POINTS:
+            return 1
+        width = 100 * (self.high - self.low)
+        return 1 + sum(0 < width < limit for limit in _NARROW)
 
     def set_detectable(self, alpha: float) -> None:
         """Sets `mde` for tests at a level; None beyond what can differ."""

@@ -38,7 +38,7 @@ def interval(item: Difference) -> str:
 
 def unit_of(item: Difference) -> Unit:
     """Returns how the numbers of a difference are written."""
-    return Unit(item.unit, item.binary)
+    return Unit(item.unit, item.binary, item.digits)
 
 
 def show(

@@ -23,12 +23,14 @@ class LoneRows:
 
     Attributes:
         task: The task.
+        subtask: The subtask, or the task where it has none.
         pairs: Rows with a score on both sides.
         now, before: Scores of the candidate that the baseline lacks, and the reverse.
         unknown: Rows that neither side has.
     """
 
     task: str
+    subtask: str
     pairs: int
     now: Floats
     before: Floats
@@ -85,7 +87,7 @@ class SharedTask:
         parts = []
         for name in dict.fromkeys([*sides[0].all, *sides[1].all]):
             now, before = (side.lone_of(name) for side in sides)
-            parts.append(LoneRows(self.name, pairs[name], now, before))
+            parts.append(LoneRows(self.name, name, pairs[name], now, before))
         return parts
 
     def _labelled(self, place: int, params: Mapping[str, Any], *, any_score: bool) -> _Labelled:

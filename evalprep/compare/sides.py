@@ -34,6 +34,7 @@ from evalprep.compare.comparable import (
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
 from evalprep.compare.difference import LoneScores, difference, differing_value
 from evalprep.compare.disjoint import nothing_in_common
+from evalprep.compare.documents import note_on_found, note_on_unsettled, unsettled_fields
 from evalprep.compare.pairing import (
     BY_DOCUMENT,
     BY_ID,
@@ -77,15 +78,18 @@ from evalprep.results import (
     TaskRun,
     expected_rows,
     limit_of,
-    note_on_documents,
     note_on_empty_replies,
     note_on_failed_scoring,
     note_on_limit,
     rows_missing,
+    short_value,
     without_formatting,
 )
 from evalprep.terminal import counted
 
+_LOOKED_AT = 32  # rows whose requests are read
+_FEWEST_EQUAL = 20  # replies that are named where all are one
+_GENERATION = "generation"  # the fact of a question
 NOTHING_SCORED = "no row was scored on both sides"
 
 
@@ -148,6 +152,7 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
         sides.task.name,
         metric,
         TaskSides(rows.table, other, pairs, repliers, has_replies=sides.has_replies, equal=equal),
+        chance=_chance(sides.task, rows, pairs),
         units=row_units(rows.table, pairs, settings.cluster),
         confidence=settings.confidence,
         missing=_missing_scores(sides, rows, pairs, settings),
@@ -168,10 +173,26 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     result.not_comparable += contradicted_verdicts(_both_sides(sides), settings.allow)
     _check_readings(result, metric, sides, rows)
     _check_rows(result, sides, rows, settings)
+    open_fields = unsettled_fields(
+        rows.table, pairs.rows, pairs.now - pairs.before, settings.cluster
+    )
+    result.unsettled = [field.name for field, _ in open_fields]
+    notes += note_on_unsettled(open_fields)
     result.notes = notes + result.notes
     if not is_whole(metric):
         _put_own_values(result, rows)
     return result
+
+
+def _chance(task: TaskRun, rows: SideRows, pairs: Pairs) -> float | None:
+    """The score of a guess, where every row has as many choices; None elsewhere."""
+    is_choice = task.logged.settings.output_type == "multiple_choice"
+    if not is_choice or not pairs.rows.size:
+        return None
+    first = pairs.rows[:_LOOKED_AT].tolist()
+    counts = {len(sample.requests) for sample in rows.table.read(first)}
+    choices = counts.pop() if len(counts) == 1 else 0
+    return 1.0 / choices if choices > 1 else None
 
 
 def _equal_replies(
@@ -261,6 +282,7 @@ def _say_whether_comparable(
     if pairs.across_tools:
         return _compare_tools(result, metric, rows, pairs, settings)
     result.not_comparable += _other_rows(sides, settings)
+    result.not_comparable += _other_requests(result, rows, pairs, settings)
     nothing = nothing_in_common(pairs, (rows.table, rows.other), result.differs)
     if nothing:
         result.not_comparable = [nothing, *result.not_comparable]
@@ -283,6 +305,32 @@ def _other_rows(sides: Sides, settings: Settings) -> list[str]:
     meant = sides.run.meant.get(sides.task.name, unknown)
     other = unknown if sides.other is None else sides.other.meant.get(sides.task.name, unknown)
     return rows_reasons(meant, settings.allow, other)
+
+
+def _other_requests(
+    result: TaskComparison, rows: SideRows, pairs: Pairs, settings: Settings
+) -> list[str]:
+    """The reason where the requests of both sides were sent with other generation arguments.
+
+    Not where the configurations differ in them already.
+    """
+    is_known = any(fact.name == _GENERATION for fact in result.differs)
+    if is_known or rows.other is None or not pairs.rows.size or _GENERATION in settings.allow:
+        return []
+    sample = next(iter(rows.table.read(pairs.rows[:1].tolist())), None)
+    opposite = next(iter(rows.other.read(pairs.other_rows[:1].tolist())), None)
+    if sample is None or opposite is None:
+        return []
+    own, base = sample.generation, opposite.generation
+    differing = [
+        f"{name} {short_value(value)} / {short_value(base[name])}"
+        for name, value in own.items()
+        if name in base and str(value) != str(base[name])
+    ]
+    if not differing:
+        return []
+    what = f"the requests were sent with other arguments: {', '.join(differing)}"
+    return [with_option(f"{what} (candidate / baseline)", _GENERATION)]
 
 
 def _compare_tools(
@@ -575,8 +623,9 @@ def _notes_on_rows(sides: Sides, rows: SideRows, pairs: Pairs, settings: Setting
         )
     if not rows.notes and not pairs.across_tools:
         notes += _note_on_ways(pairs)
+    notes += _note_on_copies(pairs)
     notes += _note_on_gold(sides, pairs, settings)
-    notes += note_on_documents(rows.table, settings.cluster)
+    notes += note_on_found(rows.table, settings.cluster)
     # A part that is not the same on both sides is a difference of facts.
     if sides.against is None or limit_of(sides.against) == limit_of(sides.task):
         notes += note_on_limit(sides.task)
@@ -586,9 +635,26 @@ def _notes_on_rows(sides: Sides, rows: SideRows, pairs: Pairs, settings: Setting
     return notes
 
 
+def _note_on_copies(pairs: Pairs) -> list[str]:
+    """How many rows stand twice, letter by letter."""
+    if not pairs.copies:
+        return []
+    lines = counted(pairs.copies, "line that stands twice counts", "lines that stand twice count")
+    return [f"{lines} once"]
+
+
 def _notes_on_replies(table: Table) -> list[str]:
     """Notes on replies of one side that say nothing, and on those that nobody scored."""
-    return [*note_on_failed_scoring(table), *note_on_empty_replies(table)]
+    notes = [*note_on_failed_scoring(table), *note_on_empty_replies(table)]
+    return [*notes, *_note_on_equal_replies(table)]
+
+
+def _note_on_equal_replies(table: Table) -> list[str]:
+    """A note where one reply was given to all prompts."""
+    rows = len(table)
+    is_one = rows >= _FEWEST_EQUAL and np.unique(table.response_hash).size == 1
+    is_said = bool(is_one and table.response_hash[0] != 0 and not np.any(table.empty == 1))
+    return [f"{rows} of {rows} replies are equal"] if is_said else []
 
 
 def _note_on_ways(pairs: Pairs) -> list[str]:

@@ -32,7 +32,9 @@ class ScoreRows:
     specs: Mapping[str, ScoreSpec]
     conclusions: Mapping[str, Conclusion]
 
-    def missing(self, name: str, bounds: tuple[float, float]) -> Missing | None:
+    def missing(
+        self, name: str, bounds: tuple[float, float], *, by_row: bool = False
+    ) -> Missing | None:
         """The weight of missing rows in a score, more of the score as the better side.
 
         None where it is not known.
@@ -40,6 +42,7 @@ class ScoreRows:
         Args:
             name: Id of the score.
             bounds: Its least and greatest value.
+            by_row: Whether it is a plain mean over the rows of its tasks, whatever computes it.
         """
         spec = self.specs.get(name)
         if spec is None:
@@ -47,10 +50,10 @@ class ScoreRows:
         scale = Scale(*bounds, bounded=True)
         if spec.function == "mean":
             return self._of_mean(spec, bounds)
-        parts = self._parts(spec)
+        parts = self._parts(spec, by_row=by_row)
         if not parts:
             return None
-        if spec.function == "micro":
+        if by_row or spec.function == "micro":
             return _micro(parts, scale)
         if spec.function == "macro":
             return _macro(parts, scale)
@@ -64,7 +67,7 @@ class ScoreRows:
             return None
         return _mean(known)
 
-    def _parts(self, spec: ScoreSpec) -> list[LoneRows]:
+    def _parts(self, spec: ScoreSpec, *, by_row: bool) -> list[LoneRows]:
         """The rows of each subtask of the tasks; empty where a side lacks a task."""
         parts: list[LoneRows] = []
         for name in spec.tasks:
@@ -72,7 +75,8 @@ class ScoreRows:
             if task is None:
                 return []
             params: Mapping[str, Any] = spec.params if spec.function in BUILT_IN else {}
-            of_task = task.lone_rows(params, any_score=spec.function not in BUILT_IN)
+            any_score = spec.function not in BUILT_IN and not (by_row and task.has_row_scores)
+            of_task = task.lone_rows(params, any_score=any_score)
             parts += _with_unknown(of_task, self.conclusions.get(name))
         return parts
 

@@ -31,6 +31,8 @@ from evalprep.packs import Pack
 from evalprep.results import NamedMetric, Run, TaskRun, metric_and_filter
 from evalprep.terminal import counted
 
+_PERCENT = 100.0  # range of a score in percent
+_LEAST_OF_PERCENT = 0.2  # a limit below is taken for a share
 REQUIRED, ADVISORY = "required", "advisory"
 
 
@@ -497,7 +499,18 @@ def _limits(item: Difference, rule: Rule, policy: Policy) -> tuple[float, float]
 def _check_limit(
     check: Check, item: Difference, rule: Rule, policy: Policy, problems: Problems
 ) -> None:
-    """Reports a limit that no drop can exceed."""
+    """Reports a limit that no drop can exceed, and a share where scores are in percent."""
+    if item.range == _PERCENT and item.bounded and not limit(rule.max_drop).relative:
+        drop = limit(rule.max_drop).value
+        if 0.0 < drop < _LEAST_OF_PERCENT:
+            problems.add(
+                f"max_drop is {drop:g} of 100: the scores of {check.name} lie between 0 and 100",
+                where=rule.limit_where or policy.path,
+                allowed=f"0, or a number from {_LEAST_OF_PERCENT:g} on",
+                fix=f"write {100 * drop:g} for {100 * drop:g} points, or {100 * drop:g}% of the "
+                "baseline's score",
+            )
+            return
     if item.range is None or check.max_drop + check.slack < item.range:
         return
     value = limit(rule.max_drop)

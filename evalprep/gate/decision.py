@@ -18,6 +18,7 @@ from evalprep.compare import (
     WORSE,
     Comparison,
     Difference,
+    TaskComparison,
     deciding,
     floor_sentence,
 )
@@ -249,6 +250,7 @@ def _judge(demands: Sequence[Demand], policy: Policy, comparison: Comparison) ->
         demand.check.p_adjusted = p
         if demand.difference is not None:
             _judge_one(demand.check, demand.difference, policy, fail_z)
+            _hold_unsettled(demand, policy)
 
 
 def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) -> None:
@@ -278,6 +280,20 @@ def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) ->
     if plan is not None:
         units = "rows" if item.clusters is None else "documents"
         check.message += f"; {repeat_words(plan, item.n, units)}"
+
+
+def _hold_unsettled(demand: Demand, policy: Policy) -> None:
+    """Takes a pass back where rows may share documents that nobody named."""
+    conclusion = demand.conclusion
+    fields = conclusion.unsettled if isinstance(conclusion, TaskComparison) else []
+    if not fields or demand.check.status != PASS:
+        return
+    if policy.on_unclear != "pass":
+        demand.check.status = UNCLEAR
+    demand.check.message += (
+        f"; the differences vary by {fields[0]}: write `cluster: {fields[0]}` into the policy, or "
+        "`cluster: none` where rows are independent"
+    )
 
 
 def _movement(check: Check, item: Difference) -> str:

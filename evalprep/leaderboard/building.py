@@ -64,6 +64,7 @@ def build_board(
     column_names: Sequence[str] = (),
     sort: str = "",
     allow: Sequence[str] = (),
+    cluster: str = "",
     each_seed: bool = False,
 ) -> Board:
     """Puts scored runs into one table.
@@ -77,6 +78,7 @@ def build_board(
         sort: Name of a column: its best value first; rows that may not be compared and those
             without a value last.
         allow: Facts of the question that may differ.
+        cluster: Field of the rows whose equal values make one document, or `none`.
         each_seed: A row per run also where runs differ in nothing but their seeds.
 
     Raises:
@@ -84,7 +86,7 @@ def build_board(
     """
     columns = columns_of(scores, packs, column_names)
     by_sort = columns_of(scores, packs, [sort]).shown[0] if sort else None
-    pairs = Pairs(runs, scores, references, allow, packs)
+    pairs = Pairs(runs, scores, references, allow, packs, cluster)
     rows = []
     for at, run in tracked(enumerate(runs), "runs compared", len(runs)):
         row = _row_of(run, scores[at], columns.all, at, pairs)

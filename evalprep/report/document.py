@@ -115,7 +115,7 @@ def build_report(
     allow: Sequence[str] = (),
     cluster: str = "",
     pairing: PairRules = BY_CONTENT,
-    candidate: Run | None = None,
+    candidate: str = "",
     max_chars: int = 20_000,
     max_samples: int = 50_000,
     created: str = "",
@@ -132,8 +132,8 @@ def build_report(
         allow: Settings that may differ between two compared runs.
         cluster: Field of the rows whose equal values make one document.
         pairing: What the user decides about which rows of two runs are one question.
-        candidate: The run that alone is judged, where it is named beforehand; the others are
-            described.
+        candidate: Label of the run that alone is judged, where it is named beforehand; the others
+            are described.
         max_chars: Longer texts of samples lose their middle.
         max_samples: Samples whose texts go into the page; see `Browser`.
         created: Time of creation in ISO form; now by default.
@@ -147,7 +147,7 @@ def build_report(
     compared = _compare_all(runs, options)
     if scores:
         _compare_suites(compared, runs, scores, known_packs, options["settings"])
-    place = next((place for place, run in enumerate(runs) if run is candidate), None)
+    place = labels.index(candidate) if candidate else None
     _conclude(compared, place)
     flips = [item.flips for item in compared]
     browser = Browser(

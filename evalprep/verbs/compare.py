@@ -2,7 +2,8 @@
 
 Exit code: 0 nothing that decides is worse, 1 a deciding task, mean, suite score or metric is worse
 at the stated confidence (after Holm's adjustment; advisory ones never count), 2 bad input, 3
-nothing can be said: no pairs, too many rows missing, or not the same question.
+nothing can be said, or the candidate lacks tasks or rows: no pairs, too many rows missing, or not
+the same question.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def _compare_published(args: argparse.Namespace) -> int:
 def _exit_code(comparison: Comparison, *, exit_zero: bool) -> int:
     if comparison.worse and not exit_zero:
         return 1
-    return 0 if comparison.concluded else 3
+    return 0 if comparison.concluded and not comparison.lacks_evidence else 3
 
 
 def _print(comparison: Comparison, about_flips: str, args: argparse.Namespace) -> None:
