@@ -288,7 +288,7 @@ def _difference_table(comparison: Comparison) -> Table:
             conclusion.name,
             f"{_difference_text(item)}{star}",
             item.p,
-            conclusion.p_holm if conclusion.kind == "task" else None,
+            conclusion.p_holm,
             unit_of(item).detectable(item.mde),
             _verdict_cell(conclusion),
         )
