@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         reproduce,
     )
     from evalprep.compare.rowkeys import question_text
-    from evalprep.compare.screen import in_own_unit, show
+    from evalprep.compare.screen import MANY_EQUAL, in_own_unit, show
     from evalprep.compare.settings import Settings
     from evalprep.compare.stored import UNPAIRED_TEST
     from evalprep.compare.suite import compare_scores, compare_suite, tasks_without_mean
