@@ -127,7 +127,14 @@ def _shared_fields(table: Table) -> dict[str, list[Any]]:
     size = len(table)
     first = list(_docs(table, range(min(size, _LOOKED_AT))))
     names = dict.fromkeys(name for doc in first for name in doc)
-    shared = [name for name in names if name not in _OWN and _is_shared(first, name)]
+    without = _OWN | STRATA
+    shared = [name for name in names if name not in without and _is_shared(first, name)]
+    if not shared:
+        return {}
+    spread = np.linspace(0, size - 1, min(size, _LOOKED_AT)).astype(int).tolist()
+    docs = list(_docs(table, spread))
+    # A field of few values, such as the letter of the gold answer, is none of documents.
+    shared = [name for name in shared if name in known_fields() or _has_several(docs, name)]
     if not shared:
         return {}
     columns: dict[str, list[Any]] = {name: [] for name in shared}
@@ -145,6 +152,12 @@ def _is_shared(docs: Sequence[Mapping[str, Any]], name: str) -> bool:
     """True where a quarter of some rows share the value of a field."""
     counts = Counter(key for key in (_key(doc.get(name)) for doc in docs) if key is not None)
     return 4 * sum(count for count in counts.values() if count > 1) >= len(docs)
+
+
+def _has_several(docs: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """True where a field has as many values as there have to be documents."""
+    values = {_key(doc.get(name)) for doc in docs} - {None}
+    return len(values) >= _FEWEST_GROUPS
 
 
 def _key(value: Any) -> Hashable | None:

@@ -562,14 +562,14 @@ def _row_units(keys: Sequence[str], tasks: Sequence[Conclusion]) -> list[int] | 
 
 
 def _equal_rows(keys: Sequence[str], tasks: Sequence[Conclusion]) -> NDArray[np.bool_] | None:
-    """For each row, whether its replies are equal; None where that is not known of every row."""
+    """For each row, whether its replies are known to be equal; None where of none."""
     known: dict[str, bool] = {}
     for task in tasks:
         if isinstance(task, TaskComparison) and task.equal is not None:
             known |= _by_key(task, task.equal.tolist())
-    if not all(key in known for key in keys):
+    if not known:
         return None
-    return np.array([known[key] for key in keys], dtype=np.bool_)
+    return np.array([known.get(key, False) for key in keys], dtype=np.bool_)
 
 
 def _by_key(task: TaskComparison, values: Sequence[Value]) -> dict[str, Value]:

@@ -36,7 +36,8 @@ def reply_to(text, values):
     """A reply that differs where any score differs, as it does unless the scorer is another one."""
     if text != "A":
         return text
-    return text + " " * (zlib.crc32(repr([*values]).encode()) % 23)
+    digest = zlib.crc32(repr([*values]).encode())
+    return text + "".join("\t" if digest >> bit & 1 else " " for bit in range(12))
 
 
 def line(row, number, *, filter_name="none", metric="exact_match", max_gen_toks=100):
