@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def compare_whole(
     except _NOT_READABLE:
         expected = _EXPECTED.get(metric, _TEXT_PAIRS)
         where = f"metric {metric} of task {task.name}"
-        reason = f"{_NO_TEST}: {where} has other rows; expected {expected}"
+        reason = f"{_NO_TEST}: {where} has {_held_by(rows)}; expected {expected}"
         result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
     except ImportError:
         reason = f"{_NO_TEST}: {metric} takes the package sacrebleu"
@@ -137,6 +138,22 @@ def compare_whole(
         difference.previous = before.value
         difference.higher_is_better = direction_of(now)
     return result
+
+
+def _held_by(rows: WholeRows) -> str:
+    """What the rows of a metric hold, by the first of them."""
+    first = next((value for value in chain(rows.now, rows.before) if value is not None), None)
+    if isinstance(first, (int, float)):
+        return "plain numbers"
+    if isinstance(first, str):
+        return "plain texts"
+    if isinstance(first, dict):
+        return "mappings"
+    if isinstance(first, list) and first:
+        kinds = {str: "texts", list: "lists", int: "numbers", float: "numbers", dict: "mappings"}
+        of_kind = dict.fromkeys(kinds.get(type(part), "other values") for part in first)
+        return f"lists of {len(first)} ({' and '.join(of_kind)})"
+    return "no values"
 
 
 def _take_missing(
