@@ -50,7 +50,7 @@ SCRIPTS = (
 )
 #: Left out of a run without `--full`.
 LONG = (
-    Script("conclusions", 30),
+    Script("conclusions", 10, words=("--pairs", "300")),
     Script("judge_injection", 10),
     Script("grading_robustness", 10),
     Script("command_overhead", 14),

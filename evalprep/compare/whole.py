@@ -9,18 +9,19 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from custom_metrics import statistics
-from custom_metrics.statistics import PairedUnits
+from custom_metrics.statistics import Missing, PairedUnits
 from custom_metrics.statistics.perplexity import FEWEST_TEXTS
 from evalprep.compare.agreement import DIRECTION, join_directions
 from evalprep.compare.comparable import GOLD, with_option
 from evalprep.compare.conclusion import Conclusion
-from evalprep.compare.difference import BITS, POINTS, RATIO, Difference, from_evidence
+from evalprep.compare.difference import BITS, POINTS, RATIO, Difference, from_evidence, with_missing
 from evalprep.compare.pairing import Floats, ScoredRows, with_run
 from evalprep.compare.settings import Settings
 from evalprep.compare.shortfall import Lack, Shortfall
@@ -57,11 +58,18 @@ class UnreadableRowsError(ValueError):
 
 @dataclass(frozen=True)
 class WholeRows:
-    """The values of one metric in the rows of two runs, pair by pair."""
+    """The values of one metric in the rows of two runs, pair by pair.
+
+    Attributes:
+        now, before: The values of both sides.
+        units: Document of each pair; None where all rows are independent.
+        left_out: Pairs with other gold answers, which are no missing rows.
+    """
 
     now: list[Any]
     before: list[Any]
     units: list[int | None] | None
+    left_out: int = 0
 
     @property
     def sides(self) -> tuple[list[Any], list[Any]]:
@@ -117,17 +125,53 @@ def compare_whole(
     except _NOT_READABLE:
         expected = _EXPECTED.get(metric, _TEXT_PAIRS)
         where = f"metric {metric} of task {task.name}"
-        reason = f"{_NO_TEST}: {where} has other rows; expected {expected}"
+        reason = f"{_NO_TEST}: {where} has {_held_by(rows)}; expected {expected}"
         result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
     except ImportError:
         reason = f"{_NO_TEST}: {metric} takes the package sacrebleu"
         result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
+    if not is_perplexity:
+        _take_missing(result, task, against, rows, settings)
     difference = result.difference
     if difference.previous is None:  # what lm-eval says of all rows
         difference.now = now.value
         difference.previous = before.value
         difference.higher_is_better = direction_of(now)
     return result
+
+
+def _held_by(rows: WholeRows) -> str:
+    """What the rows of a metric hold, by the first of them."""
+    first = next((value for value in chain(rows.now, rows.before) if value is not None), None)
+    if isinstance(first, (int, float)):
+        return "plain numbers"
+    if isinstance(first, str):
+        return "plain texts"
+    if isinstance(first, dict):
+        return "mappings"
+    if isinstance(first, list) and first:
+        kinds = {str: "texts", list: "lists", int: "numbers", float: "numbers", dict: "mappings"}
+        of_kind = dict.fromkeys(kinds.get(type(part), "other values") for part in first)
+        return f"lists of {len(first)} ({' and '.join(of_kind)})"
+    return "no values"
+
+
+def _take_missing(
+    result: Conclusion, task: TaskRun, against: TaskRun, rows: WholeRows, settings: Settings
+) -> None:
+    """Widens the interval of a score of counts by the share of units that are missing."""
+    item = result.difference
+    if item.range is None or settings.pairing.partial or task.tool != against.tool:
+        return
+    tables = (side.table(result.filter) for side in (task, against))
+    sizes = [len(set(table.ids)) for table in tables]
+    sizes += [side.logged.rows.effective or 0 for side in (task, against)]
+    pick = min if "limit" in settings.allow else max
+    expected = pick(filter(None, sizes), default=0) - rows.left_out
+    share = 1.0 - len(rows.now) / max(expected, 1)
+    bound = max(share, 0.0) * item.range
+    missing = Missing(max(share, 0.0), bound, bound)
+    result.difference = with_missing(item, missing, settings.confidence)
 
 
 def _unit_without_test(now: Metric, before: Metric) -> str:
@@ -152,7 +196,8 @@ def _rows_of(
         units = [None if code < 0 else code for code in codes.tolist()]
     now = _row_contents(table, pairs.rows, metric)
     before = _row_contents(other, pairs.other_rows, metric)
-    return WholeRows(now, before, units)
+    left_out = 0 if GOLD in settings.allow else len(pairs.other_gold)
+    return WholeRows(now, before, units, left_out)
 
 
 def _row_contents(table: Table, rows: NDArray[np.int64], metric: str) -> list[Any]:

@@ -2,7 +2,8 @@
 
 Exit code: 0 nothing that decides is worse, 1 a deciding task, mean, suite score or metric is worse
 at the stated confidence (after Holm's adjustment; advisory ones never count), 2 bad input, 3
-nothing can be said: no pairs, too many rows missing, or not the same question.
+nothing can be said, or the candidate lacks tasks or rows: no pairs, too many rows missing, or not
+the same question.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def _compare_published(args: argparse.Namespace) -> int:
 def _exit_code(comparison: Comparison, *, exit_zero: bool) -> int:
     if comparison.worse and not exit_zero:
         return 1
-    return 0 if comparison.concluded else 3
+    return 0 if comparison.concluded and not comparison.lacks_evidence else 3
 
 
 def _print(comparison: Comparison, about_flips: str, args: argparse.Namespace) -> None:
@@ -229,7 +230,7 @@ def _add_suite(
     args: argparse.Namespace,
 ) -> None:
     """Compare the suite scores of both runs; a mistake in a pack costs them and nothing else."""
-    from evalprep.compare import compare_suite
+    from evalprep.compare import compare_suite, conclude_page
     from evalprep.errors import BadInput
     from evalprep.packs import find_packs
     from evalprep.score import of_rule, score_run
@@ -256,6 +257,7 @@ def _add_suite(
             scores=(now, before),
             tasks=comparison,
         )
+        conclude_page([comparison])
     except BadInput as error:
         comparison.notes += [
             f"suite scores are left out: {problem.where}: {problem.what}"

@@ -137,6 +137,7 @@ def _build(
             column_names=score_names,
             sort=sort,
             allow=args.allow,
+            cluster=args.cluster or "",
             each_seed=args.each_seed,
         )
         for heading, places in groups.items()
