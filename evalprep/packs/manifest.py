@@ -2,7 +2,37 @@
 
 It never holds a secret.
 
-The plan in it is the JSON of `evalprep.packs.plan`.
+The plan in it is the JSON of `evalprep.packs.plan`. The keys of `manifest.json`:
+
+- `schema`: 2.
+- `run`: `r` and 11 digits, a hash of what makes requests and gold answers and of who answers;
+  every task's metadata carries it.
+- `model`, `folder`, `config`, `versions`, `packs`, `created`: what was asked for, where relative
+  paths start, packages, folders of the packs.
+- `sources`: location, config, split, revision, rows and sha256 of each file.
+- `tasks`: `{task: {pack, yaml, data, rows, expected, join, previous, made_from, plan}}`.
+- `groups`, `scores`, `excluded`: members; scores that the config makes, by `pack/name`; what is
+  left out, with kind and reason.
+- `published`: `pack/score` -> `[{value, source, note}]`, published values that a pack looked up.
+- `commands`: `{name, tasks, argv, env, engine, depth, file}` in the order in which they run.
+- `files`: path -> sha256 as generated, to notice edits.
+- `shelf`: edited files that this preparation does not need -> sha256 of what they were edited
+  from; they are in `.shelf/`.
+- `fingerprints`: path of a model or adapter -> digest of its configuration, its tokenizer and, per
+  weight file, the size and 64 pieces of 64 KiB; absent for a model that is not on this machine.
+
+`<output_path>/run_<id>.json` has a part of these keys, and:
+
+- `tasks.<task>.settings`: what the task's YAML and the config state of prompts, gold answers,
+  generation, filters and metrics, each function as `<function NAME>`.
+- `tasks.<task>.row_digest`: `{rows, digest, least, prompt, target}`, a digest of ids, published
+  verdicts and, where they are columns, prompts and gold answers; absent where these were edited.
+- `commands[].asked`: keys of the run configuration that decide requests or who answers.
+- `replies`: `{first, files: [{path, sha256}]}` where another engine answered.
+- `prepared_as`: id of the prepared run, beside `replies`.
+- `work_dir`: the way from the output folder to the work folder.
+
+`failed_<id>.json` is `{run, tasks: {task: {command, try, when, reason}}}`.
 """
 
 from __future__ import annotations
