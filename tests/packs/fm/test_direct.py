@@ -18,7 +18,7 @@ from evalprep.packs import find_packs
 from tests import PROJECT_ROOT
 from tests.packs.fm.project import DEMO, QA, REVIEWS, prepared, scored, stored
 
-PAGE = (PROJECT_ROOT / "docs" / "packs" / "fm.md").read_text(encoding="utf-8")
+PAGE = (PROJECT_ROOT / "docs" / "reference" / "pack-fm.md").read_text(encoding="utf-8")
 CALLS = {
     "qa_accuracy": (
         stored(QA),
@@ -382,11 +382,8 @@ def test_one_sample_of_a_model():
     assert scores["delta_f1_score"] == 0.0
 
 
-OPTIONS = [
-    name
-    for line in PAGE.partition("| option | default |")[2].partition("## Algorithms")[0].splitlines()
-    for name in re.findall(r"`(\w+)`", line.split("|")[1] if line.count("|") > 2 else "")
-]
+KEYS = re.findall(r"(?m)^\| `(\w+)` \|", PAGE.partition("## Keys")[2].partition("## ")[0])
+OPTIONS = [name for name in KEYS if name != "data"]
 
 
 def test_every_option_of_the_docs_is_taken_everywhere(tmp_path):
