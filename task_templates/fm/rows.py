@@ -15,6 +15,7 @@ from custom_metrics.fm.perturbation import perturb_records
 from custom_metrics.fm.prompt import DEFAULT_TEMPLATE, prompt_multi
 from custom_metrics.fm.sampling import sample_indices
 from custom_metrics.fm.settings import probabilities
+from custom_metrics.text.words import has_joined_words
 from evalprep.packapi import (
     BadInput,
     Context,
@@ -576,11 +577,24 @@ def scoring_options(
     options = {name: data.options[name] for name in names}
     if "meteor" in options:
         options["meteor"] = usable_meteor(options["meteor"])
+    if _needs_word_rule(chosen, data, algorithm):
+        options["word_tokenizer"] = "unicode"
     if algorithm.family == "classification_accuracy":
         options["valid_labels"] = _labels(chosen, data, notes)
         if data.options["label_pattern"]:
             options |= {name: data.options[name] for name in _OF_PATTERN}
     return options
+
+
+def _needs_word_rule(chosen: Chosen, data: DataSet, algorithm: Algorithm) -> bool:
+    """Returns whether texts of a data set have words that no blanks separate.
+
+    Rows of all others stay as the original's rule needs them.
+    """
+    field = {"qa_accuracy": "target_output", "general": "model_input"}.get(algorithm.family)
+    if field is None or data.options["word_tokenizer"] != "unicode":
+        return False
+    return any(has_joined_words(row.fields[field]) for row in chosen)
 
 
 def _labels(chosen: Chosen, data: DataSet, notes: list[str]) -> list[str]:
