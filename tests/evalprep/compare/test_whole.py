@@ -5,6 +5,7 @@ import pytest
 from lm_eval.api import metrics as harness
 
 from custom_metrics.harness.aggregations import macro_mean
+from evalprep.cli import main
 from evalprep.compare.settings import Settings
 from evalprep.compare.whole import compare_whole, is_whole
 from evalprep.results import load_run
@@ -149,3 +150,15 @@ def test_another_rule_over_subtasks_stays_open(tmp_path):
     before = subtasks(tmp_path / "before", {"many": 0.3, "few": 0.3})
     found = compare_whole(now, before, "acc_macro", Settings())
     assert "what the rows of acc_macro add to it is not known" in str(found.not_enough[0])
+
+
+def test_a_gate_over_all_metrics_can_pass(tmp_path, capsys):
+    subtasks(tmp_path / "now", {"many": 0.9, "few": 0.9})
+    subtasks(tmp_path / "before", {"many": 0.3, "few": 0.3})
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("metrics: all\ndefaults: {max_drop: 0.1}\n")
+    runs = [str(tmp_path / name) for name in ("now", "before")]
+    code = main(["gate", *runs, "--policy", str(policy), "--json"])
+    said = capsys.readouterr().out
+    assert "acc_macro" in said
+    assert code == 0, said
