@@ -8,8 +8,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.check import (
@@ -214,6 +215,10 @@ def _complete_findings(target: Target, findings: Findings, *, house_style: bool)
         findings.take(lambda finding: finding.code in HOUSE_STYLE)
 
 
+def _resolved(folders: Sequence[Path]) -> list[str]:
+    return [str(folder.resolve()) for folder in folders]
+
+
 def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], None]) -> _Report:
     findings = Findings()
     settings = target.settings
@@ -244,7 +249,7 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
         target=target.label,
         rows={leaf.name: rows.get(leaf.name) for leaf in static.leaves},
         findings=target.final(findings),
-        roots=[target.moved[1]] if target.moved else [str(root.resolve()) for root in target.roots],
+        roots=[target.work_dir] if target.work_dir else _resolved(target.roots),
         estimate=estimate,
         samples=samples,
     )
