@@ -125,8 +125,6 @@ P_VALUE = "none"
 class ScoreSpec:
     """One suite score; the fields are the keys of `suite_scores` in pack.yaml.
 
-    docs/architecture.md explains them.
-
     Attributes:
         name: Its name; with the pack it is unique.
         pack: The pack that declares it; filled in by the core.
