@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from evalprep.files import as_mapping, open_file
+from evalprep.files import TOO_DEEP, as_mapping, is_deep, open_file
 from evalprep.results.hashes import document_hash, prompt_hash
 
 # Columns that are taken as the row's own id when there is no `sample_id`, in this order.
@@ -224,8 +224,10 @@ def loads(raw: bytes | msgspec.Raw) -> Any:
     """Decodes one JSON value; bare NaN and Infinity, which lm-eval writes, are accepted.
 
     Raises:
-        ValueError: not JSON.
+        ValueError: not JSON, or nested in more levels than anything that is logged.
     """
+    if is_deep(bytes(raw)):
+        raise ValueError(TOO_DEEP)
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -304,15 +306,19 @@ def row_id(doc: Mapping[str, Any], doc_hash: str, doc_id: int) -> tuple[str, str
     return (doc_hash, "doc_hash") if doc_hash else (str(doc_id), "doc_id")
 
 
+def why_undecodable(raw: bytes) -> str:
+    """Returns why a line that `loads` refuses is no JSON."""
+    if is_deep(raw):
+        return "nested too deeply"
+    return "not JSON" if raw.rstrip().endswith(b"}") else "cut off"
+
+
 def parse(raw: bytes, line: int = 0) -> Sample | Damage:
     """Turns one line into a `Sample`, or tells why it cannot be used."""
     try:
         value = loads(raw)
     except ValueError:
-        whole = raw.rstrip().endswith(b"}")
-        return Damage(line, "not JSON" if whole else "cut off")
-    except RecursionError:
-        return Damage(line, "nested too deeply")
+        return Damage(line, why_undecodable(raw))
     if not isinstance(value, dict):
         return Damage(line, f"not an object but {type(value).__name__}")
     if not isinstance(value.get("filter", "none"), str):

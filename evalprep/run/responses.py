@@ -20,7 +20,7 @@ import msgspec
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
-from evalprep.files import write_atomically
+from evalprep.files import read_file, write_atomically
 from evalprep.run.plain_data import plain, refuse_pickles, restored
 
 FILE = "responses.msgpack"
@@ -85,7 +85,7 @@ class ResponseFile:
             return
         # A damaged file, or one of another version, counts as absent: the unit is generated again.
         with contextlib.suppress(Exception):
-            data = msgspec.msgpack.decode(self.path.read_bytes())
+            data = msgspec.msgpack.decode(read_file(self.path, own=True))
             if data["format"] == _FORMAT:
                 self.known = {
                     _key(key): Answer(arguments, response, str(row))
