@@ -1,6 +1,7 @@
 """The part of evalprep meant for notebooks.
 
-`load_run`, `compare_runs` and `score_run` give data frames; `evaluate` works without any file.
+`prepare` and `run` do what the verbs of these names do; `load_run`, `compare_runs` and `score_run`
+give data frames; `evaluate` works without any file.
 
 >>> import evalprep                                             # doctest: +SKIP
 >>> run = evalprep.load_run("eval_results")                     # doctest: +SKIP
@@ -10,16 +11,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalprep.compare import Comparison
 from evalprep.compare import compare_runs as _compare_runs
 from evalprep.results import Run, load_run, open_run
 from evalprep.score import Scores
 from evalprep.score import score_run as _score_run
+
+if TYPE_CHECKING:
+    from evalprep.prepare import Preparation
 
 __all__ = [
     "Comparison",
@@ -29,10 +36,81 @@ __all__ = [
     "evaluate",
     "evaluate_sample",
     "load_run",
+    "prepare",
+    "run",
     "score_run",
 ]
 
 RunOrPath = Run | str | os.PathLike[str]
+
+
+def prepare(
+    config: str | os.PathLike[str] = "eval_config.yaml", *, force: bool = False, **keys: Any
+) -> Preparation:
+    """Prepares the work folder of a config, as `evalprep prepare` does.
+
+    Args:
+        config: The file.
+        force: Writes files anew that the user edited; the edited ones are kept as NAME.yours.
+        keys: Keys of the config that are overruled, e.g. `limit=10`.
+
+    Returns:
+        The preparation: `work_dir`, `lines` (the commands), `tasks`, `findings`, `notes`.
+
+    Raises:
+        BadInput: every mistake of the config, the packs and the data; nothing is written then.
+    """
+    from evalprep.config import load_config
+    from evalprep.prepare import prepare as prepared
+    from evalprep.prepare import refuse_unknown_tasks
+
+    known, packs = load_config(Path(config), options=keys)
+    refuse_unknown_tasks(known, packs)
+    return prepared(known, packs, force=force, full=True)
+
+
+def run(
+    place: str | os.PathLike[str] = "eval_config.yaml", *, restart: bool = False, **keys: Any
+) -> Run:
+    """Prepares what changed and runs the model, as `evalprep run` does, in a process of its own.
+
+    Progress is written to `sys.stderr`. What is finished is not generated again.
+
+    Args:
+        place: A config, or a prepared folder.
+        restart: Generates again what an earlier run finished.
+        keys: Keys of the config that are overruled for this call, e.g. `model_name="org/model"`.
+
+    Returns:
+        The run.
+
+    Raises:
+        BadInput: a mistake in the config or the folder, as `prepare`.
+        RuntimeError: a command failed; with what is known of the cause and the place of its log.
+    """
+    from evalprep.errors import BadInput, Problem
+    from evalprep.verbs.running.conclusion import place_of
+
+    words = [os.fspath(place), "--json", *(["--restart"] if restart else [])]
+    for key, value in keys.items():
+        words += ["--set", f"{key}={json.dumps(value)}"]
+    # Safe path: a module in the current folder stands for none of Python's own.
+    command = [sys.executable, "-P", "-m", "evalprep", "run", *words]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        for line in child.stderr:
+            print(line, end="", file=sys.stderr, flush=True)
+        outcome = json.loads(child.stdout.read() or "{}")
+    if child.returncode == 2 and "problems" in outcome:
+        raise BadInput([Problem(**problem) for problem in outcome["problems"]])
+    if child.returncode or not outcome:
+        failed = [f"{part['message']} ({part['log']})" for part in outcome if part["message"]]
+        raise RuntimeError("; ".join(failed) or f"the run ended with {child.returncode}")
+    folder, timestamp = place_of([Path(part["results"]) for part in outcome])
+    return load_run(folder, timestamp=timestamp)
 
 
 def _opened(run: RunOrPath) -> Run:

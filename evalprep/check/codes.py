@@ -1,6 +1,6 @@
 """Every finding that `evalprep check` can make.
 
-`evalprep check --explain all` and docs/codes.md show this table.
+`evalprep check --explain all` and docs/reference/codes.md show this table.
 
 A code never changes its meaning; a finding that is no longer made leaves a gap.
 """
@@ -807,7 +807,7 @@ Other people's folders are spared it unless asked for.
 
 
 def markdown() -> str:
-    """The table as docs/codes.md."""
+    """The table as docs/reference/codes.md."""
     lines = [
         "# Findings of `evalprep check`",
         "",
@@ -815,7 +815,7 @@ def markdown() -> str:
             "Errors stop a preparation before anything is written (exit code 2); warnings and "
             "notes are printed."
         ),
-        "See [check](commands/check.md).",
+        "See [check](../commands/check.md).",
         "",
     ]
     for family, title in FAMILIES.items():
