@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -191,18 +191,16 @@ def _call(
     return None
 
 
-def mutants(count: int, seed: int, only: str = "") -> list[Row]:
-    """One row for each kind of file, over a number of mutants that is spread over them."""
+def mutants(count: int, seed: int, only: str = "") -> Iterator[Row]:
+    """Yields a row for each kind of file, over a number of mutants that is spread over them."""
     kinds = {kind: every for kind, every in targets().items() if only in kind}
-    table = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as place:
         folders = Folders(Path(place).resolve())
         for number, (kind, every) in enumerate(kinds.items()):
             # The first ones are one more where the number is none of equal parts.
             own = count // len(kinds) + (number < count % len(kinds))
             if own:
-                table.append(_of_kind(kind, every, own, seed, folders))
-    return table
+                yield _of_kind(kind, every, own, seed, folders)
 
 
 def _of_kind(kind: str, every: list[Target], count: int, seed: int, folders: Folders) -> Row:

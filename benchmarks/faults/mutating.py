@@ -32,6 +32,8 @@ ODD = (
     *("", "x", "nan", "0", "\ud800", "\0", "a\nb", "=1+1", "../../x", "x" * 100_000, "\U0001f600"),
     *([], {}, [[]], [None], [3], ["x"], {"a": {"b": [1]}}, {"": ""}, [{"a": 1}, 2], [["x"] * 9]),
 )
+#: The same for a cell of a ledger.
+CELLS = (None, "", "x", 3, -1, 2**62, 1e308, b"\xff\x00", "[" * 9_000, "NaN", "{}", "x" * 99_999)
 AGAIN = "~again~"
 DEPTHS = (90, 120, 900, 100_000)
 Place = tuple[Any, Any]  # a list or a mapping, and a position or key of it
@@ -235,22 +237,7 @@ def _sqlite(data: bytes, draw: random.Random) -> tuple[str, bytes]:
             columns = [row[1] for row in ledger.execute(f'PRAGMA table_info("{table}")')]
             column = draw.choice(columns)
             which = draw.choice(("", " WHERE rowid = 1"))
-            odd = draw.choice(
-                (
-                    None,
-                    "",
-                    "x",
-                    3,
-                    -1,
-                    2**62,
-                    1e308,
-                    b"\xff\x00",
-                    "[" * 9_000,
-                    "NaN",
-                    "{}",
-                    "x" * 99_999,
-                )
-            )
+            odd = draw.choice(CELLS)
             try:
                 match draw.randrange(6):
                     case 0:
