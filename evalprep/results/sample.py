@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from evalprep.files import TOO_DEEP, as_mapping, is_deep, open_file
+from evalprep.files import MAX_DEPTH, as_mapping, is_deep, open_file
 from evalprep.results.hashes import document_hash, prompt_hash
 
 # Columns that are taken as the row's own id when there is no `sample_id`, in this order.
@@ -224,10 +224,9 @@ def loads(raw: bytes | msgspec.Raw) -> Any:
     """Decodes one JSON value; bare NaN and Infinity, which lm-eval writes, are accepted.
 
     Raises:
-        ValueError: not JSON, or nested in more levels than anything that is logged.
+        ValueError: not JSON.
+        RecursionError: nested too deeply.
     """
-    if is_deep(bytes(raw)):
-        raise ValueError(TOO_DEEP)
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -317,7 +316,7 @@ def parse(raw: bytes, line: int = 0) -> Sample | Damage:
     """Turns one line into a `Sample`, or tells why it cannot be used."""
     try:
         value = loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Damage(line, why_undecodable(raw))
     if not isinstance(value, dict):
         return Damage(line, f"not an object but {type(value).__name__}")
@@ -359,14 +358,18 @@ def _list_or_empty(value: Any) -> list[Any]:
     return as_written(value) if isinstance(value, list) else []
 
 
-def as_written(value: Any) -> Any:
+def as_written(value: Any, level: int = 0) -> Any:
     """Returns replies with every number as text, the form in which lm-eval writes them.
+
+    What lies in more than `MAX_DEPTH` levels is no reply, and becomes an empty text.
 
     >>> as_written([[-1.5, False], ["-1.5", "False"]])
     [['-1.5', 'False'], ['-1.5', 'False']]
     """
     if isinstance(value, list):
-        return [item if type(item) is str else as_written(item) for item in value]
+        if level >= MAX_DEPTH:
+            return ""
+        return [item if type(item) is str else as_written(item, level + 1) for item in value]
     return str(value) if isinstance(value, (bool, int, float)) else value
 
 

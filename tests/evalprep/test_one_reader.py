@@ -50,6 +50,7 @@ DECODES = {
     ),
     "results/readers/tools/olmes.py": "lines of a log",
     "results/cache.py": "its own cache",
+    "api.py": "what a verb printed",
     "run/given.py": "its own list of requests",
     "results/narrowing.py": "lines of its own copy",
     "results/tool_lines.py": "its own lines",

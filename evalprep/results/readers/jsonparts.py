@@ -217,7 +217,7 @@ def _decoded(value: Any) -> Any:
 def _value_of(text: bytes) -> Any:
     """A part of a file; None where it is damaged, such as a number of 5,000 digits."""
     try:
-        return loads(text)
+        return None if is_deep(text) else loads(text)
     except ValueError:
         return None
 
@@ -244,7 +244,9 @@ def object_of(raw: bytes, number: int) -> dict[str, Any] | Damage:
     """Returns the object of a line, or what is wrong with it."""
     try:
         value = loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
+        return Damage(number, why_undecodable(raw))
+    if is_deep(raw):
         return Damage(number, why_undecodable(raw))
     if not isinstance(value, dict):
         return Damage(number, f"not an object but {type(value).__name__}")
