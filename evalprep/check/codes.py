@@ -351,6 +351,12 @@ CODES: dict[str, Code] = {
         "replies of a model that was not told to write it are unparsed.",
         "ask for the mark in the prompt, show it in examples, or filter for what the prompt asks",
     ),
+    "EP239": Code(
+        "warning",
+        "lm-eval does not read an argument of a metric: it hands arguments to metrics of "
+        "generate_until tasks without process_results alone.",
+        "remove the argument, or do the same in process_results",
+    ),
     "EP238": Code(
         "warning",
         "The gold answer is a single letter and nothing takes the letter out of the reply: only a "
