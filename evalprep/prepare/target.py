@@ -33,6 +33,7 @@ class Target:
         requested: Names for `--tasks`, None for all.
         settings: The run.
         renamed: The finding as it is told -> the finding with the paths that the user knows.
+        work_dir: The folder that a copy built for the check will have; empty where none was built.
         packs: Those of the config, where there is one.
         planned: The joined plans, where there is a config.
     """
@@ -42,6 +43,7 @@ class Target:
     requested: list[str] | None
     settings: RunSettings
     renamed: Callable[[Finding], Finding] = lambda finding: finding
+    work_dir: str = ""
     packs: Mapping[str, Pack] | None = None
     planned: Plan | None = None
 
@@ -249,6 +251,7 @@ def config_target(
             requested=requested or built.requested,
             settings=settings_of(built).changed(**(changes or {})),
             renamed=partial(known_to_user, built, copy),
+            work_dir=str(config.core.work_dir),
             packs=packs,
             planned=built.plan,
         )
