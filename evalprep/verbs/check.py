@@ -8,9 +8,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.check import (
@@ -215,10 +214,6 @@ def _complete_findings(target: Target, findings: Findings, *, house_style: bool)
         findings.take(lambda finding: finding.code in HOUSE_STYLE)
 
 
-def _resolved(folders: Sequence[Path]) -> list[str]:
-    return [str(folder.resolve()) for folder in folders]
-
-
 def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], None]) -> _Report:
     findings = Findings()
     settings = target.settings
@@ -245,11 +240,12 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
             progress("estimating")
             estimate = _estimate(done, target, args, findings)
     _complete_findings(target, findings, house_style=args.house_style)
+    roots = [target.work_dir] if target.work_dir else [str(root.resolve()) for root in target.roots]
     return _Report(
         target=target.label,
         rows={leaf.name: rows.get(leaf.name) for leaf in static.leaves},
         findings=target.final(findings),
-        roots=[target.work_dir] if target.work_dir else _resolved(target.roots),
+        roots=roots,
         estimate=estimate,
         samples=samples,
     )

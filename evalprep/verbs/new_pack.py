@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.data import column_of, paths_in, unpacked_name, value_at
 from evalprep.errors import BadInput, Problems, near
+from evalprep.files import open_file
 from evalprep.packs import ONLY_LETTERS, AnswerForm, answer_form, as_jinja, is_jinja
 from evalprep.places import nearby
 from evalprep.terminal import counted, shortlist
@@ -568,7 +569,7 @@ def _other_separator(path: Path) -> str:
     """
     if path.suffix.lower() != ".csv" or not _is_copied(path):
         return ""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+    with open_file(path, "r", own=True, encoding="utf-8-sig", errors="replace") as file:
         head = file.readline(MAX_HEAD)
     if "," in head:
         return ""
@@ -578,7 +579,7 @@ def _other_separator(path: Path) -> str:
 def _with_commas(path: Path, sign: str, copy: Path) -> None:
     """Writes a CSV file anew, with the separator that every reader expects."""
     with (
-        path.open(encoding="utf-8-sig", newline="") as file,
+        open_file(path, "r", own=True, encoding="utf-8-sig", newline="") as file,
         copy.open("w", encoding="utf-8", newline="") as target,
     ):
         rows = csv.reader(file, delimiter=sign)
