@@ -39,6 +39,8 @@ FACT_OF_SETTING: Mapping[str, str] = {
 }
 #: Keys of `metadata` that choose a reading -> the fact that they decide.
 FACT_OF_CHOICE: Mapping[str, str] = {"primary_metric": "metric", "primary_filter": "filter"}
+#: Facts of how replies are read, not of what was asked.
+READ_BY = frozenset({"filter", "metric"})
 _BEGINS = ("def ", "async def ", "@")  # the source text of a function
 _SOURCE = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
 _PLACE = re.compile(r"<function (?:[\w.<>]+\.)?(\w+)")
@@ -61,6 +63,11 @@ def in_one_form(value: Any) -> Any:
     is_source = value.lstrip().startswith(_BEGINS)
     function = _SOURCE.search(value) if is_source else _PLACE.match(value)
     return f"<function {function[1]}>" if function else value
+
+
+def is_reading(key: str) -> bool:
+    """Returns whether a key of a task's settings decides how replies are read."""
+    return key == "metadata" or FACT_OF_SETTING.get(key) in READ_BY
 
 
 def template_settings(path: Path) -> dict[str, Any]:
@@ -103,6 +110,14 @@ def settings_of(file: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     if shots is not None and settings.get("num_fewshot") != 0:
         settings["num_fewshot"] = shots
     return settings
+
+
+def asking_modules(file: Path) -> set[str]:
+    """Returns the modules whose functions decide what a task asks, as its YAML names them."""
+    stated = template_settings(file)
+    asking = [key for key in FACT_OF_SETTING if not is_reading(key)]
+    places = (place_of(stated.get(key)) for key in asking)
+    return {place.rpartition(".")[0] for place in places if "." in place}
 
 
 def place_of(setting: Any) -> str:

@@ -219,7 +219,9 @@ def _manifest(built: Built) -> dict[str, Any]:
         edits |= carried.edits
     packs = {}
     for share in joined.packs:
-        packs[share.pack.name] = {"folder": on_run_machine(share.pack.folder)}
+        pack = share.pack
+        folder = on_run_machine(pack.folder)
+        packs[pack.name] = {"folder": folder, "digest": pack.content_digest}
     return manifest_data(
         run=first.run,
         model=on_run_machine(first.model),

@@ -7,12 +7,13 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+import yaml
 
 from evalprep.cli import main
 from evalprep.results import load_run, run_calls
 from tests.evalprep.results.writing import Row, write_run
 
-ROWS = "id,country,capital\n" + "".join(f"{at},Land {at},City {at}\n" for at in range(6))
+ROWS = "id,country,capital\n" + "".join(f"{at},Land {at},A\n" for at in range(6))
 SENTENCE = "files differ from those that were prepared: capitals/capitals_qa.yaml edited"
 
 
@@ -140,13 +141,23 @@ def paste(project, rows=6):
     """Writes the results of the first command as a pasted call does, with the id of the preparation."""
     counts = {"capitals_qa": {"original": 6, "effective": rows}}
     manifest = json.loads((project / "work_dir" / "manifest.json").read_text())
+    metadata = {"version": 1.0, "run": manifest["run"], "command": "c1-plain"}
+    file = project / "work_dir" / "capitals" / "capitals_qa.yaml"
+    logged = yaml.safe_load(file.read_text()) | {"metadata": metadata}
+    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
     write_run(
         project / "eval_results",
         {"capitals_qa": [Row(str(at)) for at in range(rows)]},
-        stamp=datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f"),
-        metadata={"version": 1.0, "run": manifest["run"], "command": "c1-plain"},
-        extra={"config": {"model": "dummy", "model_args": {}}, "n-samples": counts},
+        stamp=stamp,
+        metadata=metadata,
+        extra={
+            "config": {"model": "dummy", "model_args": {}},
+            "configs": {"capitals_qa": logged},
+            "n-samples": counts,
+        },
     )
+    for samples in project.glob(f"eval_results/*/samples_*_{stamp}.jsonl"):
+        samples.write_text(samples.read_text().replace('"max_gen_toks": 100', '"max_gen_toks": 32'))
 
 
 def run(project):
