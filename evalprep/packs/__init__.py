@@ -107,12 +107,15 @@ if TYPE_CHECKING:
         stock_tagged,
     )
     from evalprep.packs.tasksettings import (
+        ANY_FUNCTION,
+        CLASS,
         FACT_OF_CHOICE,
         FACT_OF_SETTING,
         READ_BY,
         in_one_form,
         place_of,
         settings_of,
+        settings_of_task,
         template_settings,
     )
 else:

@@ -22,7 +22,7 @@ from evalprep.prepare.joined import Joined
 from evalprep.prepare.models import Subject, check_tokenizers, fingerprints_of, subjects_of
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.shares import whole_blocks
-from evalprep.prepare.taskfiles import write_groups, write_inline, write_tasks
+from evalprep.prepare.taskfiles import meant_of_others, write_groups, write_inline, write_tasks
 from evalprep.prepare.workdir import Carried, carry_over, of_commands, tree_files
 from evalprep.results import turned_notes
 
@@ -36,6 +36,7 @@ class Built:
         folder: Where it lies now; its files name each other under `joined.final`.
         plan: What runs, without the tasks and groups that are left out.
         tasks: Task -> facts as in the manifest.
+        meant: Task that no pack writes -> its settings as in the manifest.
         subjects: The models.
         steps: The commands in order, with the calls that they write.
         files: Path below the folder -> digest of what was generated, before edits were carried
@@ -50,6 +51,7 @@ class Built:
     folder: Path
     plan: Plan
     tasks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    meant: dict[str, dict[str, Any]] = field(default_factory=dict)
     subjects: list[Subject] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
@@ -145,6 +147,7 @@ def _write_tasks(built: Built, progress: Callable[[str], None]) -> None:
         facts["expected"] = None if rows is None else limited(rows, limit)
     write_groups(joined, built.plan.groups, built.folder)
     write_inline(joined, built.folder)
+    built.meant = meant_of_others(joined, built.folder)
     built.files = tree_files(built.folder)
 
 
@@ -230,7 +233,7 @@ def _manifest(built: Built) -> dict[str, Any]:
         folder=on_run_machine(config.folder),
         config={"config_file": config_file, **config_on_run_machine(config)},
         sources=built.sources,
-        tasks=built.tasks,
+        tasks={**built.meant, **built.tasks},
         plan=built.plan,
         commands=built.commands,
         files=built.files,

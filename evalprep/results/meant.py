@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalprep.files import as_mapping
-from evalprep.packs import FACT_OF_CHOICE, FACT_OF_SETTING, READ_BY, in_one_form, place_of
+from evalprep.packs import (
+    ANY_FUNCTION,
+    CLASS,
+    FACT_OF_CHOICE,
+    FACT_OF_SETTING,
+    READ_BY,
+    in_one_form,
+    place_of,
+)
 from evalprep.results.facts import asked_generation, short_value
 from evalprep.results.invocations import Invocation
 from evalprep.results.logged import NONE, TaskResults
@@ -41,6 +49,8 @@ _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
 }
 #: Keys of `generation_kwargs` that lm-eval fills in.
 _FILLED = frozenset({"until", "do_sample", "temperature"})
+#: How lm-eval logs functions without a source: `functools.partial(...)`, `<built-in ...>`.
+_UNNAMED = ("functools.", "<")
 #: Keys of a metric that lm-eval may fill in.
 _ADDED_TO_METRICS = frozenset({"aggregation", "higher_is_better"})
 #: Facts that the hashes of rows depend on.
@@ -193,7 +203,10 @@ def edits_of(
     settings = dict(in_one_form(dict(logged.settings.as_logged)))
     if not meant or "output_type" not in settings:
         return  # nothing is known of one side
+    is_partial = CLASS in meant
     for key, fact in FACT_OF_SETTING.items():
+        if is_partial and key not in meant:
+            continue
         if key == "generation_kwargs":
             requests = {} if task is None else asked_generation(task)
             own = {**as_mapping(settings.get(key)), **requests}
@@ -219,23 +232,29 @@ def _covers(meant: Any, logged: Any) -> bool:
         return all(_covers(value, logged.get(key)) for key, value in meant.items())
     if isinstance(meant, list) and isinstance(logged, list):
         return len(meant) == len(logged) and all(map(_covers, meant, logged))
+    if meant == ANY_FUNCTION:
+        return isinstance(logged, str)
     return bool(meant == logged) or _is_place_of(meant, logged)
 
 
 def _is_place_of(meant: Any, logged: Any) -> bool:
-    """Returns whether a logged value is the place of a prepared function.
+    """Returns whether a logged value may be a prepared function.
 
-    `evalprep run` logs `package.module.NAME` of a run over stored replies.
+    `evalprep run` logs `package.module.NAME` of a run over stored replies, and lm-eval no name of
+    what is no plain function.
     """
-    is_function = isinstance(meant, str) and meant.startswith("<function ")
-    return is_function and isinstance(logged, str) and logged.endswith(f".{place_of(meant)}")
+    if not (isinstance(logged, str) and place_of(meant)):
+        return False
+    is_unnamed = logged.startswith(_UNNAMED) and not place_of(logged)
+    return is_unnamed or logged.endswith(f".{place_of(meant)}")
 
 
 def _edits_of_generation(
     meant: Mapping[str, Any], logged: Mapping[str, Any]
 ) -> Iterator[SettingEdit]:
+    filled = _FILLED if meant else _FILLED | {"max_gen_toks"}
     for key in dict.fromkeys([*meant, *logged]):
-        is_filled = key in _FILLED and key not in meant
+        is_filled = key in filled and key not in meant
         if is_filled and not (meant and key == "temperature" and logged[key]):
             continue
         if meant.get(key) != logged.get(key):
@@ -316,14 +335,26 @@ def tasks_meant(
         tasks: The tasks with samples.
         known: The tasks of the results file.
     """
-    entries = as_mapping(record.get("tasks"))
-    meant = {name: task_meant(as_mapping(entries.get(name)), task) for name, task in tasks.items()}
+    entries = _entries_of_tasks(record)
+    meant = {name: task_meant(entries.get(name, {}), task) for name, task in tasks.items()}
     for name, entry in entries.items():
         if name not in tasks and name not in known:
-            expected = as_mapping(entry).get("expected")
+            expected = entry.get("expected")
             rows = expected if type(expected) is int else None
             meant[name] = TaskMeant(MISSING, expected=rows)
     return meant
+
+
+def _entries_of_tasks(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Task -> its entry in a record; a group of lm-eval's own tasks stands for each of these."""
+    entries: dict[str, Mapping[str, Any]] = {}
+    for name, value in as_mapping(record.get("tasks")).items():
+        entry = as_mapping(value)
+        leaves = as_mapping(entry.get("leaves"))
+        entries |= {leaf: {"settings": settings} for leaf, settings in leaves.items()}
+        if "leaves" not in entry:
+            entries[name] = entry
+    return entries
 
 
 def notes_on_meant(meant: Mapping[str, TaskMeant]) -> list[str]:

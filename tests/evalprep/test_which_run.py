@@ -595,3 +595,56 @@ def test_a_run_that_was_called_with_other_options_alone_is_read_and_says_so(tmp_
     _, text = say(capsys, "score", tmp_path, "--no_write")
     assert f"run {RUN} was not called as prepared: limit 5 in place of none" in text
     assert "80.0" in text
+
+
+ASKED = {"model": "hf", "model_args": MODEL, "seed": [42, 42, 42, 42], "tasks": ["bio"]}
+SEEDS = {f"{use}_seed": 42 for use in ("random", "numpy", "torch", "fewshot")}
+
+
+@pytest.mark.parametrize(
+    ("asked", "call", "sentence"),
+    [
+        ({}, dict.fromkeys(SEEDS, 7), "seed 7 in place of 42"),
+        ({}, {"fewshot_seed": 7}, "seed 42,42,42,7 in place of 42"),
+        ({}, {"gen_kwargs": {"temperature": 1}}, "gen_kwargs.temperature 1 in place of none"),
+        (
+            {"gen_kwargs": {"max_gen_toks": 64}},
+            {"gen_kwargs": "max_gen_toks=8"},
+            "gen_kwargs.max_gen_toks 8 in place of 64",
+        ),
+        ({}, {"model": "vllm"}, "model vllm in place of hf"),
+        ({}, {"limit": 5.0}, "limit 5 in place of none"),
+        ({}, {"model_args": {**MODEL, "peft": "a"}}, "peft a in place of none"),
+        ({}, {"model_args": {"pretrained": "org/m"}}, "dtype none in place of bfloat16"),
+        ({"gen_kwargs": {"do_sample": True}}, {"gen_kwargs": {"do_sample": "true"}}, ""),
+        ({"model": "huggingface"}, {"batch_size": 8, "device": "cuda:1"}, ""),
+        ({"seed": 42}, {"model_args": {**MODEL, "batch_size": 4}}, ""),
+    ],
+)
+def test_options_typed_behind_a_pasted_command_are_another_run(
+    asked, call, sentence, tmp_path, capsys
+):
+    home = tmp_path / "org__m"
+    write_record(tmp_path, RUN, ["bio"], asked={**ASKED, **asked})
+    own = {} if "gen_kwargs" not in asked else {"gen_kwargs": asked["gen_kwargs"]}
+    write_call(home, FIRST, {"bio": rows(13)}, entry=marked(RUN), call={**SEEDS, **own})
+    write_call(home, SECOND, {"bio": rows(31)}, entry=marked(RUN), call={**SEEDS, **own, **call})
+    _, text = say(capsys, "score", tmp_path, "--no_write")
+    if sentence:
+        assert f"run {RUN} with other options ({sentence}) is another run" in text
+    assert shows(text, 13 if sentence else 31)
+    assert not shows(text, 31 if sentence else 13)
+
+
+def test_each_answerer_of_a_folder_is_a_row_of_the_leaderboard(tmp_path, capsys):
+    """The files of one answerer are one run, whatever lies between them."""
+    home = tmp_path / "org__m"
+    served = {**MODEL, "base_url": "http://10.0.0.1:8000/v1"}
+    write_call(home, FIRST, {"bio": rows(13)}, args=served)
+    write_call(home, SECOND, {"bio": rows(31)})
+    write_call(home, THIRD, {"geo": rows(27)}, args=served)
+    code, text = say(capsys, "leaderboard", tmp_path)
+    assert code == 0
+    assert "2 models" in text
+    assert all(shows(text, right) for right in (13, 31, 27))
+    assert "have other answerers: base_url http://10.0.0.1:8000/v1 / -" in text

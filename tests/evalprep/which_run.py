@@ -69,7 +69,7 @@ def write_call(
     (home / (name or f"results_{stamp}.json")).write_text(json.dumps(results))
 
 
-def write_record(output, run, tasks, *, settings=None, row_ids=None):
+def write_record(output, run, tasks, *, settings=None, row_ids=None, asked=None):
     """Writes what was prepared: one command with some tasks.
 
     Args:
@@ -78,6 +78,7 @@ def write_record(output, run, tasks, *, settings=None, row_ids=None):
         tasks: Its tasks.
         settings: Settings of each task, where the record holds some.
         row_ids: Ids of the prepared rows, where the record holds a digest of them.
+        asked: What the command asks, where the record holds it.
     """
     entry = {"expected": ROWS, "plan": {}}
     if settings is not None:
@@ -91,6 +92,7 @@ def write_record(output, run, tasks, *, settings=None, row_ids=None):
         "tasks": tasks,
         "argv": ["lm_eval"],
         "engine": {"model_args": MODEL},
+        **({"asked": asked} if asked is not None else {}),
     }
     record = {"schema": 2, "run": run, "tasks": plans, "commands": [command]}
     (output / f"run_{run}.json").write_text(json.dumps(record))

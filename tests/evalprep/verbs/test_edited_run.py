@@ -97,6 +97,33 @@ def test_an_unedited_run_is_not_marked(project, capsys):
     assert "files differ" not in said(capsys, "score", "eval_results", "--no_write")
 
 
+def edit_reading(project):
+    path = project / "work_dir" / "capitals" / "capitals_qa.yaml"
+    path.write_text(path.read_text().replace("ignore_case: true", "ignore_case: false"))
+
+
+def test_an_edit_of_the_reading_after_the_results_is_named(project, capsys):
+    paste(project)
+    edit_reading(project)
+    place = "metric_list.exact_match.ignore_case"
+    sentence = f"read as logged, and not by the work folder as it stands: {place} logged True, now"
+    for words in (("score", "eval_results"), ("compare", "eval_results", "eval_results")):
+        assert sentence in said(capsys, *words, "--no_write"), words
+    assert "not as prepared" not in said(capsys, "score", "eval_results", "--no_write")
+
+
+def test_a_later_record_never_takes_an_edited_reading_for_the_prepared_one(project, capsys):
+    (run,) = records(project)
+    edit_reading(project)
+    assert main(["prepare"]) == 0  # keeps the edit, and writes the record anew
+    assert list(records(project)) == [run]
+    paste(project)
+    sentence = "not as prepared: metric_list.exact_match.ignore_case prepared True, logged False"
+    assert sentence in said(capsys, "score", "eval_results", "--no_write")
+    assert main(["run", "work_dir"]) == 0
+    assert sentence in said(capsys, "score", "eval_results", "--no_write")
+
+
 @pytest.mark.slow
 def test_edited_data_leave_the_number_of_rows_open(project):
     import pyarrow.parquet as pq
