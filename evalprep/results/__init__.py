@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score
     from evalprep.results.published_rule import PublishedReading, published_reading
     from evalprep.results.readers import decode_run, encode, read_results, stored_call
+    from evalprep.results.readers.head import read_head
     from evalprep.results.readers.merging import with_model_of, with_process_of
     from evalprep.results.readers.parts import SCORER_KEYS
     from evalprep.results.readers.tools import Reading, reading_as

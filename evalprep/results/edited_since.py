@@ -40,6 +40,8 @@ def _readings(run: Run) -> Iterator[tuple[str, list[SettingEdit]]]:
         if file is None or content_digest(file) == work.files.get(work.tasks[name].yaml):
             continue
         here = settings_of(file, work.config)
+        named = run.meant[name].edits if name in run.meant else ()
         edits = [edit for edit in edits_of(here, task.logged) if edit.fact in READ_BY]
+        edits = [edit for edit in edits if edit not in named]
         if edits:
             yield name, edits

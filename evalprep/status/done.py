@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import as_mapping
 from evalprep.packs import (
+    CLASS,
     Answerer,
     Command,
     Prepared,
@@ -193,8 +194,8 @@ def _is_asked_as_here(
         return False  # lm-eval logs no source of what a function of a module uses
     file = prepared.folder / prepared.tasks[task].yaml
     settings = settings_of(file, prepared.config) if file.is_file() else {}
-    if not settings or task not in call.samples:
-        return False
+    if not settings or CLASS in settings or task not in call.samples:
+        return False  # what a class makes of its settings is not known
     place = prepared.tasks[task].data
     is_data_edited = bool(place) and any(name.startswith(place) for name in edited)
     digest = _digest_of(prepared.folder / place, settings) if place else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalprep.files import as_mapping
 from evalprep.packs import Prepared, load_prepared
@@ -30,7 +30,9 @@ _PROGRAMS = frozenset(
 )
 
 
-def newest_start(place: Path, *, without: Collection[Path]) -> float:
+def newest_start(
+    place: Path, *, without: Collection[Path] = (), runs: Collection[str] = ()
+) -> float:
     """Returns when the newest call by hand at or below an output folder began; 0 without one.
 
     Calls of `evalprep run` state their try.
@@ -38,10 +40,12 @@ def newest_start(place: Path, *, without: Collection[Path]) -> float:
     Args:
         place: The folder.
         without: Results files of commands without a run id that `evalprep run` started.
+        runs: Ids of the runs that are asked about; empty for any.
     """
     from evalprep.results import calls_below
 
     by_hand = [call for call in calls_below(place) if call.attempt is None]
+    by_hand = [call for call in by_hand if not runs or call.run in runs]
     moments = [call.moment for call in by_hand if call.results not in without]
     return max((moment[0] for moment in moments if moment is not None), default=0.0)
 
@@ -170,13 +174,14 @@ def finished_by_folder(place: Path) -> Finished:
     """
     finished = Finished()
     newest = _newest_by_settings(place, finished)
-    places = _named_places(newest)
+    shared = _places_of_several(newest)
+    places = _named_places(newest, shared)
     runs_by_task = Counter(key.task for key in newest)
     runs_by_folder = Counter(run.folder for run in set(places.values()))
     for key, results in newest.items():
         run = places[key]
         prefix = run.prefix(place, runs_by_folder[run.folder])
-        is_alone = runs_by_task[key.task] == 1 and run.name == key.place.name
+        is_alone = runs_by_task[key.task] == 1 and key.place not in shared
         shown = key.task if is_alone else f"{prefix}/{key.task}"
         finished.lines[shown] = replace(results.line, name=shown)
     return finished
@@ -220,20 +225,31 @@ def _key_of(run: Run, path: Path, task: str) -> _TaskKey:
     return _TaskKey(_place_of(path, run.logged), task, settings, seed_of(run))
 
 
-def _named_places(newest: Mapping[_TaskKey, _TaskResults]) -> dict[_TaskKey, _Place]:
+def _places_of_several(newest: Mapping[_TaskKey, _TaskResults]) -> set[_Place]:
+    """The places in which several have answered, say two revisions of a model."""
+    from evalprep.results import answered_by
+
+    answerers: dict[_Place, set[Any]] = {}
+    for key, results in newest.items():
+        answerers.setdefault(key.place, set()).add(answered_by(results.run.settings))
+    return {place for place, known in answerers.items() if len(known - {None}) > 1}
+
+
+def _named_places(
+    newest: Mapping[_TaskKey, _TaskResults], shared: Collection[_Place]
+) -> dict[_TaskKey, _Place]:
     """The place of each key, with the label of the run where its folder holds several.
 
     These are several settings of a task, or what several have answered.
     """
-    from evalprep.results import answered_by, label_runs
+    from evalprep.results import label_runs
 
     keys_by_place: dict[_Place, list[_TaskKey]] = {}
     for key in newest:
         keys_by_place.setdefault(key.place, []).append(key)
     places: dict[_TaskKey, _Place] = {}
     for place, keys in keys_by_place.items():
-        answerers = {answered_by(newest[key].run.settings) for key in keys} - {None}
-        if len({key.task for key in keys}) == len(keys) and len(answerers) < 2:
+        if len({key.task for key in keys}) == len(keys) and place not in shared:
             places |= dict.fromkeys(keys, place)
             continue
         runs = {newest[key].run.files.results: newest[key].run for key in keys}

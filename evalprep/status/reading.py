@@ -88,17 +88,22 @@ class _Started:
         """Returns whether a process of ours works on a command."""
         return any(folder.is_running() for folder in self._folders)
 
-    def is_newest(self, output: Path) -> bool:
+    def is_newest(self, output: Path, prepared: Prepared | None) -> bool:
         """Tells whether no call by hand began after the last start of ours.
 
         Args:
             output: The folder of results.
+            prepared: The work folder that is asked about, of whose runs such a call must be.
         """
         if not self._folders:
             return False
         ours = {Path(folder.state().results) for folder in self._folders}
         last = max(last_start(folder.path) for folder in self._folders)
-        return manual_runs.newest_start(output, without=ours) <= last
+        runs: set[str] = set()
+        if prepared is not None:
+            for model in prepared.models:
+                runs |= {*runs_that_count(prepared, model.run)}
+        return manual_runs.newest_start(output, without=ours, runs=runs - {""}) <= last
 
 
 @dataclass
@@ -220,7 +225,7 @@ def _status_of(path: Path) -> RunStatus:
     if started.is_running:
         return _of_runs(place, started)
     seconds_of_running = manual_runs.processes(output)
-    if not seconds_of_running and started.is_newest(output):
+    if not seconds_of_running and started.is_newest(output, prepared):
         return _of_runs(place, started)
     if prepared is None:
         status = _of_results_by_hand(place, seconds_of_running)
@@ -384,8 +389,17 @@ def _newest(place: Path) -> _Started:
 
 
 def _recency(run: Path) -> tuple[bool, float, str]:
-    """By which run folders stand in order: what runs is newer than what was started last."""
-    return RunFolder(run).is_running(), last_start(run), run.name
+    """By which run folders stand in order: what runs is newer than what was started last.
+
+    A start that found a finished run makes it no newer: its results keep their date, by which every
+    other verb knows the newest run.
+    """
+    from evalprep.results import read_head
+
+    folder = RunFolder(run)
+    state = folder.state()
+    ended = read_head(Path(state.results)).settings.started if state.is_done else None
+    return folder.is_running(), state.started if ended is None else ended, run.name
 
 
 def _is_among(job: Job, commands: Iterable[Job]) -> bool:

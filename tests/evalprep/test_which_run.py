@@ -350,7 +350,7 @@ SITUATIONS |= {
     "copied project": Situation(copied_project, {"bio": 31}, (13,), {"*": "bio"}),
 }
 #: Situations of a quick run: what the worst wrong numbers came from.
-QUICK = ("failed try", "tasks one by one", "deleted samples")
+QUICK = ("failed try", "tasks one by one", "deleted samples", "edited limit")
 #: Verbs that show several runs of a folder, each under its own name.
 SHOWS_ALL = {
     ("other replies", "leaderboard"),
@@ -381,16 +381,30 @@ def cells():
         yield from (pytest.param(name, verb, marks=marks) for verb in verbs)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A function from a situation to its folder, with `run` and `base`, written once."""
+    folders = {}
+
+    def folder_of(name):
+        if name not in folders:
+            folder = folders[name] = tmp_path_factory.mktemp("situation")
+            situation = SITUATIONS[name]
+            (folder / "run").mkdir()
+            situation.write(folder / "run")
+            shown = situation.shown or {"bio": 40}
+            same = {task: rows(right) for task, right in shown.items()}
+            args = {**MODEL, "pretrained": "org/m0"}
+            write_call(folder / "base" / "org__m0", FIRST, same, args=args)
+        return folders[name]
+
+    return folder_of
+
+
 @pytest.mark.parametrize(("name", "verb"), list(cells()))
-def test_each_verb_reads_the_same_run_and_says_which(name, verb, tmp_path, capsys):
-    situation = SITUATIONS[name]
-    run = tmp_path / "run"
-    run.mkdir()
-    situation.write(run)
-    same = {task: rows(right) for task, right in situation.shown.items()} or {"bio": rows(40)}
-    args = {**MODEL, "pretrained": "org/m0"}
-    write_call(tmp_path / "base" / "org__m0", FIRST, same, args=args)
-    code, text = said_by(verb, run, tmp_path / "base", tmp_path / "out", capsys)
+def test_each_verb_reads_the_same_run_and_says_which(name, verb, written, tmp_path, capsys):
+    situation, folder = SITUATIONS[name], written(name)
+    code, text = said_by(verb, folder / "run", folder / "base", tmp_path / "out", capsys)
     assert code == situation.codes.get(verb, 0)
     assert situation.sentence.get(verb, situation.sentence["*"]) in text
     is_read = code != 2
@@ -647,4 +661,4 @@ def test_each_answerer_of_a_folder_is_a_row_of_the_leaderboard(tmp_path, capsys)
     assert code == 0
     assert "2 models" in text
     assert all(shows(text, right) for right in (13, 31, 27))
-    assert "have other answerers: base_url http://10.0.0.1:8000/v1 / -" in text
+    assert "have other answerers: base_url - / http://10.0.0.1:8000/v1" in text

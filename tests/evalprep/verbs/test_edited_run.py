@@ -106,7 +106,7 @@ def test_an_edit_of_the_reading_after_the_results_is_named(project, capsys):
     paste(project)
     edit_reading(project)
     place = "metric_list.exact_match.ignore_case"
-    sentence = f"read as logged, and not by the work folder as it stands: {place} logged True, now"
+    sentence = f"read as logged, and not by the work folder as it stands: {place} logged true, now"
     for words in (("score", "eval_results"), ("compare", "eval_results", "eval_results")):
         assert sentence in said(capsys, *words, "--no_write"), words
     assert "not as prepared" not in said(capsys, "score", "eval_results", "--no_write")
@@ -118,7 +118,7 @@ def test_a_later_record_never_takes_an_edited_reading_for_the_prepared_one(proje
     assert main(["prepare"]) == 0  # keeps the edit, and writes the record anew
     assert list(records(project)) == [run]
     paste(project)
-    sentence = "not as prepared: metric_list.exact_match.ignore_case prepared True, logged False"
+    sentence = "not as prepared: metric_list.exact_match.ignore_case prepared true, logged false"
     assert sentence in said(capsys, "score", "eval_results", "--no_write")
     assert main(["run", "work_dir"]) == 0
     assert sentence in said(capsys, "score", "eval_results", "--no_write")
@@ -170,7 +170,8 @@ def paste(project, rows=6):
     manifest = json.loads((project / "work_dir" / "manifest.json").read_text())
     metadata = {"version": 1.0, "run": manifest["run"], "command": "c1-plain"}
     file = project / "work_dir" / "capitals" / "capitals_qa.yaml"
-    logged = yaml.safe_load(file.read_text()) | {"metadata": metadata}
+    stated = yaml.safe_load(file.read_text())
+    logged = stated | {"metadata": stated["metadata"] | metadata}
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
     write_run(
         project / "eval_results",
