@@ -1,7 +1,7 @@
 """Runs all 24 benchmarks of the compliance pack once, end to end, through a server on this machine.
 
     python -m benchmarks.compl_ai_run CHECKOUT [--limit 20] [--out FOLDER]
-        [--docs docs/packs/compliance.md]
+        [--docs docs/reference/measured.md]
 
 CHECKOUT is a checkout of https://github.com/compl-ai/compl-ai at 934d3f5. A model of 1.6 MB that
 answers every prompt alike stands behind an OpenAI-compatible address; `evalprep prepare`, `run`,

@@ -1,6 +1,6 @@
 """Compares the prompts of the compliance pack with those of COMPL-AI v1's own builders.
 
-    python -m benchmarks.compl_ai_v1 CHECKOUT [--json FILE] [--docs docs/packs/compliance.md]
+    python -m benchmarks.compl_ai_v1 CHECKOUT [--json FILE] [--docs docs/reference/measured.md]
 
 CHECKOUT is a checkout of https://github.com/compl-ai/compl-ai at 934d3f5. The original's modules
 are imported from it with their heavy imports (transformers, datasets, ...) replaced, and run

@@ -1,7 +1,7 @@
 """How often the intervals hold the truth, and how often compare and gate would say something false.
 
     python -m benchmarks.conclusions [--fast] [--pairs 2000] [--seed 1] [--json FILE] [--docs
-    docs/appendix/calibration.md]
+    docs/reference/measured.md]
 
 Draws pairs of runs whose true difference is known and asks `custom_metrics.statistics` about each:
 right-or-wrong rows by exact enumeration, everything else by simulation. Per cell:

@@ -1,6 +1,6 @@
 """What scoring 100,000 stored answers costs: the three commands against a bare loop.
 
-    python -m benchmarks.fm_scoring [--rows 100000] [--short] [--docs docs/appendix/speed.md]
+    python -m benchmarks.fm_scoring [--rows 100000] [--short] [--docs docs/reference/measured.md]
 
 Answers are generated: short ones as in question answering, a third of them right, a third near, a
 third wrong, and some targets with several right answers. They go through `prepare`, `run --stored`

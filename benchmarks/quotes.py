@@ -5,7 +5,7 @@ A line with a command, and below it a box with what it printed.
     # the quotes of all pages, without running anything
     python -m benchmarks.quotes
     # run the commands of a page, write what they print into it
-    python -m benchmarks.quotes docs/appendix/math-grading.md
+    python -m benchmarks.quotes docs/reference/measured.md
 
 A command that reads a file or FOLDER which is not here keeps its box, and says so. A test holds the
 boxes against what can be computed in seconds.

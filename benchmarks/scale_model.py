@@ -1,6 +1,6 @@
 """What a run takes on N replicas: a model of cost, checked against real runs on one and two.
 
-    python -m benchmarks.scale_model [--measure] [--prompts 400] [--docs docs/appendix/scale.md]
+    python -m benchmarks.scale_model [--measure] [--prompts 400] [--docs docs/reference/measured.md]
 
 With `--measure` the demo model answers the prompts on a Ray cluster of this machine, with one
 replica of one core and then with two, in float32 (`evalprep run --engine ray`). From two runs on
@@ -277,7 +277,7 @@ def measure_runs(prompts: int) -> dict[str, Any]:
 
 
 def table(record: dict[str, Any], plans: Sequence[Prediction]) -> list[str]:
-    """The lines for docs/appendix/scale.md: the check, the plans and their picture."""
+    """The lines for docs/reference/measured.md: the check, the plans and their picture."""
     picture = "![Predicted makespan over the number of replicas](../scale.svg)"
     return [check_line(record), "", *plan_lines(plans), "", picture]
 

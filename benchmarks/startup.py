@@ -1,6 +1,6 @@
 """CPU seconds of a start: until help, a config error or a misspelt task is on the screen.
 
-    python -m benchmarks.startup [--repeats 9] [--short] [--docs docs/appendix/speed.md]
+    python -m benchmarks.startup [--repeats 9] [--short] [--docs docs/reference/measured.md]
 
 Each command runs in fresh processes, next to a bare interpreter; the smallest of the repeats
 counts, because a busy machine only ever adds.

@@ -125,6 +125,8 @@ def _answer(arguments: Sequence[str], prog: str, verb: str | None) -> int:
     """Runs the verb that is fixed or that the first argument names."""
     if verb is not None:
         return _run_verb(verb, arguments, prog)
+    if arguments[:1] == ["help"] and len(arguments) > 1:
+        arguments = [arguments[1], "--help"]
     first = arguments[0] if arguments else ""
     if first in VERBS:
         return _run_verb(first, arguments[1:], f"{prog} {first}")

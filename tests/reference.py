@@ -1,6 +1,6 @@
-"""The reference pages of the verbs, docs/reference/VERB.md, written from their parsers.
+"""The pages of docs/reference: of each verb from its parser, and those of `tests.lookups`.
 
-python -m tests.reference            # exit code 1 where a page is not that of its parser
+python -m tests.reference            # exit code 1 where a page is not that of the code
 python -m tests.reference --write    # write the pages anew
 """
 
@@ -14,23 +14,32 @@ from pathlib import Path
 
 from evalprep.verbs.registry import VERBS, module_of, parser_of
 from tests import PROJECT_ROOT
+from tests.lookups import lookup_pages, titles
 
 FOLDER = PROJECT_ROOT / "docs" / "reference"
 
 
 def pages() -> dict[Path, str]:
-    """Path -> text of the page of each verb, and of the list of all."""
-    return {FOLDER / "README.md": _overview(), **{_path(verb): page_of(verb) for verb in VERBS}}
+    """Path -> text of each page, of the list of all too."""
+    lookups = lookup_pages(_path("measured").read_text(encoding="utf-8"))
+    return {
+        FOLDER / "README.md": _overview(),
+        **{_path(verb): page_of(verb) for verb in VERBS},
+        **{_path(name): text for name, text in lookups.items()},
+    }
 
 
-def _path(verb: str) -> Path:
-    return FOLDER / f"{verb}.md"
+def _path(name: str) -> Path:
+    return FOLDER / f"{name}.md"
 
 
 def _overview() -> str:
     lines = [f"| [{verb}]({verb}.md) | {about} |" for verb, about in VERBS.items()]
     head = "# Verbs and options\n\nHyphens and underscores in options mean the same. Lists have commas."
-    return "\n".join([head, "", "| verb | purpose |", "|---|---|", *lines, ""])
+    others = [f"| [{name}]({name}.md) | {about} |" for name, about in titles().items()]
+    verbs = [head, "", "| verb | purpose |", "|---|---|", *lines]
+    lookups = ["", "## Lists", "", "| page | content |", "|---|---|", *others, ""]
+    return "\n".join([*verbs, *lookups])
 
 
 def page_of(verb: str) -> str:
@@ -85,7 +94,7 @@ def _rows(rows: list[tuple[str, argparse.Action]]) -> Iterator[str]:
 
 
 def stale() -> list[Path]:
-    """The pages that are not those of their parsers, and files that are no page."""
+    """The pages that are not those of the code, and files that are no page."""
     texts = pages()
     differing = [path for path, text in texts.items() if not _is(path, text)]
     return differing + [path for path in FOLDER.glob("*.md") if path not in texts]
@@ -106,7 +115,7 @@ def main(words: list[str]) -> int:
         return 0
     for path in stale():
         print(
-            f"{path.name} is not the page of its parser; write it: python -m tests.reference --write"
+            f"{path.name} is not the page of the code; write it: python -m tests.reference --write"
         )
     return int(bool(stale()))
 

@@ -1,6 +1,7 @@
 """Rules of style that no linter knows."""
 
 import ast
+from functools import cache
 
 import pytest
 
@@ -10,12 +11,26 @@ FOLDERS = ("evalprep", "custom_metrics", "task_templates", "environment")
 FILES = [path for folder in FOLDERS for path in sorted((PROJECT_ROOT / folder).rglob("*.py"))]
 
 
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@cache
+def expressions():
+    """Every conditional expression and comprehension, with its file: each is parsed once."""
+    trees = [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in FILES]
+    kinds = (ast.IfExp, *COMPREHENSIONS)
+    return [
+        (path, node) for path, tree in trees for node in ast.walk(tree) if isinstance(node, kinds)
+    ]
+
+
 def places(holds):
-    """Where a rule is broken: file and line of each node for which `holds` is true."""
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if holds(node):
-                yield f"{path.relative_to(PROJECT_ROOT)}:{getattr(node, 'lineno', 1)}"
+    """Where a rule is broken: file and line of each expression for which `holds` is true."""
+    return [
+        f"{path.relative_to(PROJECT_ROOT)}:{node.lineno}"
+        for path, node in expressions()
+        if holds(node)
+    ]
 
 
 def is_nested_conditional(node):
@@ -24,7 +39,7 @@ def is_nested_conditional(node):
 
 
 def test_no_conditional_expression_stands_in_another():
-    assert list(places(is_nested_conditional)) == []
+    assert places(is_nested_conditional) == []
 
 
 @pytest.mark.parametrize(
@@ -36,13 +51,12 @@ def test_a_planted_conditional_in_another_is_noticed(code, expected):
 
 def has_second_clause(node):
     """Returns whether a comprehension has more than one `for` or more than one `if`."""
-    kinds = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-    parts = node.generators if isinstance(node, kinds) else []
+    parts = node.generators if isinstance(node, COMPREHENSIONS) else []
     return len(parts) > 1 or sum(len(part.ifs) for part in parts) > 1
 
 
 def test_comprehensions_have_one_for_and_one_if():
-    assert list(places(has_second_clause)) == []
+    assert places(has_second_clause) == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Attacks on evalprep, and what becomes of each: the rows of the table in docs/reliability.md.
+"""Attacks on evalprep, and what becomes of each: the rows of a table in docs/reference/measured.md.
 
 Each module of this package makes faults of one kind and has
 

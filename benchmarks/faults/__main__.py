@@ -1,4 +1,4 @@
-"""All attacks, as the table that docs/reliability.md quotes.
+"""All attacks, as the table that docs/reference/measured.md quotes.
 
     python -m benchmarks.faults [--share 0.1] [--seed 0] [--only NAME ...] [--jobs 2] [--rows FILE]
 

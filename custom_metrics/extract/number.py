@@ -124,7 +124,45 @@ _REFUSES = any_of(
 _REFUSAL = re.compile(_REFUSES, re.IGNORECASE)
 _NO_VALUE = any_of(*_NO_ANSWER, _WITHOUT_VALUE)
 _REFUSED_ANSWER = re.compile(rf"[^.\n]{{0,60}}?{_NO_VALUE}", re.IGNORECASE)
+_BLANK_WITHIN = re.compile(
+    r"_{3,}|(?:\\\\?_\s?){2,}|\\underline\s?\{\s?\\(?:hspace|qquad|quad|phantom)|[(\[]\s{1,9}[)\]]"
+)
+_STEP = any_of(
+    r"find calculate compute determine (?:figure|work)\s+out solve convert consider look\s+at",
+    r"(?:add|subtract|multiply|divide)\b[^.\n]*(?:\d[^.\n]*\d|\b(?:this|that|these|those|it)\b)",
+)
+_WE = r"(?:we|you|i|let['’]s|let\s+us)"
+_MUST = r"(?:\s(?:can|could|must|should|will|would|need|needs|have|now|then|first|also|to)){0,4}"
+# "Next, we need to find the cost of 5 shirts": a step that is announced and not done.
+_ANNOUNCED = re.compile(
+    rf"(?:(?:now|next|then|first|second|finally|so|therefore|lastly),?\s|to\b[^,\n]{{1,160}},\s)?"
+    rf"{_WE}{_MUST}\s{_STEP}\b(?!\s(?:that|an?\stotal)\b)",
+    re.IGNORECASE,
+)
+_RESULT_OF_STEP = re.compile(
+    rf"[=≈:]\s?[*$]{{0,3}}{CURRENCY}?\s?[-−]?\.?\d|\b(?:get|gives?|is)\s\W{{0,4}}\d"
+)
+_GIVEN = any_of(
+    r"the\s+(?:problem|question)\s+(?:says|states|asks|tells|gives) we\s+are\s+(?:given|told)",
+    r"it\s+is\s+given let(?:['’]s|\s+us)\s+start\s+over",
+)
+# "The problem says that ...": a paragraph that begins the problem anew.
+_RESTATES = re.compile(rf"[\s*]{{0,6}}(?:so|okay|ok|wait|hmm)?\W{{0,4}}{_GIVEN}\b", re.IGNORECASE)
+# "12 - 8 = ? more", "12 - 8 = x": the right side is not known.
+_WITHOUT_RIGHT_SIDE = re.compile(
+    r"\d\s?(?:[-−+*/×÷]|\\times|\\cdot|\\div)\s?\$?\d[\d.,]*\)?\s?=\s?\$?(?:[?_]|[a-z]\b(?!\s?=)|\W{0,6}\Z)"
+)
+# "2x + 5 = 15", "x + 5 = 15": an equation that is not solved.
+_UNSOLVED = re.compile(
+    r"(?<![\w.])(?:\d+[xyzn](?:\s?[-+]\s?\d[\d.]*)?|[xyzn]\s?[-+]\s?\d[\d.]*)\s?=\s?\d[\d.,]*\W{0,6}\Z"
+)
+_OPEN = (_BLANK_WITHIN, _WITHOUT_RIGHT_SIDE, _UNSOLVED)
+# "a = 12" on a line of its own
+_ASSIGNED = re.compile(
+    r"[-*•\s$]{0,6}(?P<name>[A-Za-z](?:_\{?\w{1,8}\}?)?)\s?=\s?-?\d[\d.,]*\W{0,4}\Z"
+)
 _CLOSES = any_of(
+    r"(?:let\s+me|let['’]s|to|we\s+can)\s+(?:double[- ])?(?:check|verify)",
     r"i\s+hope hope\s+this let\s+me\s+know feel\s+free thank please\s+note note\b",
     r"if\s+you\s+(?:have|need) is\s+there\s+any do\s+you\s+(?:have|need|want) would\s+you",
     r"\d+\s+of\s+(?:those|these|them|which)",
@@ -158,7 +196,6 @@ _VALUE_IN_BRACKETS = (
 _BLANK = re.compile(
     rf"[\s*:$]{{0,8}}(?:{_VALUE_IN_BRACKETS}|_{{2,}}|\.{{4,}}|\\_\\_)", re.IGNORECASE
 )
-_BLANK_WITHIN = re.compile(r"_{4,}")
 # "The answer is 8!" is a factorial; behind it a further sentence makes it an exclamation, and so
 # does a number whose factorial nobody would ask for.
 _FACTORIAL = re.compile(r"\d{1,2}!(?:[\s.*$)\\]{0,6}\Z|[ \t.*$)\\]{0,6}\n|\s?[=+*/×])")
@@ -377,7 +414,7 @@ def _values_from_the_end(text: str, boxes: list[re.Match[str]]) -> Iterator[str 
 
 def _concluded(text: str) -> str | Unclear | None:
     """Reads the concluding sentence of a reply that states nothing, unless it refuses or asks."""
-    if _ends_in_list_of_findings(text):
+    if _ends_in_list_of_findings(text) or _RESTATES.match(text.rstrip().rpartition("\n")[2]):
         return None
     sentences = _sentences_before_closing(text)
     if any(map(_REFUSAL.search, sentences[:2])):
@@ -401,16 +438,21 @@ def _sentences_before_closing(text: str) -> list[str]:
 
 
 def _concludes_nothing(sentence: str) -> bool:
-    """Tells whether a sentence is a question, a template with a blank or a line of code."""
-    if sentence.endswith(("?", "？")):
+    """Tells whether a sentence asks, leaves a blank, announces a step, or is code or unsolved."""
+    if sentence.endswith(("?", "？")) or _CODE_LINE.match(sentence):
         return True
-    return bool(_BLANK_WITHIN.search(sentence) or _CODE_LINE.match(sentence))
+    if _ANNOUNCED.match(sentence) and not _RESULT_OF_STEP.search(sentence):
+        return True
+    return any(pattern.search(sentence) for pattern in _OPEN)
 
 
 def _ends_in_list_of_findings(text: str) -> bool:
-    """Tells whether the last two lines are bullets with labels, so that there is no conclusion."""
+    """Tells whether the last two lines are bullets with labels or values of two variables."""
     lines = [line.strip() for line in text.strip().splitlines()[-2:]]
-    return len(lines) == 2 and all(_BULLET_LABEL.match(line) for line in lines)
+    if len(lines) == 2 and all(_BULLET_LABEL.match(line) for line in lines):
+        return True
+    assigned = [match["name"] for match in map(_ASSIGNED.match, lines) if match]
+    return len(set(assigned)) == 2
 
 
 def extract_number(text: str, *, complete: bool | None = None) -> str | None:

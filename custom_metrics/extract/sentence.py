@@ -33,7 +33,8 @@ _OPERATOR = rf"(?:{_NO_SIGN}[-−+*/×÷x]\s?\$?|\b(?:times|of)\s)"
 _FORMULA_OR = rf"{_OPERATOR}\d[\d.,]{{0,12}}(?:\s[a-z]{{1,12}})?,?\s+or\b|\),?\s+or\b"
 _RESULTS_IN = any_of(
     r"so therefore thus hence meaning leaving leaves? giving gives? to\s+get we\s+get",
-    r"resulting\s+in results\s+in makes? making equals? equal\s+to comes?\s+to amounts?\s+to",
+    r"resulting\s+in results\s+in (?<!to\s)makes? making equals? equal\s+to comes?\s+to",
+    r"amounts?\s+to",
     r"totall?ing (?:which|that|this)\s+(?:is|means) (?:a|the)\s+(?:grand\s+)?total\s+of",
     r"for\s+a\s+total\s+of i\.e\.,?",
 )
@@ -82,7 +83,7 @@ _BACKGROUND = re.compile(
     re.IGNORECASE,
 )
 _SUBORDINATES = any_of(
-    r"since as because if when given\s+that after for in on over with at by of from"
+    r"since as because if when given\s+that after for in on over with at by of from to\s+[a-z]+"
 )
 # "Since each of the 5 friends gets 3, "
 _SUBORDINATE = re.compile(rf"[\s*_]{{0,4}}{_SUBORDINATES}\b[^,\n]{{1,160}},\s", re.IGNORECASE)
@@ -138,7 +139,7 @@ _ENGLISH_WORDS = any_of(
     "the of is are has have had will to for and in that he she they it there we"
 )
 _ENGLISH = re.compile(rf"\b{_ENGLISH_WORDS}\b", re.IGNORECASE)
-_ASIDE = re.compile(r"(?<![-−+*/×÷=]\s)(?<![-−+*/×÷=])\([^()\n]{0,200}\)")
+_ASIDE = re.compile(r"(?<![-−+*/×÷=]\s)(?<![-−+*/×÷=])\([^()\n]{0,200}\)(?!\s?[-−+*/×÷=]\s?[\d(])")
 
 
 def sentences_from_the_end(text: str, most: int) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Every finding that `evalprep check` can make.
 
-`evalprep check --explain all` and docs/codes.md show this table.
+`evalprep check --explain all` and docs/reference/codes.md show this table.
 
 A code never changes its meaning; a finding that is no longer made leaves a gap.
 """
@@ -350,6 +350,12 @@ CODES: dict[str, Code] = {
         "A filter looks for a mark that no prompt of the task asks for or shows, so that most "
         "replies of a model that was not told to write it are unparsed.",
         "ask for the mark in the prompt, show it in examples, or filter for what the prompt asks",
+    ),
+    "EP239": Code(
+        "warning",
+        "lm-eval does not read an argument of a metric: it hands arguments to metrics of "
+        "generate_until tasks without process_results alone.",
+        "remove the argument, or do the same in process_results",
     ),
     "EP238": Code(
         "warning",
@@ -801,7 +807,7 @@ Other people's folders are spared it unless asked for.
 
 
 def markdown() -> str:
-    """The table as docs/codes.md."""
+    """The table as docs/reference/codes.md."""
     lines = [
         "# Findings of `evalprep check`",
         "",
@@ -809,7 +815,7 @@ def markdown() -> str:
             "Errors stop a preparation before anything is written (exit code 2); warnings and "
             "notes are printed."
         ),
-        "See [check](commands/check.md).",
+        "See [check](../commands/check.md).",
         "",
     ]
     for family, title in FAMILIES.items():

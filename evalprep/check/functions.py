@@ -245,12 +245,24 @@ def _forgives(handler: ast.ExceptHandler) -> bool:
 def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
     tree = _parsed(source)
     if tree is None:
-        what = "is not valid Python"
-        findings.add("EP222", str(source), what, task=leaf.name, fix="mend the module")
+        where, what = _unparsed(source)
+        findings.add("EP222", where, what, task=leaf.name, fix="correct the module")
         return
     reading = _Reading(source, leaf.name, findings, packaged=_sets_package(tree))
     for node in _statements(tree.body, optional=True):
         reading.statement(node)
+
+
+def _unparsed(source: Path) -> tuple[str, str]:
+    """Where and why a module is not Python that can be read."""
+    try:
+        ast.parse(source.read_text(encoding="utf-8"))
+    except SyntaxError as error:
+        code = f", at `{error.text.strip()}`" if error.text else ""
+        return f"{source}:{error.lineno}", f"is not valid Python: {error.msg}{code}"
+    except (OSError, ValueError) as error:
+        return str(source), f"is not valid Python: {error}"
+    return str(source), "is not valid Python"
 
 
 def _sets_package(tree: ast.Module) -> bool:

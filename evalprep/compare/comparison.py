@@ -224,6 +224,12 @@ class Comparison:
         rows = [_without_lists(task.to_dict()) for task in self.tasks]
         return pd.DataFrame(rows)
 
+    def _repr_html_(self) -> str:
+        """The tables, notes and closing lines, as a notebook shows them."""
+        from evalprep.compare.screen import html_of
+
+        return html_of(self)
+
     def flips_to_pandas(self) -> Any:
         """One row per changed sample as a data frame, texts included."""
         import pandas as pd

@@ -272,6 +272,7 @@ def match_rows(
     arguments and gold answer; where a side logs no prompts, by place and gold answer; at last by
     what the data set says of them, as rows of other tools do from the first (`levels`).
     A pair that an earlier way found is final, and the rows left over go on to the next.
+    Two tables are matched once; the match is kept with the first.
 
     Args:
         table: Rows of a task of the run.
@@ -279,6 +280,15 @@ def match_rows(
         tools: Who wrote them.
         rules: What the user decides about pairing.
     """
+    key = id(other), tools, rules
+    if key not in table.matches:
+        match = _matched(table, other, tools, rules)
+        table.matches[key] = other, match  # keeps the other table, so that its id stays its own
+    known: RowMatch = table.matches[key][1]
+    return known
+
+
+def _matched(table: Table, other: Table, tools: tuple[str, str], rules: PairRules) -> RowMatch:
     sides = TableRows(table, tools[0]), TableRows(other, tools[1])
     if tools != (LM_EVAL, LM_EVAL):
         match = _nothing_matched(table, other)

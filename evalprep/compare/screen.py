@@ -12,7 +12,17 @@ from evalprep.compare.task import TaskComparison
 from evalprep.compare.units import Unit
 from evalprep.numbers import number, percent
 from evalprep.results import is_mean_of_draws, is_of_draws
-from evalprep.tables import Cell, Column, Kind, Note, Table, Tone, print_notes, print_table
+from evalprep.tables import (
+    Cell,
+    Column,
+    Kind,
+    Note,
+    Table,
+    Tone,
+    html_part,
+    print_notes,
+    print_table,
+)
 from evalprep.terminal import console as screen
 from evalprep.terminal import shortlist
 
@@ -70,6 +80,15 @@ def show(
         if subtasks and task.subtasks:
             print_table(console, _subtask_table(task))
     print_notes(console, [Note(note) for note in comparison.notes])
+
+
+def html_of(comparison: Comparison) -> str:
+    """A comparison as HTML for a notebook: its tables, notes and closing lines."""
+    return html_part(
+        [note.text for note in _heading(comparison)],
+        tables_of(comparison),
+        [*(note.text for note in notes_of(comparison)), *comparison.notes, *comparison.closing],
+    )
 
 
 def _heading(comparison: Comparison) -> list[Note]:

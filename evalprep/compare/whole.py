@@ -18,10 +18,10 @@ from custom_metrics import statistics
 from custom_metrics.statistics import PairedUnits
 from custom_metrics.statistics.perplexity import FEWEST_TEXTS
 from evalprep.compare.agreement import DIRECTION, join_directions
-from evalprep.compare.comparable import with_option
+from evalprep.compare.comparable import GOLD, with_option
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import BITS, POINTS, RATIO, Difference, from_evidence
-from evalprep.compare.pairing import Floats, match_rows
+from evalprep.compare.pairing import Floats, ScoredRows, with_run
 from evalprep.compare.settings import Settings
 from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import direction_of, document_codes
@@ -89,7 +89,7 @@ def compare_whole(
     now = task.metric(metric, chosen_filter)
     before = against.metric(metric, chosen_filter)
     now, contradiction = join_directions(now, before, settings.allow)
-    rows = _rows_of(task, against, metric, chosen_filter, settings.cluster)
+    rows = _rows_of(task, against, metric, chosen_filter, settings)
     is_perplexity = metric in PERPLEXITIES
     unit = _unit_without_test(now, before)
     result = Conclusion(
@@ -136,18 +136,22 @@ def _unit_without_test(now: Metric, before: Metric) -> str:
 
 
 def _rows_of(
-    task: TaskRun, against: TaskRun, metric: str, filter_name: str, cluster: str
+    task: TaskRun, against: TaskRun, metric: str, filter_name: str, settings: Settings
 ) -> WholeRows:
     table = task.table(filter_name)
     other = against.table(filter_name)
-    tools = task.tool, against.tool
-    match = match_rows(table, other, tools=tools)
-    codes = document_codes(table, match.rows, cluster)
+    pairs = with_run(
+        ScoredRows(table, np.zeros(len(table)), task.tool),
+        ScoredRows(other, np.zeros(len(other)), against.tool),
+        settings.pairing,
+        any_gold=GOLD in settings.allow,
+    )
+    codes = document_codes(table, pairs.rows, settings.cluster)
     units = None
     if codes is not None:
         units = [None if code < 0 else code for code in codes.tolist()]
-    now = _row_contents(table, match.rows, metric)
-    before = _row_contents(other, match.other_rows, metric)
+    now = _row_contents(table, pairs.rows, metric)
+    before = _row_contents(other, pairs.other_rows, metric)
     return WholeRows(now, before, units)
 
 

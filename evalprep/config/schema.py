@@ -64,6 +64,67 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Paths are absolute here: in the file they are relative to the file's own folder, so that a
     config means the same from every working directory.
+
+    Attributes:
+        model_name: Hub id or local folder of the model; `lm_eval` gets it as `pretrained=`.
+        tasks: Names of tasks and groups of packs, names of lm-eval's own tasks, or mappings; a
+            comma list or a YAML list. `{task: hellaswag, dataset_path: ...}` changes keys of one
+            of lm-eval's own tasks; with `doc_to_text` and a new name it is a whole task. The
+            default is that of the pack.
+        backend: What runs the model: `vllm`, `hf`, `vllm-server`, `local-completions`,
+            `local-chat-completions`, `openai-chat-completions`, `anthropic-chat-completions`,
+            `stored` (the replies are in the data) or `dummy` (an empty reply to everything, to
+            test a pack).
+        device: `auto` looks for a GPU here, unless `target` describes another machine or the
+            model does not fit the memory of this one; `cpu` and `gpu` overrule that.
+        target: The machine that will run the command, where it is another one: `{gpus: 8,
+            gpu_memory: 80, gpu: H100}`, `gpu_memory` in GiB of each GPU; `nodes` is the number of
+            such machines behind one `vllm-server`. Findings about this machine are then notes.
+        model_revision: Branch, tag or commit of the model.
+        models: Several models that share the work folder, in place of `model_name`: ids, folders,
+            patterns of folders, or mappings with `model_name`, `model_revision`, `model_args`.
+        tensor_parallel_size: GPUs of one copy of the model.
+        data_parallel_size: Copies of the model; the run uses the product of the two in GPUs.
+        gpu_memory_utilization: Share of the GPU's memory, above 0, at most 1; on a CPU at most
+            0.2 of main memory.
+        max_model_len: Longest prompt plus reply, in tokens. Without the key it is at most the
+            shortest context of the models.
+        dtype: `auto`, `float32`, `float16` or `bfloat16`. `auto` is the checkpoint's own type on
+            a GPU and float32 on a CPU, where replies then do not depend on the batch.
+        batch_size: `auto`, `auto:N` or a number. `auto` gives all prompts to vLLM at once; it is
+            8 for `hf` on a CPU and 1 for servers.
+        add_bos_token: true or false for all tasks. null: as the task asks (`meta` true; `science`
+            false on vllm and hf), else as the tokenizer does by itself.
+        seed: Seed of lm-eval and of the engine, except for tasks that ask for another one.
+        model_args: Further arguments of the back end, such as `base_url`. Credentials are
+            refused.
+        gen_kwargs: Generation settings that overrule those of all tasks.
+        apply_chat_template: true or false for all tasks; null leaves it to each task. Prompts
+            that already hold chat turns refuse true.
+        system_instruction: System message.
+        fewshot_as_multiturn: Shots as turns of a chat.
+        num_fewshot: Number of shots; overrules tasks, except those that state 0.
+        repeats: Replies to each prompt, for all tasks (`8`) or by task and group (`{gsm8k: 8}`).
+        pass_at: The k of pass@k and maj@k, such as `[1, 4, 8]`; by default the number of repeats.
+        limit: Samples of each task: a number from 1, a share below 1, or null for all.
+        lock: true keeps the commits of hub data sets in `eval_config.lock` beside the config.
+            Later preparations read the same commits and print which branches have moved.
+        log_samples: Files with every sample, which all comparisons need.
+        show_config: lm_eval prints the configuration of each task.
+        verbosity: CRITICAL, ERROR, WARNING, INFO or DEBUG: what the preparation prints, and the
+            level of lm-eval.
+        rows_per_file: Most rows of one parquet file. A task's data are then the files of a
+            folder, `data/TASK/00000-of-00003.parquet`, in the order of the rows; null for one
+            file.
+        output_path: Folder for the results of lm_eval. It must be writable and may not lie in
+            `work_dir`.
+        work_dir: Folder of the generated tasks and data. Each preparation replaces it and keeps
+            your edits.
+        path_prefix: How paths of this machine begin on the machine that runs: `{/home/me/project:
+            /scratch/me/project}`. Task files, commands and the manifest have the paths of that
+            machine.
+        template_dir: Folder of further packs, or a list of such folders; they add to the packs of
+            the project.
     """
 
     model_name: Annotated[

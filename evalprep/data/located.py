@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
 }
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 _FAST_JSON = msgspec.json.Decoder()
 _FIELD_CHARS = 2**30  # of a CSV cell; the module's own limit of 128 KB refuses long documents
 
@@ -144,7 +145,22 @@ def located_records(path: Path, form: str) -> Iterator[Located | Problem]:
     elif form == "jsonl":
         yield from _lines(path)
     else:
-        yield from _cells(path, "\t" if form == "tsv" else ",")
+        yield from _cells(path, DELIMITERS[form])
+
+
+def split_elsewhere(columns: Sequence[str], used: str) -> str:
+    """Returns what to do where a header holds another delimiter than it was split at.
+
+    Empty where it was split into several columns, or holds none of the usual ones.
+    """
+    if len(columns) != 1:
+        return ""
+    counts = {other: columns[0].count(other) for other in ",;\t|" if other != used}
+    other = max(counts, key=lambda delimiter: counts[delimiter])
+    if not counts[other]:
+        return ""
+    way = {"\t": "set format: tsv", ",": "set format: csv"}.get(other, "save it with commas")
+    return f"the file was split at {used!r}, and its header holds {other!r}: {way}"
 
 
 def _lines(path: Path) -> Iterator[Located | Problem]:
@@ -207,15 +223,18 @@ def _cells(path: Path, delimiter: str) -> Iterator[Located | Problem]:
                 continue
             if len(cells) != len(names):
                 yield Problem(
-                    what=f"has {len(cells)} cells, and the header {len(names)}",
+                    what=f"has {len(cells)} cells, and the header {len(names)} "
+                    f"(the delimiter is {delimiter!r})",
                     where=where,
-                    fix="quote cells that hold the delimiter, or set the format: csv or tsv",
+                    fix=split_elsewhere(names, delimiter)
+                    or "quote cells that hold the delimiter, or set the format: csv or tsv",
                 )
                 continue
             yield Located(where, number, dict(zip(names, cells, strict=True)))
             number += 1
     except csv.Error as error:
         yield Problem(
-            what=f"is not {'TSV' if delimiter == chr(9) else 'CSV'}: {error}",
+            what=f"is not {'TSV' if delimiter == chr(9) else 'CSV'} "
+            f"with the delimiter {delimiter!r}: {error}",
             where=f"{path}:{reader.line_num}",
         )

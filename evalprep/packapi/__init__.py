@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         replace_file,
         write_atomically,
     )
-    from evalprep.packapi.context import Context, Previous, TaskData
+    from evalprep.packapi.context import Context, Previous, TaskData, UserModule
     from evalprep.packs import (
         NOT_ASKED,
         Call,

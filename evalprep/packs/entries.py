@@ -31,7 +31,18 @@ OneOrMore = Annotated[Names, Meta(extra={"before": _listed})]
 
 
 class ConfigKey(Struct, frozen=True, forbid_unknown_fields=True):
-    """One key that a pack adds to eval_config.yaml."""
+    """One key that a pack adds to eval_config.yaml.
+
+    Attributes:
+        type: `str`, `int`, `float`, `bool`, `path`, `source` (a path, a hub id or the mapping of
+            a source), `list`, `map`, `any`, or a list of these.
+        default: Its value where the config has none.
+        required: Whether the config must have it.
+        choices: Accepted values.
+        min, max: Smallest and largest accepted value.
+        top_level: Whether it is also accepted outside of the pack's section.
+        doc: One line for `evalprep list` and for messages.
+    """
 
     types: Annotated[tuple[Type, ...], Meta(extra={"before": _listed})] = field(
         default=("str",), name="type"
@@ -84,7 +95,13 @@ class SourceSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CallEntry(Struct, frozen=True, forbid_unknown_fields=True):
-    """The lm_eval call that a task needs; what is left out is as the config has it."""
+    """The lm_eval call that a task needs; what is left out is as the config has it.
+
+    Attributes:
+        backend: Name of a back end.
+        model_args: Further arguments of the back end (dtype, revision); those of the config win.
+        seed: One seed, or lm-eval's four (python, numpy, torch, few-shot).
+    """
 
     backend: str = ""
     model_args: Annotated[Map, Meta(description="{dtype: float32}")] = field(default_factory=dict)
@@ -173,7 +190,14 @@ class TaskSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A named set of tasks, of other groups, and of lm-eval's own names."""
+    """A named set of tasks, of other groups, and of lm-eval's own names.
+
+    Attributes:
+        tasks: Tasks, other groups and names of lm-eval. `group: [a, b]` is short for `group:
+            {tasks: [a, b]}`.
+        aliases: Further names for the config's `tasks`.
+        description: One line for `evalprep list`.
+    """
 
     tasks: Names
     aliases: Names = ()
@@ -182,7 +206,35 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScoreEntry(Struct, frozen=True, forbid_unknown_fields=True):
-    """One suite score, as docs/appendix/contracts.md explains its keys."""
+    """One suite score, as docs/appendix/contracts.md explains its keys.
+
+    Attributes:
+        function: `micro`, `macro` (over `subtask_name`), `mean` (of `needs`), or `module.name` of
+            the pack or of an importable module.
+        task, tasks: Tasks whose samples it gets.
+        needs: Other scores of this run.
+        reference: The same scores of a reference run.
+        finetuned: Scores of the model before unlearning.
+        params: Arguments of the function.
+        title, note, unit: Text for people.
+        better: `up`, `down`, `zero`, or a word of the pack's own.
+        range: `[least, largest]`, null for no bound.
+        rule: The scoring rule; published values stand beside scores of their own rule only.
+        made_of: `rows`, `counts`, `function` or `none`: how its uncertainty is computed. `none`
+            is for a score that is itself a p-value.
+        counts, value: In place of `function`: names of `counts(rows) -> array[n, k]`, one line
+            per row of all tasks in their order, and `value(sums)`.
+        of_stored: Function `(tasks, params)` of the values that lm-eval stored (task ->
+            `StoredTask`), for a run without samples.
+        cluster: Column that rows of one unit share.
+        on_missing: `none`: a missing part leaves no value. `skip`: the score is computed and
+            states how many parts it has.
+        unscored: Rows without a number in the metric of their task: `left_out`, or `given` to a
+            function that reads the replies.
+        on_stated: `compute` shows a log's score as its rows give it, `keep` as the log states it.
+        tags: The pack's own. `principle`, `family`, `category` and `requirement` are the headings
+            of heat maps.
+    """
 
     function: str = ""
     task: OneOrMore = ()
@@ -239,6 +291,26 @@ class PackEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """The keys of pack.yaml.
 
     The entries below `config`, `tasks`, `groups` and `suite_scores` are read one by one.
+
+    Attributes:
+        name: The folder's name; may be left out.
+        title, description: Text for `evalprep list` and the report.
+        config: Keys that the pack adds to eval_config.yaml.
+        tasks, groups, suite_scores: The entries below.
+        published: YAML file of the pack with published scores and their sources.
+        default_tasks: Tasks of a config that names none.
+        replaces: Names of template folders of the original that the pack stands for: a config of
+            the original whose `template_dir` names one is read, with a note.
+        extends: A pack that this one adds to with its `config`, `tasks`, `groups`,
+            `suite_scores`, `better` and `leaderboard`. Templates and modules of that pack can be
+            used as if they were in the folder; `prepare.py` makes the rows of the own tasks.
+        conclusion: Suite scores that a comparison of two runs concludes on, for a pack whose
+            tasks may not be averaged; `[]` for none. Without the key the mean over tasks counts.
+        better: `{wmdp_bio: down}`: the better direction of lm-eval's own tasks beside those of
+            the pack.
+        rules: Scoring rules that a run may be read by (`--rule NAME`): rule -> metric of each row
+            that holds its score.
+        leaderboard: What `evalprep leaderboard` shows of its scores.
     """
 
     name: str = ""

@@ -2,8 +2,37 @@
 
 It never holds a secret.
 
-The plan in it is the JSON of `evalprep.packs.plan`. Manifests of schema 1 (release 0.1.0) are read
-as if they were of schema 2, with a run of one command per back end and no run id.
+The plan in it is the JSON of `evalprep.packs.plan`. The keys of `manifest.json`:
+
+- `schema`: 2.
+- `run`: `r` and 11 digits, a hash of what makes requests and gold answers and of who answers;
+  every task's metadata carries it.
+- `model`, `folder`, `config`, `versions`, `packs`, `created`: what was asked for, where relative
+  paths start, packages, folders of the packs.
+- `sources`: location, config, split, revision, rows and sha256 of each file.
+- `tasks`: `{task: {pack, yaml, data, rows, expected, join, previous, made_from, plan}}`.
+- `groups`, `scores`, `excluded`: members; scores that the config makes, by `pack/name`; what is
+  left out, with kind and reason.
+- `published`: `pack/score` -> `[{value, source, note}]`, published values that a pack looked up.
+- `commands`: `{name, tasks, argv, env, engine, depth, file}` in the order in which they run.
+- `files`: path -> sha256 as generated, to notice edits.
+- `shelf`: edited files that this preparation does not need -> sha256 of what they were edited
+  from; they are in `.shelf/`.
+- `fingerprints`: path of a model or adapter -> digest of its configuration, its tokenizer and, per
+  weight file, the size and 64 pieces of 64 KiB; absent for a model that is not on this machine.
+
+`<output_path>/run_<id>.json` has a part of these keys, and:
+
+- `tasks.<task>.settings`: what the task's YAML and the config state of prompts, gold answers,
+  generation, filters and metrics, each function as `<function NAME>`.
+- `tasks.<task>.row_digest`: `{rows, digest, least, prompt, target}`, a digest of ids, published
+  verdicts and, where they are columns, prompts and gold answers; absent where these were edited.
+- `commands[].asked`: keys of the run configuration that decide requests or who answers.
+- `replies`: `{first, files: [{path, sha256}]}` where another engine answered.
+- `prepared_as`: id of the prepared run, beside `replies`.
+- `work_dir`: the way from the output folder to the work folder.
+
+`failed_<id>.json` is `{run, tasks: {task: {command, try, when, reason}}}`.
 """
 
 from __future__ import annotations
@@ -30,7 +59,6 @@ from evalprep.packs.plan import (
     TaskPlan,
     as_json,
     command_from,
-    leaves,
     task_from,
 )
 
@@ -122,53 +150,7 @@ def manifest_data(
 def read_manifest(work_dir: Path) -> dict[str, Any] | None:
     """The manifest of a work folder, None where there is none that we can read."""
     data = read_object_within(work_dir / MANIFEST, work_dir)
-    if data.get("schema") == 1:
-        return _from_first(data)
     return data if data.get("schema") == SCHEMA else None
-
-
-def _command_from_first(
-    number: int, command: Mapping[str, Any], groups: Mapping[str, Any]
-) -> Command:
-    """A command of schema 1, which had one for each back end."""
-    argv = [str(word) for word in command.get("argv") or []]
-    backend = _after(argv, "--model")
-    tasks: dict[str, None] = {}
-    for name in filter(None, _after(argv, "--tasks").split(",")):
-        tasks |= dict.fromkeys(leaves(name, groups))
-    return Command(
-        name=f"c{number + 1}-plain",
-        tasks=tuple(tasks),
-        argv=tuple(argv),
-        env=command.get("env") or {},
-        engine={"backend": backend},
-        file="run.yaml" if number == 0 else f"run-{backend}.yaml",
-    )
-
-
-def _from_first(data: dict[str, Any]) -> dict[str, Any]:
-    """A manifest of schema 1 with the keys of schema 2."""
-    commands = []
-    old_commands = [data.get("command"), *(data.get("further_commands") or [])]
-    groups = as_mapping(data.get("groups"))
-    stated = [command for command in old_commands if isinstance(command, dict)]
-    for number, command in enumerate(stated):
-        commands.append(as_json(_command_from_first(number, command, groups)))
-    config = as_mapping(data.get("config"))
-    return {
-        **data,
-        "schema": SCHEMA,
-        "run": "",
-        "model": str(config.get("model_name", "")),
-        "groups": groups,
-        "scores": {},
-        "excluded": {},
-        "commands": commands,
-    }
-
-
-def _after(argv: list[str], option: str) -> str:
-    return argv[argv.index(option) + 1] if option in argv[:-1] else ""
 
 
 def commands_of(manifest: Mapping[str, Any]) -> list[Command]:
@@ -180,10 +162,7 @@ def commands_of(manifest: Mapping[str, Any]) -> list[Command]:
 
 
 def plan_of(manifest: Mapping[str, Any]) -> Plan:
-    """The plan of a manifest, or of its copy beside the results.
-
-    Tasks of schema 1 have their names alone.
-    """
+    """The plan of a manifest, or of its copy beside the results."""
     tasks = as_mapping(manifest.get("tasks"))
     return Plan(
         tasks={name: _task_from(name, as_mapping(facts)) for name, facts in tasks.items()},

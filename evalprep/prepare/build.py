@@ -37,6 +37,7 @@ class Built:
         plan: What runs, without the tasks and groups that are left out.
         tasks: Task -> facts as in the manifest.
         meant: Task that no pack writes -> its settings as in the manifest.
+        origins: Path below the folder -> the file that the user wrote it in, or its pack.
         subjects: The models.
         steps: The commands in order, with the calls that they write.
         files: Path below the folder -> digest of what was generated, before edits were carried
@@ -52,6 +53,7 @@ class Built:
     plan: Plan
     tasks: dict[str, dict[str, Any]] = field(default_factory=dict)
     meant: dict[str, dict[str, Any]] = field(default_factory=dict)
+    origins: dict[str, Path] = field(default_factory=dict)
     subjects: list[Subject] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
@@ -139,7 +141,8 @@ def build_aside(joined: Joined) -> Iterator[Built]:
 def _write_tasks(built: Built, progress: Callable[[str], None]) -> None:
     """Write data and YAML of every task, and the groups."""
     joined, core = built.joined, built.joined.config.core
-    built.tasks = write_tasks(joined, built.folder, progress)
+    written = write_tasks(joined, built.folder, progress)
+    built.tasks, built.origins = written.facts, written.origins
     for name, facts in built.tasks.items():
         rows = facts["rows"]
         block = built.plan.tasks[name].block

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +54,25 @@ class Unreachable(BadInput):
         self.reasons = reasons
 
 
+@dataclass(frozen=True)
+class Written:
+    """What was written of tasks.
+
+    Attributes:
+        facts: Task -> its facts, as in the manifest, and `notes` for the user.
+        origins: Path below the folder -> the file of the pack or the user that it was made from.
+    """
+
+    facts: dict[str, dict[str, Any]]
+    origins: dict[str, Path]
+
+
 def write_tasks(
     joined: Joined, build: Path, progress: Callable[[str], None] = lambda _: None
-) -> dict[str, dict[str, Any]]:
+) -> Written:
     """Write data and YAML of every task of the packs that is not left out.
 
-    Returns:
-        Task -> its facts, as in the manifest, and `notes` for the user. The data of later stages
-        come later.
+    The data of later stages come later.
 
     Raises:
         BadInput: every mistake of data, templates and functions.
@@ -69,6 +81,7 @@ def write_tasks(
     problems = Problems()
     absent: dict[str, HubFailure] = {}
     facts: dict[str, dict[str, Any]] = {}
+    origins: dict[str, Path] = {}
     for share in joined.packs:
         folder = build / share.pack.name
         (folder / "data").mkdir(parents=True, exist_ok=True)
@@ -76,7 +89,8 @@ def write_tasks(
         for name in _own_tasks(share, joined):
             progress(f"{name}: rows")
             try:
-                facts[name] = _write_task(share, name, folder, final, joined)
+                facts[name], made_from = _write_task(share, name, folder, final, joined)
+                origins |= {f"{share.pack.name}/{file}": path for file, path in made_from.items()}
             except HubFailure as failure:
                 absent[name] = failure
             except BadInput as error:
@@ -84,12 +98,16 @@ def write_tasks(
         share.context.drop_rows()  # the check that follows needs the memory
         for pack in (share.pack, *share.pack.extensions):
             problems.extend(bring_modules(pack.folder, folder))
+            for path in folder.rglob("*.py"):
+                module = path.relative_to(folder)
+                if (pack.folder / module).is_file():
+                    origins[path.relative_to(build).as_posix()] = pack.folder / module
     if absent and facts and not problems.found:
         raise Unreachable(absent)
     for unreachable in absent.values():
         problems.extend(unreachable.problems)
     problems.raise_if_any()
-    return facts
+    return Written(facts, origins)
 
 
 def _own_tasks(share: PlannedPack, joined: Joined) -> list[str]:
@@ -101,8 +119,11 @@ def _own_tasks(share: PlannedPack, joined: Joined) -> list[str]:
 
 def _write_task(
     share: PlannedPack, name: str, folder: Path, final: Path, joined: Joined
-) -> dict[str, Any]:
-    """Write data and YAML of one task; `final` is the folder in which they will lie."""
+) -> tuple[dict[str, Any], dict[str, Path]]:
+    """Write data and YAML of one task; `final` is the folder in which they will lie.
+
+    Returns its facts, and name of each file -> the file that it was made from.
+    """
     spec, task = share.spec(name), share.plan.tasks[name]
     rows_per_file = joined.config.core.rows_per_file
     files = DataFiles.of_task(name, folder, several=rows_per_file is not None)
@@ -124,6 +145,11 @@ def _write_task(
     text = _with_repeats_of_config(text, name, joined, where=template)
     file = folder / f"{name}.yaml"
     file.write_text(text, encoding="utf-8")
+    origins = {file.name: template}
+    for module, origin in data.modules.items():
+        text = origin.file.read_text(encoding="utf-8-sig").rstrip() + origin.added
+        (folder / module).write_text(text, encoding="utf-8")
+        origins[module] = origin.file
     from evalprep.results import digest_of_data  # numpy, which a refused config does not need
 
     settings = settings_of(file, structs.asdict(joined.config.core))
@@ -132,7 +158,7 @@ def _write_task(
     if data.join:
         notes += data.join.notes(where=name)
     pack = share.pack.name
-    return {
+    facts = {
         "pack": pack,
         "yaml": f"{pack}/{name}.yaml",
         "data": f"{pack}/{files.path.relative_to(folder).as_posix()}",
@@ -143,6 +169,7 @@ def _write_task(
         **({"row_digest": rows.to_dict()} if rows is not None else {}),
         "notes": notes,
     }
+    return facts, origins
 
 
 def _with_repeats_of_config(text: str, name: str, joined: Joined, *, where: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.compare import match_rows
+from evalprep.compare import BY_CONTENT, PairRules, match_rows
 from evalprep.results import (
+    LM_EVAL,
     UNKNOWN,
     Replier,
     Run,
@@ -126,7 +126,8 @@ class Replies:
         """
         names = [name for name in self.table.filters if name != self.table.filter]
         tables = [self.task.table(name) for name in names]
-        return {table.filter: table.read(rows) for table in tables if table.ids == self.table.ids}
+        own_ids = self.task.table().ids
+        return {table.filter: table.read(rows) for table in tables if table.ids == own_ids}
 
     def read_primary(self, places: Iterable[int]) -> Iterator[Sample | None]:
         """Samples of the primary filter alone, streamed; None where the run lacks them."""
@@ -185,34 +186,109 @@ class TaskRows:
         )
 
 
-def align(name: str, runs: Sequence[Run]) -> TaskRows:
+def align(name: str, runs: Sequence[Run], rules: PairRules = BY_CONTENT) -> TaskRows:
     """Lines up a task's rows: those of the first run that has it, then what only later runs have.
 
-    Rows are matched by id, rows that share one by order of appearance; rows of another tool by
-    what they have in common with those of the first run.
+    Rows meet as `compare` pairs them: first with those of the first run, and what is left over with
+    the rows that later runs added. Rows that occur twice are no pair there; here they meet in their
+    order, so that a page shows each once.
+
+    Args:
+        name: The task.
+        runs: The runs, those without the task too.
+        rules: What the user decides about pairing.
     """
-    place: dict[_Key, int] = {}
+    ids: list[str] = []
     replies: list[Replies | None] = []
-    first: TaskRun | None = None
+    placed: list[_Placed] = []
+    id_source = _kind_of_ids([run.tasks[name] for run in runs if name in run.tasks])
     for run in runs:
         task = run.tasks.get(name)
         if task is None:
             replies.append(None)
             continue
-        table = task.table()
-        first = first or task
-        row_at = {
-            place.setdefault(key, len(place)): row
-            for row, key in enumerate(_shared_keys(first, task))
-        }
-        rows = [row_at.get(at, UNKNOWN) for at in range(len(place))]
+        table = task.table(id_source=id_source)
+        own = _Placed.among(placed, task.tool, table, len(ids), rules)
+        ids += [own.table.ids[row] for row in own.added]
+        placed.append(own)
         expected = expected_rows(run, task)
-        replies.append(Replies(task, table, rows, replier=Replier.of(run), expected=expected))
+        replies.append(Replies(task, own.table, [], replier=Replier.of(run), expected=expected))
     present = [reply for reply in replies if reply is not None]
-    for reply in present:
-        reply.rows += [UNKNOWN] * (len(place) - len(reply.rows))
-    _flag_by_columns(present, len(place))
-    return TaskRows(name, [sample_id for sample_id, _ in place], replies)
+    for reply, own in zip(present, placed, strict=True):
+        rows = np.full(len(ids), UNKNOWN, dtype=np.int64)
+        rows[own.places] = np.arange(len(own.table))
+        reply.rows = rows.tolist()
+    _flag_by_columns(present, len(ids))
+    return TaskRows(name, ids, replies)
+
+
+def _kind_of_ids(tasks: Sequence[TaskRun]) -> str | None:
+    """The source of the ids of runs that name their rows otherwise; None for each one's own."""
+    sources = {task.table().id_source for task in tasks if task.tool == LM_EVAL}
+    return "doc_hash" if len(sources) > 1 else None
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """The rows of one run and the aligned row that each of them is.
+
+    Attributes:
+        tool: Who wrote the rows.
+        table: The rows.
+        places: The aligned row of each.
+        added: The rows that no earlier run has, in the order of their places.
+    """
+
+    tool: str
+    table: Table
+    places: NDArray[np.int64]
+    added: list[int]
+
+    @classmethod
+    def among(
+        cls, earlier: Sequence[_Placed], tool: str, table: Table, size: int, rules: PairRules
+    ) -> _Placed:
+        """Finds the places of a run's rows among those of earlier runs, which have `size`."""
+        places = np.full(len(table), UNKNOWN, dtype=np.int64)
+        is_taken = np.zeros(size, dtype=np.bool_)
+        for other in earlier:
+            if np.all(places != UNKNOWN) or np.all(is_taken):
+                break
+            tools = other.tool, tool
+            match = match_rows(other.table, table, tools=tools, rules=rules)
+            meeting = [
+                (match.other_rows, match.rows),
+                _in_order(match.duplicates, table, other.table),
+            ]
+            for rows, other_rows in meeting:
+                targets = other.places[other_rows]
+                is_free = (places[rows] == UNKNOWN) & ~is_taken[targets]
+                places[rows[is_free]] = targets[is_free]
+                is_taken[targets[is_free]] = True
+        added = np.flatnonzero(places == UNKNOWN)
+        places[added] = size + np.arange(added.size)
+        return cls(tool, table, places, added.tolist())
+
+
+def _in_order(
+    doubled: Sequence[str], table: Table, other: Table
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of both tables whose ids occur twice, one by one in their order."""
+    pairs: list[tuple[int, int]] = []
+    rows_of, others_of = _rows_by_id(table, doubled), _rows_by_id(other, doubled)
+    for row_id in doubled:
+        pairs += zip(rows_of[row_id], others_of[row_id], strict=False)
+    columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return columns[:, 0], columns[:, 1]
+
+
+def _rows_by_id(table: Table, ids: Sequence[str]) -> dict[str, list[int]]:
+    """Some ids of a table, each with its rows."""
+    rows: dict[str, list[int]] = {row_id: [] for row_id in ids}
+    for row, row_id in enumerate(table.ids if rows else ()):
+        if row_id in rows:
+            rows[row_id].append(row)
+    return rows
 
 
 def _flag_by_columns(replies: Sequence[Replies], size: int) -> None:
@@ -243,32 +319,3 @@ def _at_rows(column: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     is_present = rows != UNKNOWN
     values[is_present] = column[rows[is_present]]
     return values
-
-
-_Key = tuple[str, int]
-
-
-def _keys_of(table: Table) -> list[_Key]:
-    """Id of each row, and how many rows before it share that."""
-    if not table.duplicates():
-        return [(sample_id, 0) for sample_id in table.ids]
-    seen: defaultdict[str, int] = defaultdict(int)
-    keys = []
-    for sample_id in table.ids:
-        keys.append((sample_id, seen[sample_id]))
-        seen[sample_id] += 1
-    return keys
-
-
-def _shared_keys(first: TaskRun, task: TaskRun) -> list[_Key]:
-    """Keys of the rows of a task; of another tool's rows those of the rows that they are."""
-    table = task.table()
-    keys = _keys_of(table)
-    if task is first or first.tool == task.tool:
-        return keys
-    match = match_rows(first.table(), table, tools=(first.tool, task.tool))
-    of_first = _keys_of(first.table())
-    shared = [(f"{task.tool} {sample_id}", number) for sample_id, number in keys]
-    for row, other_row in zip(match.rows.tolist(), match.other_rows.tolist(), strict=True):
-        shared[other_row] = of_first[row]
-    return shared

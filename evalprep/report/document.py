@@ -147,7 +147,7 @@ def build_report(
     browser = Browser(
         runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples
     )
-    samples = _read_samples(runs, browser)
+    samples = _read_samples(runs, browser, pairing)
     models = (last_part(run.model) for run in runs)
     parts: Parts = {
         **_head(models, created),
@@ -285,10 +285,10 @@ def _ratings(side: Scores) -> RatingsPart:
     return cast(RatingsPart, side.ratings.to_dict())
 
 
-def _read_samples(runs: Sequence[Run], browser: Browser) -> _Samples:
+def _read_samples(runs: Sequence[Run], browser: Browser, pairing: PairRules) -> _Samples:
     """Reads the samples of every task of any run."""
     names = list(dict.fromkeys(chain.from_iterable(run.tasks for run in runs)))
-    rows = [align(name, runs) for name in names]
+    rows = [align(name, runs, pairing) for name in names]
     tasks = []
     for number, task in enumerate(rows):
         browser.add(number, task)

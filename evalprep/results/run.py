@@ -24,6 +24,7 @@ from evalprep.results.sample import Sample
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.views import SampleView, Which, sample_views
+from evalprep.terminal import counted
 
 if TYPE_CHECKING:
     from evalprep.results.meant import TaskMeant
@@ -308,6 +309,24 @@ class Run:
             BadInput: the run has no samples of a task, or no task tells which are of the kind.
         """
         return sample_views(self, list(names), which)
+
+    def __repr__(self) -> str:
+        """The label, what it holds and where it lies."""
+        tasks = counted(len(self.tasks), "task")
+        return f"Run({self.label!r}, {tasks}, {str(self.log or self.files.folder)!r})"
+
+    def _repr_html_(self) -> str:
+        """The tasks with their rows and values, as a notebook shows them."""
+        from evalprep.tables import Column, Kind, Table, html_part
+
+        columns = [Column("task", Kind.NAME), Column("rows", Kind.COUNT)]
+        columns += [Column("metric"), Column("value", Kind.MEASURE)]
+        table = Table("", columns)
+        for name, task in self.tasks.items():
+            metric = task.headline
+            value = "" if metric.value is None else f"{metric.value:g}"
+            table.add(name, len(task.table()), metric.name, value)
+        return html_part([self.label, str(self.log or self.files.folder)], [table], self.notes)
 
     def to_pandas(self, *names: str) -> Any:
         """Samples of some tasks or groups, all by default, as a data frame.

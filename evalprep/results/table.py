@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +95,11 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @cached_property
+    def matches(self) -> dict[Hashable, tuple[Table, Any]]:
+        """The tables whose rows were held against these, each with what came of it."""
+        return {}
 
     @property
     def scoring_failed(self) -> NDArray[np.bool_]:

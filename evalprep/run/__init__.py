@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from evalprep.run.interface import VERBATIM_TEMPLATE, Interface, interface_of
     from evalprep.run.live import INTERRUPTED, Elsewhere, not_tried, run_job
     from evalprep.run.outgoing import OPENAI_BATCH, format_of, write_requests
-    from evalprep.run.plain_data import refuse_pickles
     from evalprep.run.replies import read_replies
     from evalprep.run.replies_engine import is_answer
     from evalprep.run.request import Request

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
-
-from evalprep.errors import BadInput, Problem
 
 _MARK = "$"
 # A tuple of lm-eval's that it hashes as a text: the prompt of an interface for chats alone.
 _CHAT = "JsonChatStr"
 _LARGEST = 2**63
-_FIRST_FILE = "responses.pickle"
-"""The file of release 0.1.0. Reading a pickle runs the code in it, so nothing does."""
 
 
 class CannotKeepError(TypeError):
@@ -121,20 +116,3 @@ _RESTORE: dict[str, Callable[[Any], Any]] = {
 
 def _wrapped(kind: str, content: Any) -> dict[str, Any]:
     return {_MARK: kind, "of": content}
-
-
-def refuse_pickles(folder: Path) -> None:
-    """Refuses a folder with replies of release 0.1.0.
-
-    Raises:
-        BadInput: there are such, in it or in a folder below.
-    """
-    pickles = sorted(folder.rglob(_FIRST_FILE)) if folder.is_dir() else []
-    if pickles:
-        raise BadInput(
-            Problem(
-                what="release 0.1.0 kept these replies as pickles, which may run code when read",
-                where=str(pickles[0]),
-                fix="`evalprep run --restart` generates anew; or finish the run with release 0.1.0",
-            )
-        )

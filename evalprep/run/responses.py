@@ -21,7 +21,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
 from evalprep.files import write_atomically
-from evalprep.run.plain_data import plain, refuse_pickles, restored
+from evalprep.run.plain_data import plain, restored
 
 FILE = "responses.msgpack"
 _FORMAT = 3
@@ -71,19 +71,12 @@ class Answer:
 
 
 class ResponseFile:
-    """The responses of one unit, as msgpack: whoever made the file, reading it runs nothing.
-
-    Raises:
-        BadInput: there is a file of release 0.1.0 in the folder and none of ours.
-    """
+    """The responses of one unit, as msgpack: whoever made the file, reading it runs nothing."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self.known: dict[Key, Answer] = {}
-        if not self.path.exists():
-            refuse_pickles(folder)
-            return
-        # A damaged file, or one of another version, counts as absent: the unit is generated again.
+        # An absent file, a damaged one and one of another version: the unit is generated again.
         with contextlib.suppress(Exception):
             data = msgspec.msgpack.decode(self.path.read_bytes())
             if data["format"] == _FORMAT:

@@ -77,7 +77,7 @@ class Job:
 
     @property
     def run(self) -> str:
-        """Id of the run that it is of; empty for a preparation of release 0.1.0."""
+        """Id of the run that it is of."""
         return str(self.metadata.get("run", ""))
 
     @property

@@ -13,7 +13,7 @@ def runs_now(prepared: Prepared, replies: str = "") -> dict[str, str]:
     """Id of each prepared run -> its id as the files are now.
 
     An edit of what a task or a command asks is another run, and so are other weights in the folder
-    of the model. An edit of how replies are read is not. Release 0.1.0 knew no ids.
+    of the model. An edit of how replies are read is not.
 
     Args:
         prepared: The work folder.
@@ -55,7 +55,7 @@ def runs_that_count(prepared: Prepared, run: str) -> tuple[str, ...]:
 
     Args:
         prepared: The work folder.
-        run: Id of the run as it was prepared; empty for a preparation of release 0.1.0.
+        run: Id of the run as it was prepared.
     """
     now = runs_now(prepared).get(run, run) if run else run
     return tuple(dict.fromkeys((now, run)))

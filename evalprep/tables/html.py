@@ -36,6 +36,14 @@ def html_table(table: Table, *, name: str = "", style: str = "", sortable: bool 
     return f"<table{attributes}>{head}<tbody>{rows}</tbody></table>"
 
 
+def html_part(heading: Iterable[str], tables: Iterable[Table], notes: Iterable[str]) -> str:
+    """Returns tables with their titles between two lists of sentences, for a notebook."""
+    parts = [f"<p>{escape(sentence)}</p>" for sentence in heading]
+    parts += [f"<p><b>{escape(table.title)}</b></p>{html_table(table)}" for table in tables]
+    parts += [f"<p>{escape(sentence)}</p>" for sentence in notes]
+    return "\n".join(parts)
+
+
 def _attributes(pairs: Iterable[tuple[str, str]]) -> str:
     """Attributes of a tag; those without a value are left out."""
     written = [f' {name}="{escape(value, quote=True)}"' for name, value in pairs if value]

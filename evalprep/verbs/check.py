@@ -283,7 +283,7 @@ def _explain(name: str) -> int:
         return 0
     code = name.upper()
     if code not in CODES:
-        print(f"unknown code {code}; see docs/codes.md", file=sys.stderr)
+        print(f"unknown code {code}; see docs/reference/codes.md", file=sys.stderr)
         return 2
     row = CODES[code]
     print(f"{code} ({row.level}): {row.meaning}" + (f"\nfix: {row.fix}" if row.fix else ""))

@@ -10,7 +10,7 @@ from benchmarks.grading import cases_of, in_fresh_process
 from benchmarks.quotes import quotes, renewed
 from tests import PROJECT_ROOT
 
-PAGE = (PROJECT_ROOT / "docs/appendix/math-grading.md").read_text(encoding="utf-8")
+PAGE = (PROJECT_ROOT / "docs/reference/measured.md").read_text(encoding="utf-8")
 BOXES = {quote.command.partition("benchmarks/")[2]: quote for quote in quotes(PAGE)}
 GRADING = "grading.py --load", "grading.py --labelled tests/data/vectors/math_long_replies.jsonl"
 

@@ -61,7 +61,7 @@ RUNS = ("checkpoint", {"new": "results", "old": "other_results"})
 TASKS = {
     "published": Task(
         "how-tos.md",
-        "9. ",
+        "5. ",
         {
             "evalprep prepare": ["prepared 2 tasks", "lm_eval --model hf"],
             "evalprep compare": ["published verdicts", "meta_gpqa", "100.0"],
@@ -69,7 +69,7 @@ TASKS = {
     ),
     "checkpoint": Task(
         "../README.md",
-        "2. ",
+        "Is my new checkpoint worse?",
         {
             "evalprep run --model checkpoints/new": ["hellaswag", "report"],
             "evalprep compare": ["hellaswag", "verdict"],
@@ -79,7 +79,7 @@ TASKS = {
     ),
     "own questions": Task(
         "../README.md",
-        "3. ",
+        "How does it do on my own questions?",
         {"evalprep new-pack": ["packs/capitals"], "evalprep run": ["capitals_qa", "report.html"]},
         ("packs/capitals/capitals_qa.yaml",),
     ),
@@ -106,7 +106,7 @@ TASKS = {
     "chat server": Task("servers.md", promises={"evalprep run": ["gsm8k", "report"]}),
     "edit and rescore": Task(
         "how-tos.md",
-        "6. ",
+        "3. ",
         {"evalprep prepare": [], "evalprep rescore": ["before 0.5000, now 0.0000"]},
     ),
     "lost samples": Task(
@@ -128,7 +128,7 @@ TASKS = {
     ),
     "many runs": Task(
         "how-tos.md",
-        "10. ",
+        "6. ",
         {
             "evalprep prepare": ["for 2 models"],
             "evalprep compare": ["capitals_qa", "lost"],
@@ -159,7 +159,7 @@ def steps(task):
 @pytest.mark.parametrize("name", TASKS)
 def test_a_step_is_one_command_of_documented_options(name):
     commands = [text for file, text in steps(TASKS[name]) if not file]
-    settings = (DOCS / "config.md").read_text(encoding="utf-8")
+    settings = (DOCS / "reference/config.md").read_text(encoding="utf-8")
     for command in each(commands):
         words = [word for word in shlex.split(command) if word != "HF_HUB_OFFLINE=1"]
         assert not {"|", "&&", "||", ";", ">"} & set(words), command

@@ -49,8 +49,8 @@ OUTCOMES = {
     f"{METRICS} list": 0,
     f"{METRICS} --help": 0,
 }
-#: A reader that is gone before anything is printed.
-UNREAD = "| { exec <&-; }"
+#: A pipe whose reader is gone before anything is printed; `call` puts its number in place of PIPE.
+UNREAD = ">&PIPE"
 USUAL = [f"{EVALPREP} gate worse run --policy policy.yaml", f"{METRICS} list"]
 BAD_INPUT = [
     f"{EVALPREP} gate nowhere run --policy policy.yaml",
@@ -88,14 +88,20 @@ def call(project, line):
     """The exit code and the output of a line of bash, where what a shell prints counts as output."""
     state = {"EVALPREP_STATE": str(project / "state"), "EVALPREP_QUICK_CHECK": "1"}
     path = os.pathsep.join([str(PROJECT_ROOT), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {line}"],
-        cwd=project,
-        env={**os.environ, **state, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    reader, unread = os.pipe()
+    os.close(reader)
+    try:
+        return subprocess.run(
+            ["bash", "-c", line.replace("PIPE", str(unread))],
+            cwd=project,
+            env={**os.environ, **state, "PYTHONPATH": path},
+            pass_fds=[unread],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(unread)
 
 
 @pytest.mark.parametrize("command", of_all(OUTCOMES, USUAL))
@@ -128,7 +134,7 @@ def test_notes_that_cannot_be_printed_change_no_result(project, command):
 
 @pytest.mark.parametrize("command", of_all(BAD_INPUT, BAD_INPUT[:1]))
 def test_bad_input_stays_bad_input(project, command):
-    for redirection in ("", *FULL_OR_CLOSED, UNREAD, f"2>&1 {UNREAD}"):
+    for redirection in ("", *FULL_OR_CLOSED, UNREAD, f"{UNREAD} 2>&PIPE"):
         done = call(project, f"{command} {redirection}")
         assert done.returncode == 2, redirection
         assert "Traceback" not in done.stdout + done.stderr

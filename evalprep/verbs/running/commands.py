@@ -23,7 +23,6 @@ from evalprep.run import (
     engine_key,
     gather_shards,
     not_tried,
-    refuse_pickles,
     run_job,
     run_on_ray,
     shard_folder,
@@ -176,7 +175,6 @@ class Commands:
                 _discard_shards(folder)
         elif self.cut.is_whole and not self.holder.replies:
             self._take_shards(job, folder)
-        refuse_pickles(folder.path)
         return folder
 
     def _take_shards(self, job: Job, folder: RunFolder) -> None:

@@ -133,11 +133,8 @@ def _outcome_of(results: Sequence[Path], template_dir: Sequence[Path]) -> _Outco
     from evalprep.results import NEWEST, load_run
 
     packs = _packs_option(template_dir)
-    place = results[-1].parent
-    if any(path.parent != place for path in results):
-        place = place.parent  # several back ends write into several folders
     run: Run | None = None
-    timestamp = _choice_of(results, place)
+    place, timestamp = place_of(results)
     with contextlib.suppress(BadInput):  # a run without samples has nothing to compare
         run = load_run(place, timestamp=timestamp)
     words = [] if timestamp == NEWEST else ["--timestamp", timestamp]
@@ -145,6 +142,18 @@ def _outcome_of(results: Sequence[Path], template_dir: Sequence[Path]) -> _Outco
     is_usual = [Path(folder) for folder in template_dir] == configured_packs()
     shown_words = words if is_usual else [*words, *packs]
     return _Outcome(place, [*words, *packs], has_published, shown_words)
+
+
+def place_of(results: Sequence[Path]) -> tuple[Path, str]:
+    """Returns the folder of a run's results, and which run of it that is, as `--timestamp` says it.
+
+    Args:
+        results: The results file of each of its commands.
+    """
+    place = results[-1].parent
+    if any(path.parent != place for path in results):
+        place = place.parent  # several back ends write into several folders
+    return place, _choice_of(results, place)
 
 
 def _choice_of(results: Sequence[Path], place: Path) -> str:

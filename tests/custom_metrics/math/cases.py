@@ -1,7 +1,7 @@
 # ruff: noqa: RUF001 - look-alikes of ASCII characters are among the cases
 """Labelled pairs of answers: gold, answer, whether they are equal; both orders must give the same verdict.
 
-The pairs were written for the conventions in docs/appendix/math-grading.md. `field_reports` restates,
+The pairs were written for the conventions in docs/math-grading.md. `field_reports` restates,
 reduced to the answers, what users of other graders reported in the test tables and issue trackers
 of math-verify and lm-eval.
 """

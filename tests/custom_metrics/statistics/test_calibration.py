@@ -28,7 +28,7 @@ def test_no_evidence_no_pass():
 
 
 def test_the_page_quotes_the_script():
-    page = (PROJECT_ROOT / "docs" / "appendix" / "calibration.md").read_text(encoding="utf-8")
+    page = (PROJECT_ROOT / "docs" / "reference" / "measured.md").read_text(encoding="utf-8")
     first, last = marks("conclusions")
     table = page.split(first)[1].split(last)[0]
     assert "| right or wrong, independent rows |" in table

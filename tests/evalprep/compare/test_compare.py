@@ -309,7 +309,7 @@ def test_published_data_of_another_model_are_warned_about(tmp_path):
         extra={"configs": {"t": settings}},
     )
     (work_dir / "pack" / "data").mkdir(parents=True)
-    manifest = {"schema": 1, "sources": [{"location": "/somewhere/Llama-3.2-3B-Instruct-evals"}]}
+    manifest = {"schema": 2, "sources": [{"location": "/somewhere/Llama-3.2-3B-Instruct-evals"}]}
     (work_dir / "manifest.json").write_text(json.dumps(manifest))
     run = load_run(home)
     assert published_source(run) == "Llama-3.2-3B-Instruct-evals"

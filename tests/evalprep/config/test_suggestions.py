@@ -130,3 +130,13 @@ def test_a_misspelt_column_in_a_prompt_gets_a_suggestion(tmp_path, monkeypatch, 
     message = refusal(tmp_path, capsys, tasks=["rx"], template_dir=str(tmp_path / "packs"))
     assert "EP301 rx_qa: a template uses 'contry', which is no column\n" in message
     assert "did you mean country?" in message
+
+
+def test_help_explains_a_verb(capsys):
+    for words in (["help", "gate"], ["gate", "--help"]):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 0
+        assert capsys.readouterr().out.startswith("usage: evalprep gate")
+    assert main(["help", "gat"]) == 2
+    assert "did you mean gate" in capsys.readouterr().err

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalprep.errors import BadInput
-from evalprep.run.plain_data import CannotKeepError, plain, refuse_pickles, restored
+from evalprep.run.plain_data import CannotKeepError, plain, restored
 from evalprep.run.responses import FILE, Answer, ResponseFile
 
 KEY = ("generate_until", "capitals", 0, 0, 0)
@@ -83,17 +82,10 @@ def test_answers_survive_and_damage_counts_as_absence(tmp_path):
     assert ResponseFile(tmp_path).known == {}
 
 
-@pytest.mark.parametrize("name", ["responses.pickle", FILE])
-def test_a_pickle_is_never_loaded(tmp_path, name):
+def test_a_pickle_is_never_loaded(tmp_path):
     marker = tmp_path / "planted"
     unit = tmp_path / "units" / "capitals"
     unit.mkdir(parents=True)
-    (unit / name).write_bytes(pickle.dumps((2, Planted(marker))))
-    if name == FILE:
-        assert ResponseFile(unit).known == {}
-    else:
-        for refusing in (lambda: ResponseFile(unit), lambda: refuse_pickles(tmp_path)):
-            with pytest.raises(BadInput, match=r"0\.1\.0") as refused:
-                refusing()
-            assert "--restart" in str(refused.value)
+    (unit / FILE).write_bytes(pickle.dumps((2, Planted(marker))))
+    assert ResponseFile(unit).known == {}
     assert not marker.exists()

@@ -310,11 +310,10 @@ def test_vllm_run_batch_gives_the_samples_of_the_plain_run(tiny_run, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_ray_script_of_the_page_gives_the_samples_of_the_plain_run(tiny_run, tmp_path):
+def test_the_ray_example_gives_the_samples_of_the_plain_run(tiny_run, tmp_path):
     pytest.importorskip("ray", reason="no Ray in this environment")
     made, plain = tiny_run
-    page = (PROJECT_ROOT / "docs/scale.md").read_text()
-    (tmp_path / "answer.py").write_text(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1])
+    script = str(PROJECT_ROOT / "examples/ray_answers.py")
     requests = str(tmp_path / "requests.parquet")
     made.command("prompts", str(made.folder / "work_dir"), "--out", requests, check=True)
     engine = {
@@ -325,7 +324,7 @@ def test_the_ray_script_of_the_page_gives_the_samples_of_the_plain_run(tiny_run,
         "distributed_executor_backend": "uni",
     }
     call(
-        [sys.executable, "answer.py", requests, str(tmp_path / "replies")],
+        [sys.executable, script, requests, str(tmp_path / "replies")],
         tmp_path,
         ENGINE=json.dumps(engine),
         GPUS="0",

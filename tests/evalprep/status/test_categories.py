@@ -22,10 +22,3 @@ def test_categories(tmp_path, tags, category):
     tasks = {"t": {"pack": "quiz", "plan": {"name": "t", "tags": tags}}}
     (tmp_path / "manifest.json").write_text(json.dumps({"schema": 2, "tasks": tasks}))
     assert _categories(require_prepared(tmp_path)) == {"t": category}
-
-
-def test_a_preparation_of_the_first_release(tmp_path):
-    (tmp_path / "manifest.json").write_text(
-        json.dumps({"schema": 1, "tasks": {"t": {"pack": "quiz"}}, "config": {}})
-    )
-    assert _categories(require_prepared(tmp_path)) == {"t": "quiz"}

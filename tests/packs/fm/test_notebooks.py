@@ -1,7 +1,8 @@
-"""The counterparts of fmeval's notebooks in docs/from-fmeval.md, as typed there, over stand-in data."""
+"""The counterparts of fmeval's notebooks, examples/fmeval, over stand-in data."""
 
 import json
 import re
+import shutil
 
 import pytest
 
@@ -9,12 +10,8 @@ from evalprep.cli import main
 from tests import PROJECT_ROOT
 
 PAGE = (PROJECT_ROOT / "docs" / "from-fmeval.md").read_text(encoding="utf-8")
-SECTIONS = PAGE.partition("## Example notebooks")[2].split("\n### ")[1:]
-CONFIGS = {
-    section.splitlines()[0]: block
-    for section in SECTIONS
-    for block in re.findall(r"```yaml\n(.*?)```", section, re.DOTALL)
-}
+FILES = PROJECT_ROOT / "examples" / "fmeval"
+CONFIGS = sorted(FILES.glob("*.yaml"))
 QUESTION = {"question": "Where is Lisbon?", "answer": "Portugal"}
 FACT = {"question": "Lisbon is the capital of", "answers": "Portugal<OR>the Portuguese Republic"}
 RECORDS = {
@@ -44,7 +41,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_the_page_has_each_notebook():
-    titles = [name for section in SECTIONS for name in section.splitlines()[0].split(", ")]
+    rows = re.findall(r"^\| (.*?) \| \[(.*?)\]", PAGE.partition("## Example")[2], re.MULTILINE)
+    assert sorted(file for _, file in rows) == sorted(path.name for path in FILES.iterdir())
+    titles = [name for names, _ in rows for name in names.split(", ")]
     assert sorted(titles) == [
         "bedrock-claude-factual-knowledge",
         "bedrock-claude-summarization-accuracy",
@@ -56,16 +55,15 @@ def test_the_page_has_each_notebook():
     ]
 
 
-def test_stored_replies_are_scored_as_the_page_types_it(folder, capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", SECTIONS[0], re.DOTALL)
-    exec(code, {})
+def test_stored_replies_are_scored(folder, capsys):
+    exec((FILES / "byo-model-outputs.py").read_text(encoding="utf-8"), {})
     assert "factual_knowledge_quasi_exact" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("title", CONFIGS)
-def test_a_config_of_the_page_prepares(folder, capsys, title):
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_a_config_prepares(folder, capsys, path):
     config = folder / "eval_config.yaml"
-    config.write_text(CONFIGS[title], encoding="utf-8")
+    shutil.copy(path, config)
     code = main(["prepare", "--config", str(config), "--no_check"])
     assert code == 0, capsys.readouterr().err
     manifest = json.loads((folder / "work_dir" / "manifest.json").read_text(encoding="utf-8"))

@@ -1,6 +1,4 @@
-"""The metric of docs/packs/fm.md, as it stands there."""
-
-import re
+"""The metric of examples/fm_metric."""
 
 import yaml
 
@@ -8,22 +6,14 @@ from evalprep.run.stored import load_task
 
 
 def test_the_documented_metric_scores_a_reply(project_root, tmp_path):
-    page = (project_root / "docs" / "packs" / "fm.md").read_text(encoding="utf-8")
-    code = next(
-        block
-        for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-        if "my_metrics.py" in block
-    )
-    text = next(
-        block
-        for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-        if "my_metrics" in block
-    )
+    example = project_root / "examples" / "fm_metric"
+    code = (example / "my_metrics.py").read_text(encoding="utf-8")
+    text = (example / "task.yaml").read_text(encoding="utf-8")
     assert (
         len([line for line in code.splitlines() if line.strip() and not line.startswith("#")]) <= 10
     )
     (tmp_path / "my_metrics.py").write_text(code)
-    (tmp_path / "task.yaml").write_text(f"task: own\noutput_type: generate_until\n{text}")
+    (tmp_path / "task.yaml").write_text(text)
     task = load_task(tmp_path / "task.yaml")
     assert task["process_results"]({"target": "2"}, ["two words"]) == {
         "words": 2,

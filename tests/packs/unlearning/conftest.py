@@ -1,6 +1,6 @@
 """The stand-in data, a folder for configs, and the two runs that the slow tests share."""
 
-import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -91,14 +91,8 @@ def stock_task(work_dir):
 
 
 def own_packs(folder):
-    """The folders that docs/packs/unlearning.md adds: extensions of the pack, and a benchmark."""
-    page = (ROOT / "docs" / "packs" / "unlearning.md").read_text()
-    blocks = dict(
-        re.findall(r"^`([a-z]+/[a-z_.]+)`:\n\n```\w+\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    )
-    for name, content in blocks.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content)
+    """The folders of examples/packs: extensions of the pack, and a benchmark."""
+    shutil.copytree(ROOT / "examples" / "packs", folder, dirs_exist_ok=True)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""Packs outside of the clone that extend this one: the examples of docs/packs/unlearning.md, and mistakes."""
+"""Packs outside of the clone that extend this one: the examples of examples/packs, and mistakes."""
 
 import json
 

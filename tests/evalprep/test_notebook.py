@@ -1,0 +1,73 @@
+"""What a notebook does: prepare, run, look at runs and comparisons."""
+
+import json
+
+import pytest
+import yaml
+
+from evalprep import api
+from evalprep.errors import BadInput
+from tests.evalprep.results.writing import Row, write_run
+
+ROWS = [{"question": f"What is {at} + {at}?", "answer": str(2 * at)} for at in range(4)]
+CONFIG = {
+    "model_name": "dummy",
+    "backend": "dummy",
+    "tasks": "fm_all",
+    "data": [
+        {
+            "name": "sums",
+            "path": "sums.jsonl",
+            "fields": {"model_input": "question", "target_output": "answer"},
+            "algorithms": ["qa_accuracy"],
+            "prompt": "{{ question }}",
+        }
+    ],
+}
+
+
+@pytest.fixture
+def config(tmp_path):
+    (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    path = tmp_path / "eval_config.yaml"
+    path.write_text(yaml.safe_dump(CONFIG))
+    return path
+
+
+def test_a_config_is_prepared_with_keys_of_the_call(config):
+    done = api.prepare(config, limit=2)
+    assert "--limit 2" in done.lines[0]
+    assert list(done.tasks) == ["fm_sums_qa_accuracy"]
+    assert (config.parent / "work_dir" / "manifest.json").exists()
+
+
+def test_mistakes_of_a_config_are_those_of_the_verb(config):
+    with pytest.raises(BadInput, match="did you mean limit"):
+        api.prepare(config, limitt=2)
+    with pytest.raises(BadInput, match="did you mean limit"):
+        api.run(config, limitt=2)
+
+
+@pytest.mark.slow
+def test_a_config_is_run_and_the_run_is_that_of_the_call(config, capsys):
+    whole = api.run(config)
+    part = api.run(config, limit=2)
+    assert [len(run.tasks["fm_sums_qa_accuracy"].table()) for run in (whole, part)] == [4, 2]
+    assert whole.files.run != part.files.run
+    assert "prepared 1 task" in capsys.readouterr().err
+
+
+def test_runs_and_comparisons_show_tables(tmp_path):
+    rows = [Row(f"q{at}", correct=at % 2) for at in range(10)]
+    home = write_run(tmp_path / "a", {"<t>": rows}, model="org__a")
+    other = write_run(tmp_path / "b", {"<t>": rows}, model="org__b")
+    run = api.load_run(home)
+    assert repr(run).startswith("Run('a 2026")
+    page = run._repr_html_()
+    assert "<table>" in page
+    assert "&lt;t&gt;" in page
+    assert "0.5" in page
+    page = api.compare_runs(run, other)._repr_html_()
+    assert page.count("<table>") == 2
+    assert "candidate a 2026" in page
+    assert "<t>" not in page
