@@ -137,10 +137,13 @@ def output_of(run: Path) -> Path:
     return run.parents[2]
 
 
-def state_changed(run: Path) -> float:
-    """Returns when a run folder's state was last written; of one without, when it was made."""
-    file = run / _STATE
-    return (file if file.exists() else run).stat().st_mtime
+def last_start(run: Path) -> float:
+    """Returns when a command was last started in a run folder, in seconds since the epoch.
+
+    0 for a folder in which none has begun.
+    """
+    state = read_state(run)
+    return 0.0 if state is None else state.started
 
 
 def read_state(run: Path) -> State | None:

@@ -313,13 +313,16 @@ def _refuse_without_scores(runs: list[Run], problems: Problems) -> None:
 
 
 def _at(place: str | os.PathLike[str], timestamp: str, packs: Mapping[str, Pack]) -> list[Run]:
-    """The runs at a place of one model: every one that has an id, else what `open_run` takes."""
-    from evalprep.results import NEWEST, load_run, open_run, run_ids_at
+    """The runs at a place of one model: each id and each answerer, else what `open_run` takes."""
+    from evalprep.results import NEWEST, answerers_at, load_run, open_run, run_ids_at
 
-    ids = run_ids_at(place) if timestamp == NEWEST else []
-    if len(ids) < 2:
+    is_open = timestamp == NEWEST
+    ids = run_ids_at(place) if is_open else []
+    answerers = answerers_at(place) if is_open else []
+    if len(ids) + len(answerers) < 2:
         return [open_run(place, packs.values(), timestamp=timestamp)]
-    return [load_run(place, run=run_id) for run_id in ids]
+    plain = [load_run(place, answerer=answerer) for answerer in answerers]
+    return [*plain, *(load_run(place, run=run_id) for run_id in ids)]
 
 
 def _named(runs: list[Run]) -> Path | None:
