@@ -32,7 +32,9 @@ class Target:
         roots: Include paths.
         requested: Names for `--tasks`, None for all.
         settings: The run.
+        work_dir: The folder that what was built for the check will have; empty where nothing was.
         renamed: The finding as it is told -> the finding with the paths that the user knows.
+        work_dir: The folder that a copy built for the check will have; empty where none was built.
         packs: Those of the config, where there is one.
         planned: The joined plans, where there is a config.
     """
@@ -41,7 +43,9 @@ class Target:
     roots: list[Path]
     requested: list[str] | None
     settings: RunSettings
+    work_dir: str = ""
     renamed: Callable[[Finding], Finding] = lambda finding: finding
+    work_dir: str = ""
     packs: Mapping[str, Pack] | None = None
     planned: Plan | None = None
 
@@ -248,7 +252,9 @@ def config_target(
             roots=[copy],
             requested=requested or built.requested,
             settings=settings_of(built).changed(**(changes or {})),
+            work_dir=str(config.core.work_dir),
             renamed=partial(known_to_user, built, copy),
+            work_dir=str(config.core.work_dir),
             packs=packs,
             planned=built.plan,
         )
