@@ -254,7 +254,6 @@ def config_target(
             settings=settings_of(built).changed(**(changes or {})),
             work_dir=str(config.core.work_dir),
             renamed=partial(known_to_user, built, copy),
-            work_dir=str(config.core.work_dir),
             packs=packs,
             planned=built.plan,
         )
