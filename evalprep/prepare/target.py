@@ -34,7 +34,6 @@ class Target:
         settings: The run.
         work_dir: The folder that what was built for the check will have; empty where nothing was.
         renamed: The finding as it is told -> the finding with the paths that the user knows.
-        work_dir: The folder that a copy built for the check will have; empty where none was built.
         packs: Those of the config, where there is one.
         planned: The joined plans, where there is a config.
     """
@@ -45,7 +44,6 @@ class Target:
     settings: RunSettings
     work_dir: str = ""
     renamed: Callable[[Finding], Finding] = lambda finding: finding
-    work_dir: str = ""
     packs: Mapping[str, Pack] | None = None
     planned: Plan | None = None
 
