@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
