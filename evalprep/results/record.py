@@ -187,8 +187,9 @@ def read_failures(folder: Path, run: str) -> dict[str, Failure]:
 
 def failed_runs(folder: Path) -> dict[str, dict[str, Failure]]:
     """Returns what failed in each run whose failures are kept beside some results: id -> tasks."""
-    files = [file for place in _places_of_records(folder) for file in place.glob("failed_r*.json")]
-    runs = dict.fromkeys(file.stem.removeprefix("failed_") for file in sorted(files))
+    places = _places_of_records(folder)
+    files = sorted(chain.from_iterable(place.glob("failed_r*.json") for place in places))
+    runs = dict.fromkeys(file.stem.removeprefix("failed_") for file in files)
     return {run: read_failures(folder, run) for run in runs}
 
 
