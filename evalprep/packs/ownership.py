@@ -26,6 +26,7 @@ from typing import Any
 from evalprep.files import file_sha256, read_object, write_atomically
 from evalprep.packs.manifest import MANIFEST
 from evalprep.packs.prepared import load_prepared
+from evalprep.places import user_folder
 
 _COMING = "coming"
 _KEPT = 500
@@ -37,7 +38,7 @@ def state_folder() -> Path:
     """Returns where digests are noted."""
     if chosen := os.environ.get("EVALPREP_STATE"):
         return Path(chosen)
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "evalprep"
+    return user_folder("XDG_STATE_HOME", ".local/state") / "evalprep"
 
 
 def _note(kind: str, key: str) -> Path:

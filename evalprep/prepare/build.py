@@ -16,6 +16,7 @@ from typing import Any
 
 from evalprep.config import Config
 from evalprep.data import Locked, moved, read_lock
+from evalprep.errors import BadInput, Problem
 from evalprep.packs import MANIFEST, Command, Plan, asked_for, limited, manifest_data, manifest_text
 from evalprep.prepare.calls import make_steps
 from evalprep.prepare.joined import Joined
@@ -169,6 +170,14 @@ def _write_commands(built: Built) -> list[str]:
     subjects = subjects_of(joined.config)
     shared = check_tokenizers(joined, subjects)
     built.subjects, built.steps = make_steps(joined, built.plan, built.tasks, subjects, folder)
+    if not built.steps:
+        raise BadInput(
+            Problem(
+                what="there is no task to run",
+                where=joined.config.where("tasks"),
+                fix="name a task, or a group that has some",
+            )
+        )
     shell_script = folder / "command.sh"
     shell_script.write_text(script(built.steps, joined.final), encoding="utf-8")
     shell_script.chmod(0o755)

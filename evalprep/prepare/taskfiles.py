@@ -16,6 +16,7 @@ from msgspec import structs
 from evalprep.check import FunctionRef
 from evalprep.data import HubFailure, is_data_file, named_rows
 from evalprep.errors import BadInput, Problem, Problems
+from evalprep.files import read_text
 from evalprep.packapi import Context, TaskData
 from evalprep.packs import (
     ANY_FUNCTION,
@@ -207,7 +208,7 @@ def _refuse_bad_join(name: str, data: TaskData) -> None:
 
 def _template_text(template: Path) -> str:
     try:
-        return template.read_text(encoding="utf-8-sig")
+        return read_text(template, own=True, encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         what = f"is not UTF-8 text: {error}"
         problem = Problem(what=what, where=str(template), fix="save it as UTF-8")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from evalprep.files import NotRead, is_stray, read_file, write_atomically
+from evalprep.files import NotRead, is_stray, read_json, write_atomically
 
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
 
@@ -149,9 +149,8 @@ def last_start(run: Path) -> float:
 def read_state(run: Path) -> State | None:
     """Returns the state that lies in a run folder; None where none can be read."""
     try:
-        record = json.loads(read_file(run / _STATE))
-        return msgspec.convert(record, State)
-    except (NotRead, OSError, ValueError, RecursionError):
+        return msgspec.convert(read_json(run / _STATE), State)
+    except (NotRead, OSError, ValueError):
         return None
 
 

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.files import as_mapping
+from evalprep.files import as_mapping, read_text
 from evalprep.packs import Prepared, load_prepared
 from evalprep.places import last_part
 from evalprep.results import DONE, FAILED, PENDING
@@ -358,7 +358,7 @@ def resolve(names: Iterable[str], groups: Mapping[str, Sequence[str]]) -> list[s
 def _configured_options(here: Path, names: Sequence[str]) -> dict[str, list[str]]:
     """The same options of a run configuration; empty values where it cannot be read."""
     try:
-        data = yaml_value((here / names[0]).read_text(encoding="utf-8"))
+        data = yaml_value(read_text(here / names[0], own=True))
     except (OSError, IndexError, ValueError, NotYaml):
         data = None
     values: dict[str, list[str]] = {}

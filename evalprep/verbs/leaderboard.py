@@ -80,6 +80,7 @@ def configure(parser: Parser) -> None:
         metavar="LIST",
         help="html, csv, md, xlsx, json; several with commas (default: html,csv,md)",
     )
+    add("--to", choices=["latex"], help="print the table for a paper (LaTeX with booktabs)")
     add("--json", action="store_true", help="print the leaderboard as JSON")
 
 
@@ -95,7 +96,9 @@ def main(args: argparse.Namespace) -> int:
         for heading, board in boards.items()
         if args.out is not None
     }
-    if args.json:
+    if args.to:
+        _print_latex(boards)
+    elif args.json:
         _print_json(boards, written)
     else:
         _print(boards, written, args)
@@ -137,6 +140,7 @@ def _build(
             column_names=score_names,
             sort=sort,
             allow=args.allow,
+            cluster=args.cluster or "",
             each_seed=args.each_seed,
         )
         for heading, places in groups.items()
@@ -185,6 +189,16 @@ def _write(board: Board, out: Path, formats: list[str], packs: Mapping[str, Pack
 
     of_packs = export_board(board, packs, out) if "csv" in formats else []
     return [str(path) for path in (*write_board(board, out, formats), *of_packs)]
+
+
+def _print_latex(boards: Mapping[str, Board]) -> None:
+    """Prints every table under its heading, which is a comment."""
+    from evalprep.leaderboard import render_latex
+
+    for heading, board in boards.items():
+        if heading:
+            print(f"% {heading}")
+        print(render_latex(board))
 
 
 def _print_json(boards: Mapping[str, Board], written: Mapping[str, list[str]]) -> None:
