@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         read_rubric,
         remember_file,
         source_spec,
+        without_control,
     )
     from evalprep.places import is_folder, place
     from evalprep.results import (

@@ -107,5 +107,6 @@ if TYPE_CHECKING:
         settings_of,
         template_settings,
     )
+    from evalprep.packs.turns import asked_in, without_control
 else:
     __getattr__ = offered(__name__)

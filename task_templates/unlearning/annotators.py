@@ -8,12 +8,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from custom_metrics.unlearning.judge import judge_scores
-from evalprep.packapi import BadInput, Item, RubricJudge, SampleRef, Values, read_rubric
+from evalprep.packapi import (
+    BadInput,
+    Item,
+    RubricJudge,
+    SampleRef,
+    Values,
+    read_rubric,
+    without_control,
+)
 
 from .generations import generated
 from .judge import CONTEXTS, RANGE, SAMPLING, broken_prompt, load_prompt
 from .judge_prompt import create_prompt
-from .question import question_in, without_control
+from .question import question_in
 from .results import by_index
 from .samples import Row
 
