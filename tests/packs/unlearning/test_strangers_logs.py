@@ -108,3 +108,14 @@ def test_rows_of_one_model_are_told_apart_where_names_are_cut(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     for split in ("forget01", "forget05"):
         assert any(line.startswith("tofu_") and f"evals_{split} " in line for line in lines), split
+
+
+def test_what_logs_state_is_not_computed_again_for_each_pair(tmp_path, capsys, monkeypatch):
+    def again(*_):
+        raise AssertionError("the scores of a log were computed again")
+
+    monkeypatch.setattr("evalprep.compare.suite.score_suite", again)
+    for seed, rows in enumerate((40, 20)):
+        upstream.save(tmp_path / f"model{seed}", upstream.tofu(seed, rows=rows))
+    assert main(["leaderboard", str(tmp_path)]) == 0
+    assert "model_utility" in capsys.readouterr().out.replace("\n", "")
