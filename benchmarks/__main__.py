@@ -50,10 +50,11 @@ SCRIPTS = (
 )
 #: Left out of a run without `--full`.
 LONG = (
-    Script("conclusions", 30),
+    Script("conclusions", 10, words=("--pairs", "300")),
     Script("judge_injection", 10),
     Script("grading_robustness", 10),
     Script("command_overhead", 14),
+    Script("faults.fuzz", 60, words=("--mutants", "5000")),
 )
 
 

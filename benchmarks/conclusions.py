@@ -1,6 +1,6 @@
 """How often the intervals hold the truth, and how often compare and gate would say something false.
 
-    python -m benchmarks.conclusions [--fast] [--pairs 2000] [--seed 1] [--json FILE] [--docs
+    python -m benchmarks.conclusions [--fast] [--pairs 3000] [--seed 1] [--json FILE] [--docs
     docs/reference/measured.md]
 
 Draws pairs of runs whose true difference is known and asks `custom_metrics.statistics` about each:
@@ -23,11 +23,13 @@ import itertools
 import json
 import math
 import platform
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +39,9 @@ from custom_metrics.statistics.overall import ENOUGH_PAIRS
 from custom_metrics.statistics.planning import ONE_SIDED, TWO_SIDED
 
 COVERAGE, FALSE = 0.93, 0.065
+_WHOLE = 2000  # pairs from which the bars hold without an allowance for noise
+PAGE = 0.055  # of pages without a change, that a word is said anywhere
+FEWEST_CHANGED = 6
 ADVISORY = 0.03  # of runs without a change, that a line about a secondary metric says "worse"
 REPEATS = 0.97  # of unclear pilots, whose repeats decide in 70 to 90 % at the printed number
 
@@ -144,7 +149,7 @@ def measure(
         pairs: How many.
         seed: Of the generator.
         held: Whether the bars apply.
-        cautious: A gate pass reads the pseudo-row interval (graded independent rows).
+        cautious: A gate pass reads the wider interval (graded rows and documents).
     """
     generator = np.random.default_rng([seed, *(ord(letter) for letter in family + cell)])
     hold = said = failed = passed = 0
@@ -432,6 +437,38 @@ def overalls(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
                     yield overall_cell(name, n, changed, drops, MORE * pairs, seed)
 
 
+def graded_overalls(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
+    """Overalls of graded tasks and of documents, without a true difference."""
+
+    def draw_of(
+        kinds: tuple[str, ...], sizes: tuple[int, ...], count: int
+    ) -> Callable[[np.random.Generator], tuple[Any, float]]:
+        draws = [
+            documents("equal", count, 0.5, changed=1.0)[0] if count else graded(kind, n, 0.4)[0]
+            for kind, n in zip(kinds, sizes, strict=True)
+        ]
+
+        def draw(generator: np.random.Generator) -> tuple[Any, float]:
+            tasks = tuple(ours.TaskDifference(own(generator)) for own in draws)
+            return ours.MeanDifference(tasks), 0.0
+
+        return draw
+
+    cases = [(("small", "skewed"), (50, 50), 0)]
+    if not fast:
+        cases += [
+            (("small", "skewed", "small"), (20, 200, 1000), 0),
+            (("skewed",) * 5, (50,) * 5, 0),
+            (("small",) * 20, (50,) * 20, 0),
+            (("",) * 3, (0,) * 3, 10),
+            (("",) * 3, (0,) * 3, 30),
+        ]
+    for kinds, sizes, count in cases:
+        kind = f"{count} documents each" if count else f"{', '.join(dict.fromkeys(kinds))}"
+        name = f"k {len(kinds)}, {kind}, n {' '.join(map(str, dict.fromkeys(sizes)))}"
+        yield counted("overall of graded tasks", name, draw_of(kinds, sizes, count), pairs, seed)
+
+
 def advisory_cell(
     tasks: int, metrics: int, n: int, changed: float, alike: float, pairs: int, seed: int
 ) -> Cell:
@@ -610,6 +647,242 @@ def bits(kind: str, n: int) -> Draw:
     return draw
 
 
+# --- families, missing rows, scorers, stored scores, few rows
+
+
+def holds_null(evidence: Any, true: float, *, cautious: bool = False) -> tuple[bool, bool, bool]:
+    """Whether the interval holds the truth, excludes zero, and lets a pass through."""
+    low, high = evidence.interval()
+    worst = evidence.worst(cautious=True) if cautious else evidence.worst()
+    return low <= true <= high, low > 0 or high < 0, worst > true
+
+
+def counted(
+    family: str,
+    name: str,
+    draw: Callable[[np.random.Generator], tuple[Any, float]],
+    pairs: int,
+    seed: int,
+    *,
+    held: bool = True,
+    few: bool = False,
+    cautious: bool = False,
+) -> Cell:
+    """Counts what is said of drawn pairs, each with its own true difference.
+
+    Args:
+        family: What is alike in several cells.
+        name: What is not.
+        draw: Evidence of one pair of runs, and its true difference.
+        pairs: How many.
+        seed: Of the generator.
+        held: Whether the bars apply.
+        few: A word takes six changed rows.
+        cautious: A pass reads the wider interval.
+    """
+    generator = np.random.default_rng([seed, *(ord(letter) for letter in family + name)])
+    hold = said = passed = nulls = 0
+    for _ in range(pairs):
+        evidence, true = draw(generator)
+        holds, excludes, passes = holds_null(evidence, true, cautious=cautious)
+        if few and evidence.changed < FEWEST_CHANGED:
+            excludes = False
+        hold, passed = hold + holds, passed + passes
+        nulls += true == 0
+        said += excludes and true == 0
+    false = said / nulls if nulls else None
+    return Cell(family, name, held, None if few else hold / pairs, false, None, passed / pairs)
+
+
+def page_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
+    """Pages of C equal candidates and T tasks: a false word anywhere, one family (Holm)."""
+    shapes = ((5, 3),) if fast else ((1, 1), (1, 10), (5, 1), (5, 5), (10, 3), (20, 2), (20, 10))
+    for (candidates, tasks), n in itertools.product(shapes, (200,) if fast else (50, 200, 1000)):
+        for changed in (0.1,) if fast else (0.05, 0.2):
+            name = f"{candidates} candidates, {tasks} tasks, n {n}, {changed:.0%} changed"
+            generator = np.random.default_rng([seed, *(ord(letter) for letter in name)])
+            sizes = np.full(tasks, n)
+            members = candidates * (tasks + (tasks > 1))
+            z = ours.critical_value(1 - 0.05 / members)
+            false = np.zeros(pairs, dtype=bool)
+            for _ in range(candidates):
+                gained, lost = draw_verdicts(generator, sizes, changed, np.zeros(tasks), pairs)
+                moved = gained + lost
+                shown = np.abs(gained - lost) / np.sqrt(np.maximum(moved, 1)) > z
+                false |= np.any(shown & (moved >= FEWEST_CHANGED), axis=1)
+                if tasks > 1:
+                    ends = (overall_end(sizes, gained, lost, edge, z) for edge in (-1.0, 1.0))
+                    low, high = ends
+                    false |= (low > 0) | (high < 0)
+            yield Cell(
+                "false word on a page", name, True, None, float(false.mean()), None, None, PAGE
+            )
+
+
+def missing_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
+    """Rows that the candidate lacks where it would lose: right-or-wrong, graded and documents."""
+
+    def right_or_wrong(n: int) -> Callable[[np.random.Generator], tuple[Any, float]]:
+        def draw(generator: np.random.Generator) -> tuple[Any, float]:
+            moved = generator.random(n) < 0.1
+            gap = moved * np.where(generator.random(n) < 0.5, 1, -1)
+            gone = np.flatnonzero(gap == -1)[: n // 100]
+            gained, lost = int(np.sum(gap == 1)), int(np.sum(gap == -1)) - gone.size
+            paired = ours.PairedVerdicts(n - gone.size, gained, lost)
+            share = gone.size / n
+            return ours.Incomplete(paired, ours.Missing(share, share, 0.0)), 0.0
+
+        return draw
+
+    def graded_rows(n: int, count: int) -> Callable[[np.random.Generator], tuple[Any, float]]:
+        def draw(generator: np.random.Generator) -> tuple[Any, float]:
+            before = generator.uniform(0.2, 0.8, n)
+            units = np.arange(n) % count if count else None
+            shared = 0.0 if units is None else generator.uniform(-0.1, 0.1, count)[units]
+            gap = generator.uniform(-0.1, 0.1, n) + shared
+            gone = np.argsort(gap)[: n // 100]
+            kept = np.ones(n, dtype=bool)
+            kept[gone] = False
+            paired = ours.paired_mean(gap[kept], None if units is None else units[kept])
+            lost = float(before[gone].sum()) / n
+            missing = ours.Missing(gone.size / n, lost, gone.size / n - lost)
+            return ours.Incomplete(paired, missing), 0.0
+
+        return draw
+
+    family = "1 % of the rows missing, where the candidate loses"
+    for n in (300,) if fast else (300, 1000, 5000):
+        yield counted(family, f"right or wrong, n {n}", right_or_wrong(n), pairs, seed)
+        for count in (0, 30):
+            kind = f"{count} documents" if count else "graded"
+            draw = graded_rows(n, count)
+            yield counted(family, f"{kind}, n {n}", draw, pairs, seed, cautious=True)
+
+
+def scorer_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
+    """A scorer that lowers some scores on one side, calibrated on the equal replies."""
+
+    def verdict_rows(
+        n: int, share: float, drift: float
+    ) -> Callable[[np.random.Generator], tuple[Any, float]]:
+        def draw(generator: np.random.Generator) -> tuple[Any, float]:
+            equal = int(generator.binomial(n, share))
+            lost_equal = int(generator.binomial(equal, drift))
+            moved = int(generator.binomial(n - equal, 0.2))
+            lost = int(generator.binomial(moved, 0.5))
+            drifted = int(generator.binomial(n - equal - moved, drift))
+            if not lost_equal:
+                return ours.PairedVerdicts(n, moved - lost, lost + drifted), 0.0
+            others = ours.PairedVerdicts(n, moved - lost, lost + drifted)
+            drift_of = ours.PairedVerdicts(equal, 0, lost_equal)
+            return ours.Calibrated(others, drift_of, 1 - equal / n), 0.0
+
+        return draw
+
+    def graded_rows(
+        n: int, share: float, drift: float, count: int
+    ) -> Callable[[np.random.Generator], tuple[Any, float]]:
+        def draw(generator: np.random.Generator) -> tuple[Any, float]:
+            equal = generator.random(n) < share
+            scored = -1.0 * (generator.random(n) < drift) * generator.beta(2, 2, n)
+            units = np.arange(n) % count if count else None
+            shared = 0.0 if units is None else generator.normal(0, 0.15, count)[units]
+            model = (generator.normal(0, 0.15, n) + shared).clip(-1, 1)
+            gap = np.where(equal, 0.0, model) + scored
+            if not np.any(gap[equal]):
+                return ours.paired_mean(gap, units), 0.0
+            own_units = None if units is None else units[equal]
+            others = ours.paired_mean(np.where(equal, 0.0, gap), units)
+            drift_of = ours.paired_mean(gap[equal], own_units)
+            return ours.Calibrated(others, drift_of, 1.0 - float(equal.mean())), 0.0
+
+        return draw
+
+    family = "another scorer, calibrated"
+    grid = (
+        ((200, 0.5, 0.05),)
+        if fast
+        else (
+            (60, 0.5, 0.05),
+            (200, 0.5, 0.02),
+            (200, 0.5, 0.1),
+            (200, 0.2, 0.05),
+            (1000, 0.1, 0.05),
+            (1000, 0.5, 0.02),
+        )
+    )
+    for n, share, drift in grid:
+        name = f"n {n}, {share:.0%} equal, drift {drift:.0%}"
+        yield counted(family, f"right or wrong, {name}", verdict_rows(n, share, drift), pairs, seed)
+        for count in (0, 20):
+            kind = f"{count} documents" if count else "graded"
+            draw = graded_rows(n, share, drift, count)
+            yield counted(family, f"{kind}, {name}", draw, pairs, seed, cautious=True)
+
+
+def stored_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
+    """Stored scores of two equal models, right or wrong and graded."""
+
+    def draw_of(
+        n: int, m: int, share: float, *, is_graded: bool
+    ) -> Callable[[np.random.Generator], tuple[Any, float]]:
+        def score(generator: np.random.Generator, size: int) -> ours.StoredScore:
+            if not is_graded:
+                return ours.StoredScore(int(generator.binomial(size, share)) / size, size)
+            rows = generator.beta(4 * share, 4 * (1 - share), size)
+            stderr = float(np.std(rows, ddof=1)) / math.sqrt(size)
+            return ours.StoredScore(float(rows.mean()), size, stderr)
+
+        return lambda generator: (
+            ours.StoredDifference(score(generator, n), score(generator, m)),
+            0.0,
+        )
+
+    sizes = (
+        ((100, 100),) if fast else ((4, 4), (10, 10), (20, 20), (20, 100), (100, 100), (1000, 100))
+    )
+    for (n, m), share in itertools.product(sizes, (0.5,) if fast else (0.1, 0.5, 0.9)):
+        for is_graded in (False, True):
+            kind = "graded" if is_graded else "right or wrong"
+            draw = draw_of(n, m, share, is_graded=is_graded)
+            yield counted(
+                "stored scores, unpaired", f"{kind}, {n} and {m} rows, {share}", draw, pairs, seed
+            )
+
+
+def few_row_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
+    """Few rows: a word takes six that changed."""
+
+    def draw_of(n: int, changed: float) -> Callable[[np.random.Generator], tuple[Any, float]]:
+        def draw(generator: np.random.Generator) -> tuple[Any, float]:
+            moved = int(generator.binomial(n, changed))
+            lost = int(generator.binomial(moved, 0.5))
+            return ours.PairedVerdicts(n, moved - lost, lost), 0.0
+
+        return draw
+
+    for n, changed in itertools.product((8,) if fast else (4, 6, 8, 12, 20), (0.2, 0.4, 0.6)):
+        name = f"n {n}, {changed:.0%} changed"
+        yield counted("few rows, right or wrong", name, draw_of(n, changed), pairs, seed, few=True)
+
+
+def detected_share(n: int, changed: float, pairs: int, seed: int) -> float:
+    """How often losses of the detectable size, on top of a churn, are found."""
+    generator = np.random.default_rng([seed, n, round(1000 * changed)])
+    moved = generator.binomial(n, changed, pairs)
+    lost = generator.binomial(moved, 0.5)
+    found = told = 0
+    for b, c in zip((moved - lost).tolist(), lost.tolist(), strict=True):
+        size = ours.detectable_difference(n, b + c).difference
+        if size is None or size > 1 - (b + c) / n:
+            continue
+        further = int(generator.binomial(n - b - c, min(1.0, size * n / (n - b - c))))
+        table = ours.PairedVerdicts(n, b, c + further)
+        told += 1
+        found += table.p() < 0.05 and table.value < 0
+    return found / told if told else math.nan
+
+
 # --- rows needed
 
 
@@ -698,7 +971,8 @@ def document_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
         for count, icc, changed in itertools.product(counts, correlations, shares):
             draw, true = documents(kind, count, icc, changed=changed)
             cell = f"{kind}, {count} documents, ICC {icc}, {changed:.0%} changed"
-            yield measure(f"documents, sizes {kind}", cell, draw, true, pairs, seed)
+            family = f"documents, sizes {kind}"
+            yield measure(family, cell, draw, true, pairs, seed, cautious=True)
 
 
 def corpus_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
@@ -752,6 +1026,7 @@ def rare_loss_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
 FAMILIES = (
     *(graded_cells, document_cells, corpus_cells, macro_cells, likelihood_cells),
     *(suite_scores, rare_loss_cells, overalls, advisory_lines),
+    *(graded_overalls, page_cells, missing_cells, scorer_cells, stored_cells, few_row_cells),
 )
 
 
@@ -790,6 +1065,7 @@ def sentences(cells: list[Cell], planned: Repeats, pairs: int, seed: int) -> lis
     """What stands below the table."""
     inside = f"{planned.inside} of them lie between 70 and 90 %"
     found = advisory_power(20_000, seed)
+    power = [detected_share(n, 0.1, pairs, seed) for n in (20, 50, 200, 1000)]
     return [
         "",
         (
@@ -805,11 +1081,29 @@ def sentences(cells: list[Cell], planned: Repeats, pairs: int, seed: int) -> lis
         ),
         "",
         (
+            "Detectable difference: losses of the printed size on top of 10 % changed rows "
+            f"are found in {min(power):.2f} to {max(power):.2f} (20 to 1,000 rows)."
+        ),
+        "",
+        (
             f"{len(cells)} cells, {pairs} pairs in each simulated one ({MORE * pairs} of overalls "
             f"and advisory lines), seed {seed}; bars: coverage at least {COVERAGE}, advisory "
-            f"lines at most {ADVISORY}, the others at most {FALSE}."
+            f"lines at most {ADVISORY}, pages at most {PAGE}, the others at most {FALSE}; "
+            f"commit {commit()}."
         ),
     ]
+
+
+def commit() -> str:
+    """The commit that was measured, with a plus where files differ from it."""
+    described = subprocess.run(
+        ["git", "describe", "--always", "--dirty=+", "--exclude=*"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parent,
+    )
+    return described.stdout.strip() or "unknown"
 
 
 def numbers_of(cell: Cell) -> list[str]:
@@ -834,7 +1128,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="every cell as data")
     parser.add_argument("--docs", type=Path, metavar="FILE", help="the page whose table to replace")
     args = parser.parse_args(argv)
-    pairs, start = args.pairs or (400 if args.fast else 2000), time.process_time()
+    pairs, start = args.pairs or (400 if args.fast else 3000), time.process_time()
     cells = [] if args.only else list(enumerated(fast=args.fast))
     for family in FAMILIES:
         if not args.only or family.__name__ in args.only.split(","):
@@ -853,7 +1147,7 @@ def main(argv: list[str] | None = None) -> int:
         )
     if args.docs:
         write_docs(args.docs, "conclusions", lines)
-    noise = 3 * math.sqrt(0.05 * 0.95 / pairs) if args.fast else 0.0
+    noise = 3 * math.sqrt(0.05 * 0.95 / pairs) if pairs < _WHOLE else 0.0
     few = not args.fast and planned.inside < REPEATS * planned.pilots
     return int(few or any(cell.far_out(noise) for cell in missed))
 

@@ -42,6 +42,7 @@ from custom_metrics.fm.qa_accuracy import qa_accuracy as answer_scores
 from custom_metrics.fm.robustness import general_robustness as compare_replies
 from custom_metrics.fm.stereotyping import stereotyping_sample
 from custom_metrics.fm.summarization import ROUGE_TYPES, rouge
+from custom_metrics.text.words import with_blanks
 
 Doc = Mapping[str, Any]
 Results = Sequence[Any]
@@ -101,7 +102,7 @@ def _pair(doc: Doc, results: Results) -> dict[str, Any]:
 
 def qa_accuracy(doc: Doc, results: Results) -> Scores:
     """The five scores of a short answer; see `fm.qa_accuracy`."""
-    chosen = _chosen(doc, "target_output_delimiter")
+    chosen = _chosen(doc, "target_output_delimiter", "word_tokenizer")
     return dict(answer_scores(**_pair(doc, results), **chosen))
 
 
@@ -254,6 +255,8 @@ def classification_robustness_by(function: LabelFunction) -> Callable[[Doc, Resu
 def general_robustness(doc: Doc, results: Results) -> Scores:
     """The reply with its place; `word_error_rate` comes from those of a record."""
     reply = reply_of(results)
+    if options_of(doc).get("word_tokenizer") == "unicode":
+        reply = with_blanks(reply)
     record = str(doc.get("record_id"))
     variant = int(doc.get("variant", 0))
     draw = int(doc.get("draw", 0))

@@ -1,7 +1,13 @@
 """Intervals, paired tests, clustered errors and multiple comparisons in plain numpy."""
 
 from custom_metrics.statistics.bootstrap import bootstrap_interval
+from custom_metrics.statistics.calibrated import (
+    Calibrated,
+    CalibratedInterval,
+    calibrated_difference,
+)
 from custom_metrics.statistics.corpus import paired_counts, paired_jackknife, paired_macro
+from custom_metrics.statistics.groups import equal_groups_p
 from custom_metrics.statistics.influence import (
     Influence,
     Unit,
@@ -29,6 +35,7 @@ from custom_metrics.statistics.mean import (
     sums_of_products,
     wilson_interval,
 )
+from custom_metrics.statistics.missing import Incomplete, Missing, with_missing
 from custom_metrics.statistics.multiple import holm
 from custom_metrics.statistics.normal import (
     critical_value,
@@ -53,7 +60,14 @@ from custom_metrics.statistics.perplexity import (
     bits_per_byte_interval,
     perplexity_ratio,
 )
-from custom_metrics.statistics.planning import RowsNeeded, rows_needed, unchanged_rows, units_needed
+from custom_metrics.statistics.planning import (
+    Detectable,
+    RowsNeeded,
+    detectable_difference,
+    rows_needed,
+    unchanged_rows,
+    units_needed,
+)
 from custom_metrics.statistics.row_mean import (
     Bounds,
     bounded_mean_interval,
@@ -69,14 +83,25 @@ from custom_metrics.statistics.score import (
     paired_score_interval,
     paired_score_p,
 )
-from custom_metrics.statistics.units import PairedUnits, paired_interval, paired_mean
+from custom_metrics.statistics.stored import StoredDifference, StoredScore, stored_interval
+from custom_metrics.statistics.units import (
+    PairedUnits,
+    graded_interval,
+    paired_interval,
+    paired_mean,
+    pass_interval,
+)
 
 METRICS = {
+    "equal_groups_p": equal_groups_p,
     "bits_per_byte_interval": bits_per_byte_interval,
     "bootstrap_interval": bootstrap_interval,
+    "calibrated_difference": calibrated_difference,
     "clustered_difference": clustered_difference,
     "clustered_interval": clustered_interval,
     "clustered_stderr": clustered_stderr,
+    "detectable_difference": detectable_difference,
+    "graded_interval": graded_interval,
     "holm": holm,
     "mcnemar_p": mcnemar_p,
     "mean_interval": mean_interval,
@@ -93,25 +118,35 @@ METRICS = {
     "paired_mean": paired_mean,
     "paired_score_interval": paired_score_interval,
     "paired_score_p": paired_score_p,
+    "pass_interval": pass_interval,
     "perplexity_ratio": perplexity_ratio,
     "proportion_interval": proportion_interval,
     "rows_needed": rows_needed,
     "sign_flip_p": sign_flip_p,
+    "stored_interval": stored_interval,
     "wilson_interval": wilson_interval,
+    "with_missing": with_missing,
 }
 
 __all__ = [
     "METRICS",
     "BitsDifference",
     "Bounds",
+    "Calibrated",
+    "CalibratedInterval",
+    "Detectable",
     "Estimate",
+    "Incomplete",
     "Influence",
     "Interval",
     "MeanDifference",
+    "Missing",
     "PairedUnits",
     "PairedVerdicts",
     "PerplexityRatio",
     "RowsNeeded",
+    "StoredDifference",
+    "StoredScore",
     "TaskDifference",
     "Unit",
     "bits_difference",
@@ -119,13 +154,17 @@ __all__ = [
     "bootstrap_interval",
     "bounded_interval",
     "bounded_mean_interval",
+    "calibrated_difference",
     "clustered_difference",
     "clustered_interval",
     "clustered_stderr",
     "combined_influence",
     "critical_value",
+    "detectable_difference",
+    "equal_groups_p",
     "exact_sum",
     "gathered_influence",
+    "graded_interval",
     "holm",
     "influence_of",
     "influence_of_auc",
@@ -152,12 +191,14 @@ __all__ = [
     "paired_mean",
     "paired_score_interval",
     "paired_score_p",
+    "pass_interval",
     "perplexity_ratio",
     "proportion_interval",
     "rows_interval",
     "rows_needed",
     "rows_stderr",
     "sign_flip_p",
+    "stored_interval",
     "student_critical_value",
     "student_p",
     "sum_of_products",
@@ -167,4 +208,5 @@ __all__ = [
     "units_needed",
     "unpaired_stderr",
     "wilson_interval",
+    "with_missing",
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -159,6 +160,7 @@ def paired_macro(
     residuals = gap - means[of_group]
     bound = range * gap.size / (sizes.size * float(np.min(sizes)))
     if codes is None:
+        errors = residuals * pull
         return PairedUnits(
             value=value,
             stderr=_macro_stderr(gap, residuals, of_group, sizes),
@@ -166,11 +168,16 @@ def paired_macro(
             units=float(gap.size),
             changed=effective(np.sort(contributions)),
             range=bound,
+            below=max(float(np.max(-errors)), 0.0),
+            above=max(float(np.max(errors)), 0.0),
+            moved=int(np.count_nonzero(contributions)),
+            widest=range,
         )
     codes = cluster_codes(codes[kept])
     errors, rows = unit_sums(residuals * pull, codes)
     unit_contributions, _ = unit_sums(contributions, codes)
-    return PairedUnits.of(value, errors, rows / gap.size, unit_contributions, bound)
+    evidence = PairedUnits.of(value, errors, rows / gap.size, unit_contributions, bound)
+    return replace(evidence, widest=range)
 
 
 def _macro_stderr(

@@ -108,6 +108,7 @@ def student_critical_value(confidence: float, degrees: float) -> float:
     high = low
     while student_p(high, degrees) > 1.0 - confidence:
         high *= 2.0
+    low, high = _closer(low, high, confidence, degrees)
     for _ in range(200):
         middle = (low + high) / 2.0
         if middle in {low, high}:
@@ -117,3 +118,23 @@ def student_critical_value(confidence: float, degrees: float) -> float:
         else:
             high = middle
     return (low + high) / 2.0
+
+
+def _closer(low: float, high: float, confidence: float, degrees: float) -> tuple[float, float]:
+    """A narrow bracket of a quantile of Student's t by Newton's steps; the given one where none."""
+    half = (degrees + 1.0) / 2.0
+    log_scale = math.lgamma(half) - math.lgamma(degrees / 2.0)
+    log_scale -= 0.5 * math.log(degrees * math.pi)
+    t = low
+    for _ in range(12):
+        density = math.exp(log_scale - half * math.log1p(t * t / degrees))
+        step = (student_p(t, degrees) - (1.0 - confidence)) / (2.0 * density)
+        t += step
+        if abs(step) < 1e-12 * t:
+            break
+    ends = t * (1.0 - 1e-13), t * (1.0 + 1e-13)
+    is_between = low <= ends[0] and ends[1] <= high
+    if not is_between:
+        return low, high
+    p_low, p_high = (student_p(end, degrees) for end in ends)
+    return ends if p_low > 1.0 - confidence >= p_high else (low, high)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from custom_metrics.statistics.missing import Incomplete, Paired, paired_ends
 from custom_metrics.statistics.normal import critical_value, two_sided_p
 from custom_metrics.statistics.score import Interval, PairedVerdicts
-from custom_metrics.statistics.units import PairedUnits
 
 ENOUGH_PAIRS = 50  # of every task, for one-sided limits
 _STEPS = 60
@@ -24,7 +24,7 @@ class TaskDifference:
         width: The range of the task's score, by which it is divided.
     """
 
-    evidence: PairedVerdicts | PairedUnits
+    evidence: Paired | Incomplete
     width: float = 1.0
 
     @property
@@ -33,12 +33,17 @@ class TaskDifference:
         return self.evidence.value / self.width
 
     def interval(self, confidence: float, *, cautious: bool) -> Interval:
-        """The task's own interval; `cautious` takes pseudo-units for graded rows in any case."""
-        if isinstance(self.evidence, PairedVerdicts):
-            low, high = self.evidence.interval(confidence)
-        else:
+        """The task's own interval; `cautious` takes the wider one of graded rows."""
+        if isinstance(self.evidence, Incomplete):
             low, high = self.evidence.interval(confidence, cautious=cautious)
+        else:
+            low, high = paired_ends(self.evidence, confidence, cautious=cautious)
         return Interval(low / self.width, high / self.width)
+
+    @property
+    def paired(self) -> Paired:
+        """The evidence of the paired rows."""
+        return self.evidence.evidence if isinstance(self.evidence, Incomplete) else self.evidence
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,9 @@ class MeanDifference:
     r"""The mean m of k tasks' differences, m -+ sqrt(sum_j (m_j - limit_j)^2) / k.
 
     limit_j is the end of task j's own interval at the same level (square-and-add; Zou and Donner
-    2008), with pseudo-units for graded tasks. For one task it is the task's own interval. The
-    interval has a width also where no verdict changed, and a small task beside large ones keeps its
-    own uncertainty.
+    2008), of graded tasks that of a gate's pass where a pass is
+    read. For one task it is the task's own interval. The interval has a width also where no verdict
+    changed, and a small task beside large ones keeps its own uncertainty.
     """
 
     tasks: tuple[TaskDifference, ...]
@@ -70,22 +75,22 @@ class MeanDifference:
         two-sided interval.
         """
         return all(
-            isinstance(task.evidence, PairedVerdicts) and task.evidence.n >= ENOUGH_PAIRS
+            isinstance(task.paired, PairedVerdicts) and task.paired.n >= ENOUGH_PAIRS
             for task in self.tasks
         )
 
-    def interval(self, confidence: float = 0.95) -> Interval:
-        """Interval of the true mean difference.
+    def interval(self, confidence: float = 0.95, *, cautious: bool = False) -> Interval:
+        """Interval of the true mean difference; `cautious` takes the wider limits of a pass.
 
         Raises:
             ValueError: `confidence` is not strictly between 0 and 1.
         """
         if len(self.tasks) == 1:
-            return self.tasks[0].interval(confidence, cautious=False)
+            return self.tasks[0].interval(confidence, cautious=cautious)
         low_squares = []
         high_squares = []
         for task in self.tasks:
-            low, high = task.interval(confidence, cautious=True)
+            low, high = task.interval(confidence, cautious=cautious)
             low_squares.append((task.value - low) ** 2)
             high_squares.append((high - task.value) ** 2)
         count = len(self.tasks)
@@ -122,9 +127,9 @@ class MeanDifference:
         """
         if len(self.tasks) > 1:
             level = 2.0 * confidence - 1.0 if self.one_sided else confidence
-            return self.interval(level).low
+            return self.interval(level, cautious=True).low
         task = self.tasks[0]
-        if isinstance(task.evidence, PairedVerdicts):
+        if isinstance(task.paired, PairedVerdicts):
             return task.evidence.worst(confidence) / task.width
         return task.interval(confidence, cautious=True).low
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from custom_metrics.statistics.normal import normal_quantile
+from custom_metrics.statistics.normal import critical_value, normal_quantile
 from custom_metrics.statistics.score import PairedVerdicts, tango_variance
-from custom_metrics.statistics.units import ENOUGH_CHANGED, PairedUnits
+from custom_metrics.statistics.units import UNSEEN, PairedUnits
 
 MOST_ROWS = 100_000  # above, no number of rows is practical
 DECIDED = 0.8  # share of the repeats that shall end with pass or fail
 ONE_SIDED = normal_quantile(0.95)
 TWO_SIDED = normal_quantile(0.975)
+ENOUGH_POWER = normal_quantile(DECIDED)
 ROUGH_BELOW = 5  # changed rows; with fewer, the rates say little about a repeat
 
 
@@ -38,6 +40,51 @@ class RowsNeeded:
     def rough(self) -> bool:
         """True where so few rows changed that the number is rough."""
         return 0 < self.changed < ROUGH_BELOW
+
+
+class Detectable(NamedTuple):
+    """The smallest difference that a comparison would find; None where there is none."""
+
+    difference: float | None
+
+
+def detectable_difference(n: int, changed: float, level: float = 0.05) -> Detectable:
+    """Smallest true difference that n right-or-wrong rows would show with 80 % probability.
+
+    The smallest D with sqrt(n) D = z sqrt(psi + D) + z_80 sqrt(psi + D - D^2), psi = changed / n:
+    losses on top of the churn that was seen. Not below (z + z_80)^2 / n; none above 1.
+
+    Args:
+        n: Pairs.
+        changed: Pairs with another verdict.
+        level: Two-sided level of the test.
+
+    Raises:
+        ValueError: no pair, or a level that is none.
+
+    >>> round(detectable_difference(200, 0).difference, 4)
+    0.0392
+    """
+    if n < 1:
+        raise ValueError(f"{n} pairs")
+    z = critical_value(1.0 - level)
+    churn = changed / n
+    least = (z + ENOUGH_POWER) ** 2 / n
+    low, high = least, 1.0
+
+    def is_found(size: float) -> bool:
+        spread = churn + size
+        power = ENOUGH_POWER * math.sqrt(max(spread - size * size, 0.0))
+        return math.sqrt(n) * size >= z * math.sqrt(spread) + power
+
+    if least > 1.0 or not is_found(1.0):
+        return Detectable(None)
+    if is_found(least):
+        return Detectable(least)
+    while high - low > 1e-13:
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if is_found(middle) else (middle, high)
+    return Detectable(high)
 
 
 _Chances = Callable[[float], tuple[float, float]]
@@ -114,9 +161,9 @@ def units_needed(
 ) -> RowsNeeded:
     r"""The same for graded rows and documents, in units of the paired interval.
 
-    As `rows_needed`, with 1.96 in A. Where the interval has pseudo-units, a limit L is
-    L (N + z^2) / N and its variance s^2 + z^2 R^2 / N: in A where `cautious` (graded independent
-    rows), and in both while fewer than 30 units would have changed.
+    As `rows_needed`, with the distance to an end of the interval at N units: sqrt(z^2 s^2 / N +
+    z^4 u^2) with u = max(farthest n / N, share R / (N + z^2)), share = 1 in A where `cautious`,
+    else 0.8 to the power of the units that would have changed.
 
     Args:
         evidence: The difference; more is better.
@@ -135,18 +182,20 @@ def units_needed(
     drop = -evidence.value
     bound = evidence.range
 
-    def chance(rows: float, limit: float, z: float, side: float, *, pseudo: bool) -> float:
-        spread = variance
-        if pseudo and bound is not None:
-            limit *= (rows + z * z) / rows
-            spread += (z * bound) ** 2 / rows
-        distance = side * (limit - drop) * math.sqrt(rows)
-        return _share_below(distance - z * math.sqrt(spread), variance)
+    def half_width(rows: float, z: float, farthest: float, *, cautious: bool) -> float:
+        seen = z * z * variance / rows
+        if bound is None:
+            return math.sqrt(seen)
+        share = 1.0 if cautious else UNSEEN ** (evidence.changed * rows / units)
+        unseen = max(farthest * units / rows, share * bound / (rows + z * z))
+        return math.sqrt(seen + (z * z * unseen) ** 2)
 
     def chances(rows: float) -> tuple[float, float]:
-        few = evidence.changed * rows / units < ENOUGH_CHANGED
-        passes = chance(rows, max_drop + slack, TWO_SIDED, 1.0, pseudo=few or cautious)
-        return passes, chance(rows, max_drop, fail_z, -1.0, pseudo=few)
+        root = math.sqrt(rows)
+        to_pass = half_width(rows, TWO_SIDED, evidence.below, cautious=cautious)
+        to_fail = half_width(rows, fail_z, evidence.above, cautious=False)
+        passes = _share_below((max_drop + slack - drop - to_pass) * root, variance)
+        return passes, _share_below((drop - max_drop - to_fail) * root, variance)
 
     return _smallest(chances, evidence.changed)
 

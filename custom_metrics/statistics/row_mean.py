@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,14 +19,15 @@ from custom_metrics.statistics.mean import (
     row_weights,
     sum_of_products,
 )
-from custom_metrics.statistics.normal import student_critical_value
+from custom_metrics.statistics.normal import critical_value, student_critical_value
 from custom_metrics.statistics.score import Interval
-from custom_metrics.statistics.units import PairedUnits, effective
+from custom_metrics.statistics.units import cr2, effective, satterthwaite
 
 #: Least and greatest value of a score; None for an end that is open.
 Bounds = tuple[float | None, float | None]
 SHARE_BOUNDS: Bounds = (0.0, 1.0)
 WITHOUT_BOUNDS: Bounds = (None, None)
+ENOUGH_CHANGED = 30.0  # effectively differing units from which Student's t holds its level
 _NO_SPREAD = 1e-12  # of the mean, below which a standard error is rounding
 
 
@@ -232,17 +235,9 @@ def bounded_mean_interval(
         confidence: Of the interval.
     """
     sums, shares = _by_unit(np.asarray(errors, dtype=np.float64), cluster_codes(units))
-    middle = (least + most) / 2.0
     effective_units = 1.0 / float(np.sum(shares * shares))
-    distance = PairedUnits(
-        value=value - middle,
-        stderr=stderr,
-        degrees=degrees,
-        units=effective_units,
-        changed=effective(np.sort(sums)),
-        range=most - middle,
-    )
-    return _moved(distance, middle, confidence)
+    spread = _Spread(stderr, degrees, effective_units, effective(np.sort(sums)))
+    return _between(value, spread, least, most, confidence)
 
 
 def units_interval(
@@ -255,9 +250,12 @@ def units_interval(
     confidence: float = 0.95,
 ) -> Interval:
     """The interval of `bounded_interval`, from what each unit adds and its share of the rows."""
-    middle = (least + most) / 2.0
-    distance = PairedUnits.of(value - middle, errors, weights, errors, most - middle)
-    return _moved(distance, middle, confidence)
+    order = np.lexsort((errors, weights))
+    e, w = errors[order], weights[order]
+    spread = _Spread(
+        cr2(e, w), satterthwaite(w), 1.0 / float(np.sum(w * w)), effective(np.sort(errors))
+    )
+    return _between(value, spread, least, most, confidence)
 
 
 def _by_unit(errors: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -267,8 +265,40 @@ def _by_unit(errors: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
     return sums, shares
 
 
-def _moved(distance: PairedUnits, middle: float, confidence: float) -> Interval:
-    """The interval of a distance from the middle of a range as one within the range."""
-    reach = distance.range or 0.0
-    low, high = (middle + min(max(end, -reach), reach) for end in distance.interval(confidence))
+class _Spread(NamedTuple):
+    """The spread of one run's score: its standard error and how many units it rests on."""
+
+    stderr: float
+    degrees: float
+    units: float
+    changed: float
+
+
+def _between(
+    value: float, spread: _Spread, least: float, most: float, confidence: float
+) -> Interval:
+    """Interval of a score between two bounds.
+
+    Student's where at least 30 units effectively differ from the mean. With fewer, z^2 / 2
+    pseudo-units at either bound join the K_e real ones (as Agresti and Min 2005 add
+    pseudo-counts): with d the distance from the middle and R that of a bound, N = K_e + z^2,
+    c = d K_e / N, V = (K_e (K_e stderr^2 + d^2) + z^2 R^2) / N - c^2, c -+ z sqrt(V / N).
+    """
+    middle = (least + most) / 2.0
+    reach = most - middle
+    distance = value - middle
+    is_constant = distance != 0.0 and spread.stderr <= _NO_SPREAD * abs(distance)
+    if spread.changed < ENOUGH_CHANGED or is_constant:
+        z = critical_value(confidence)
+        total = spread.units + z * z
+        centre = distance * spread.units / total
+        real_squares = spread.units * (spread.units * spread.stderr**2 + distance**2)
+        variance = (real_squares + (z * reach) ** 2) / total - centre**2
+        half = z * math.sqrt(max(variance, 0.0) / total)
+    elif spread.degrees > 0:
+        centre = distance
+        half = student_critical_value(confidence, spread.degrees) * spread.stderr
+    else:
+        centre, half = 0.0, reach
+    low, high = (middle + min(max(centre + end, -reach), reach) for end in (-half, half))
     return Interval(low, high)

@@ -15,28 +15,31 @@ from numpy.typing import ArrayLike, NDArray
 from custom_metrics.statistics.mean import Floats, cluster_codes, exact_sum, flat_floats
 from custom_metrics.statistics.normal import (
     critical_value,
+    normal_quantile,
     student_critical_value,
     student_p,
     two_sided_p,
 )
 from custom_metrics.statistics.score import Interval
 
-ENOUGH_CHANGED = 30.0  # effectively changed units from which Student's t holds its level
+UNSEEN = 0.8  # share of the range that unseen units may reach, to the power of the changed ones
 _STEPS = 200
+_LARGEST = 1e6  # quantile of Student's t beyond which p is taken for that of it
 
 
 @dataclass(frozen=True)
 class PairedUnits:
     r"""A difference of two runs, its standard error, and how many units it rests on.
 
-    A unit is a row, or a document where rows share one. With at least 30 effectively changed units
-    the interval is Student's, value -+ t_df stderr. With fewer, z^2 / 2 pseudo-units at +R and as
-    many at -R join the real ones (as Agresti and Min 2005 add pseudo-counts to paired proportions):
+    A unit is a row, or a document where rows share one. The interval holds z^2 units that were not
+    seen, as far out as the farthest one that was seen on that side; while few units have changed,
+    out to R:
 
-        N = K_e + z^2,   c = value K_e / N,   V = (K_e (K_e stderr^2 + value^2) + z^2 R^2) / N -
-        c^2, c -+ z sqrt(V / N), cut at -+R.
+        u = max(farthest, 0.8^k_eff R / (K_e + z^2)),
+        low = value - sqrt(t_df^2 stderr^2 + z^4 u_below^2),
+        high = value + sqrt(t_df^2 stderr^2 + z^4 u_above^2), cut at -+widest.
 
-    Without any change that is -+ R z^2 / (K_e + z^2), Tango's interval without a flip. Calibrated
+    Without any change that is -+R z^2 / (K_e + z^2), Tango's interval without a flip. Calibrated
     by `benchmarks/conclusions.py`.
 
     Args:
@@ -47,8 +50,11 @@ class PairedUnits:
         changed: k_eff, effectively changed units: (sum |T|)^2 / sum T^2 over what each adds to the
             difference.
         range: R, the largest difference that one row can make; None where the score has no bounds.
+        below, above: How far the farthest unit pulls the difference down and up: the largest of
+            -e_g and of e_g, not below 0.
+        moved: Units that changed.
         widest: The largest difference that two scores can have, beyond which no interval reaches;
-            None where that is R or not known.
+            None where that is not known.
     """
 
     value: float
@@ -57,6 +63,9 @@ class PairedUnits:
     units: float
     changed: float
     range: float | None
+    below: float = 0.0
+    above: float = 0.0
+    moved: int = 0
     widest: float | None = None
 
     @classmethod
@@ -90,6 +99,9 @@ class PairedUnits:
             units=1.0 / float(np.sum(w * w)) if w.size else 0.0,
             changed=effective(np.sort(contributions)),
             range=range,
+            below=_farthest(-e),
+            above=_farthest(e),
+            moved=int(np.count_nonzero(contributions)),
         )
 
     @classmethod
@@ -103,76 +115,85 @@ class PairedUnits:
 
     def turned(self) -> PairedUnits:
         """The same with the sign of the difference turned."""
-        return replace(self, value=-self.value)
+        return replace(self, value=-self.value, below=self.above, above=self.below)
 
     @property
     def constant(self) -> bool:
         """True where every unit changed by the same amount, so that the rows show no spread."""
         return self.value != 0.0 and self.stderr <= 1e-12 * abs(self.value)
 
-    @property
-    def pseudo(self) -> bool:
-        """True where too few units changed for a t interval, or all changed by the same amount."""
-        few = self.changed < ENOUGH_CHANGED
-        return self.range is not None and (few or self.constant)
-
     def interval(self, confidence: float = 0.95, *, cautious: bool = False) -> Interval:
-        """Interval of the true difference; `cautious` takes the pseudo-units in any case.
+        """Interval of the true difference.
 
         Without a range, and with fewer than two units or the same change in every unit, it is the
         whole line.
 
+        Args:
+            confidence: Level.
+            cautious: Let unseen units reach R on both sides however many units have changed, as a
+                gate's pass does.
+
         Raises:
             ValueError: `confidence` is not strictly between 0 and 1.
         """
-        interval = self._unbounded_interval(confidence, cautious=cautious)
+        z = critical_value(confidence)
+        t = student_critical_value(confidence, self.degrees) if self.degrees > 0 else z
+        low, high = self._ends(z, t, cautious=cautious)
         if self.widest is None:
-            return interval
-        return Interval(max(interval.low, -self.widest), min(interval.high, self.widest))
+            return Interval(low, high)
+        return Interval(max(low, -self.widest), min(high, self.widest))
 
-    def _unbounded_interval(self, confidence: float, *, cautious: bool) -> Interval:
-        """The interval as the rows give it, which may reach beyond what two scores can differ."""
-        if self.range is not None and (self.pseudo or cautious):
-            return self._with_pseudo_units(critical_value(confidence), self.range)
-        if not self.degrees > 0 or self.constant:
+    def _ends(self, z: float, t: float, *, cautious: bool = False) -> Interval:
+        """The ends at a normal and a Student quantile, which may leave what scores can differ."""
+        if self.range is None and (not self.degrees > 0 or self.constant):
             return Interval(-math.inf, math.inf)
-        half = student_critical_value(confidence, self.degrees) * self.stderr
-        return Interval(self.value - half, self.value + half)
+        # Rounding makes no spread of rows that all changed alike.
+        seen = 0.0 if self.constant else t * self.stderr
+        down, up = (
+            math.hypot(seen, z * z * self._unseen(farthest, z, cautious=cautious))
+            for farthest in (self.below, self.above)
+        )
+        return Interval(self.value - down, self.value + up)
 
-    def _with_pseudo_units(self, z: float, bound: float) -> Interval:
-        total = self.units + z * z
-        centre = self.value * self.units / total
-        real_squares = self.units * (self.units * self.stderr**2 + self.value**2)
-        pseudo_squares = (z * bound) ** 2
-        variance = (real_squares + pseudo_squares) / total - centre**2
-        half = z * math.sqrt(max(variance, 0.0) / total)
-        low = max(centre - half, -bound)
-        high = min(centre + half, bound)
-        return Interval(low, high)
+    def _unseen(self, farthest: float, z: float, *, cautious: bool) -> float:
+        """By how much one unit that was not seen may pull the difference to one side."""
+        if self.range is None:
+            return 0.0
+        share = 1.0 if cautious or self.constant else UNSEEN**self.changed
+        return max(farthest, share * self.range / (self.units + z * z))
 
     def p(self, at: float = 0.0) -> float:
         """Two-sided p of a true difference: the level at which the interval just reaches it."""
-        if self.value == at:
+        if self.value == at or not self.units > 0:
             return 1.0
-        if not self.pseudo or self.range is None:
+        if self.range is None:
             if not self.degrees > 0 or self.constant:
                 return 1.0
             return student_p((self.value - at) / self.stderr, self.degrees)
-        low, high = 0.0, 40.0
+        # A level has one z and one t: halve t, and z where t says nothing.
+        by_student = self.degrees > 0 and self.stderr > 0
+        low, high = 0.0, _LARGEST
         for _ in range(_STEPS):
-            z = (low + high) / 2.0
-            if z in {low, high}:
+            middle = (low + high) / 2.0
+            if middle in {low, high}:
                 break
-            ends = self._with_pseudo_units(z, self.range)
+            p = student_p(middle, self.degrees) if by_student else two_sided_p(middle)
+            z = -normal_quantile(p / 2.0) if p > 0.0 else _LARGEST
+            ends = self._ends(z, middle)
             if (ends.low <= at) if self.value > at else (ends.high >= at):
-                high = z
+                high = middle
             else:
-                low = z
-        return two_sided_p(high)
+                low = middle
+        return student_p(high, self.degrees) if by_student else two_sided_p(high)
 
     def worst(self, confidence: float = 0.95, *, cautious: bool = False) -> float:
         """Low end of the two-sided interval, which a gate reads."""
         return self.interval(confidence, cautious=cautious).low
+
+
+def _farthest(errors: Floats) -> float:
+    """The largest of some errors, not below 0."""
+    return max(float(np.max(errors, initial=0.0)), 0.0)
 
 
 def satterthwaite(weights: Floats) -> float:
@@ -286,7 +307,21 @@ def paired_mean(
     weights = sizes / gap.size
     contributions = sums / gap.size
     errors = contributions - weights * mean
-    return PairedUnits.of(mean, errors, weights, contributions, range)
+    return replace(PairedUnits.of(mean, errors, weights, contributions, range), widest=range)
+
+
+def graded_interval(
+    differences: ArrayLike,
+    units: ArrayLike | Sequence[Hashable] | None = None,
+    range: float | None = 1.0,  # noqa: A002
+    confidence: float = 0.95,
+) -> Interval:
+    """Interval of a mean paired difference; see `paired_mean` and `PairedUnits`.
+
+    >>> [round(end, 6) for end in graded_interval([0.0] * 100)]
+    [-0.036993, 0.036993]
+    """
+    return paired_mean(differences, units, range=range).interval(confidence)
 
 
 def paired_interval(
@@ -295,10 +330,22 @@ def paired_interval(
     range: float | None = 1.0,  # noqa: A002
     confidence: float = 0.95,
 ) -> Interval:
-    """Interval of a mean paired difference; see `paired_mean` and `PairedUnits`.
+    """The former name of `graded_interval`."""
+    return graded_interval(differences, units, range, confidence)
 
-    >>> [round(end, 6) for end in paired_interval([0.0] * 100)]
-    [-0.036993, 0.036993]
+
+def pass_interval(
+    differences: ArrayLike,
+    units: ArrayLike | Sequence[Hashable] | None = None,
+    range: float | None = 1.0,  # noqa: A002
+    confidence: float = 0.95,
+) -> Interval:
+    """The wider interval whose low end a gate's pass reads.
+
+    Unseen units reach R on both sides however many units have changed (`cautious` of
+    `PairedUnits.interval`).
+
+    >>> [round(end, 4) for end in pass_interval([0.01, -0.01] * 25)]
+    [-0.0714, 0.0714]
     """
-    difference = paired_mean(differences, units, range=range)
-    return difference.interval(confidence)
+    return paired_mean(differences, units, range=range).interval(confidence, cautious=True)

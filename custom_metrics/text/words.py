@@ -48,6 +48,32 @@ def unicode_words(text: str) -> list[str]:
     return words
 
 
+def with_blanks(text: str) -> str:
+    """The text with a blank on both sides of each character of a script without blanks.
+
+    Rules that split words at blanks then take these characters, with their marks, for words. Other
+    texts stay as they are.
+
+    >>> with_blanks("首都 is Bern"), with_blanks("the capital")
+    (' 首  都  is Bern', 'the capital')
+    """
+    if text.isascii():
+        return text
+    parts: list[str] = []
+    is_open = False
+    for character in text:
+        stands_alone = _IS_UNSPACED.match(character) is not None
+        is_mark = unicodedata.category(character)[0] == _MARK
+        if is_open and not is_mark:
+            parts.append(" ")
+            is_open = False
+        if stands_alone and not is_mark:
+            parts.append(" ")
+            is_open = True
+        parts.append(character)
+    return "".join([*parts, " "] if is_open else parts)
+
+
 def has_no_ascii_word(text: str) -> bool:
     """Returns whether a text has words, and none with an ASCII letter or digit.
 

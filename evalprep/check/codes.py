@@ -724,6 +724,12 @@ CODES: dict[str, Code] = {
         "data_parallel_size: 1 and a larger tensor_parallel_size; or start `vllm serve "
         "--data-parallel-size N --enable-expert-parallel` and use backend: local-completions",
     ),
+    "EP735": Code(
+        "error",
+        "The model is loaded by code that lies beside its weights, which the back end refuses to "
+        "run.",
+        "read that code, then set trust_remote_code in model_args",
+    ),
     "EP719": Code(
         "error",
         "enable_thinking needs think_end_token, and does not work with likelihood tasks.",

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from evalprep.check.finding import Findings
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.errors import near
+from evalprep.files import read_text
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _parsed(path: Path) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd escapes in texts of other people's modules
-            return ast.parse(path.read_text(encoding="utf-8"))
+            return ast.parse(read_text(path, own=True))
     except (OSError, SyntaxError, ValueError):
         return None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
-    from evalprep.compare.best import Leaders, adjusted_p, leaders, pair_level, shown_better
+    from evalprep.compare.best import FEWEST_ROWS, Leaders, adjusted_p, leaders, shown_better
     from evalprep.compare.comparable import check_allowed, differing, reasons
     from evalprep.compare.comparison import Comparison, compare_runs
     from evalprep.compare.conclusion import (
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
         WORSE,
         Conclusion,
     )
-    from evalprep.compare.difference import ALPHA, BITS, POINTS, RATIO, Difference
+    from evalprep.compare.difference import ALPHA, BITS, FEWEST_CHANGED, POINTS, RATIO, Difference
+    from evalprep.compare.family import conclude_page, conclude_pairs, deciding
     from evalprep.compare.flips import write_csv
     from evalprep.compare.levels import BY_CONTENT, PairRules
-    from evalprep.compare.pairing import match_rows
+    from evalprep.compare.pairing import contrary_rows, match_rows
+    from evalprep.compare.paper import comparison_latex, comparison_svg
     from evalprep.compare.reproduction import (
         PublishedScores,
         ReproducedBenchmark,
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
         reproduce,
     )
     from evalprep.compare.rowkeys import question_text
-    from evalprep.compare.screen import in_own_unit, show
+    from evalprep.compare.screen import MANY_EQUAL, in_own_unit, show
     from evalprep.compare.settings import Settings
     from evalprep.compare.stored import UNPAIRED_TEST
     from evalprep.compare.suite import compare_scores, compare_suite, tasks_without_mean

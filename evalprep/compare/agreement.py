@@ -14,7 +14,7 @@ from evalprep.compare.pairing import Floats
 from evalprep.results import Metric, Run
 from evalprep.terminal import shortlist
 
-DIRECTION, SCALE = "direction", "scale"
+DIRECTION, SCALE, SCORER = "direction", "scale", "scorer"
 _NAMED = 4  # tasks that a sentence names
 _UNKNOWN = "unknown"
 _LEAST_RATIO, _MOST_RATIO = 30.0, 300.0  # of two means, where one is taken for percent

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import ALPHA
+from evalprep.terminal import counted
 
+#: Rows that a first place and a gate take.
+FEWEST_ROWS = 20
 #: Number of runs -> why there is no first place.
 _TOO_FEW = ("no run has a comparable value", "only one run has a comparable value")
 _UNTESTED = "there is no paired test of it"
@@ -41,9 +44,8 @@ def leaders(
     """Finds the runs that share the first place.
 
     The run with the best value is held against each other one by the paired test of its quantity.
-    Which one is the best was read off the same data, so p, adjusted over the quantities of the two
-    runs, counts against alpha over all n (n - 1) / 2 pairs (Bonferroni), as if each had been
-    tested.
+    Which one is the best was read off the same data, so that p is adjusted over all pairs of runs,
+    as if each had been tested.
 
     Args:
         values: Number of a run -> value; of runs that may be compared.
@@ -58,7 +60,6 @@ def leaders(
         return _no_leader(_TOO_FEW[len(values)])
     sign = 1.0 if higher_is_better else -1.0
     best = max(values, key=lambda key: sign * values[key])
-    level = pair_level(len(values), alpha)
     shared = {best}
     for key in values:
         if key == best:
@@ -68,9 +69,9 @@ def leaders(
             return _no_leader(_UNTESTED)
         if not _is_tested(outcome):
             return _no_leader(_why_untested(outcome), (best, key))
-        if _contradicts(outcome, level):
+        if _contradicts(outcome, alpha):
             return _no_leader("the logged values and the rows contradict each other")
-        if not shown_better(outcome, level):
+        if not shown_better(outcome, alpha):
             shared.add(key)
     if len(shared) == len(values):
         return _no_leader("no run is shown to be better than another")
@@ -81,17 +82,8 @@ def _no_leader(reason: str, pair: tuple[int, int] | None = None) -> Leaders:
     return Leaders(frozenset(), reason, pair)
 
 
-def pair_level(count: int, alpha: float = ALPHA) -> float:
-    """The level of one of all pairs of some runs (Bonferroni): 2 alpha / (n (n - 1)).
-
-    >>> pair_level(2), pair_level(5)
-    (0.05, 0.005)
-    """
-    return 2 * alpha / (count * (count - 1))
-
-
 def adjusted_p(outcome: Conclusion) -> float:
-    """P after Holm's adjustment over the quantities of the two runs, as `compare` shows it."""
+    """P after Holm's adjustment over the family of the page."""
     p = outcome.p_holm if outcome.p_holm is not None else outcome.difference.p
     return 1.0 if p is None else p
 
@@ -116,11 +108,15 @@ def _is_worse(outcome: Conclusion) -> bool:
 
 
 def _is_tested(outcome: Conclusion) -> bool:
-    """Returns whether a conclusion counts and has a p-value."""
-    return outcome.counts and outcome.difference.p is not None
+    """Returns whether a conclusion counts, has a p-value, and rows enough for a first place."""
+    item = outcome.difference
+    return outcome.counts and item.p is not None and item.n >= FEWEST_ROWS
 
 
 def _why_untested(outcome: Conclusion) -> str:
     """The reason where a conclusion of two runs has no test."""
     reasons = [*outcome.not_comparable, *map(str, outcome.not_enough)]
+    rows = outcome.difference.n
+    if not reasons and outcome.difference.p is not None and rows < FEWEST_ROWS:
+        return f"{counted(rows, 'row')}, and a first place takes {FEWEST_ROWS}"
     return "; ".join(reasons) or outcome.words or _UNTESTED

@@ -142,6 +142,8 @@ def _phrase(item: Conclusion, name: str) -> str:
     change = item.difference.change(sign=item.verdict == DIFFERENT)
     verb = "changed by" if item.verdict == DIFFERENT else f"{item.verdict} by"
     phrase = f"{name} {verb} {change}"
+    if sentence := item.difference.unseen_losses if item.verdict == BETTER else "":
+        phrase += f" ({sentence})"
     if item.difference.constant is None:
         return phrase
     return f"{constant_change(item.difference)}: {phrase}"

@@ -9,15 +9,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from evalprep.compare.agreement import DIRECTION, SCALE
+from evalprep.compare.agreement import DIRECTION, SCALE, SCORER
 from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.pairing import Pairs
 from evalprep.compare.questions import RowPairs, count_other_questions
 from evalprep.errors import Problems, near
+from evalprep.packs import READ_BY
 from evalprep.results import (
     KINDS,
     NONE,
-    READ_BY,
     ROWS,
     FactDifference,
     PublishedReading,
@@ -34,7 +34,7 @@ from evalprep.results import (
 
 GOLD, FILTER_STEPS = "gold", "filter_steps"
 #: What `--allow` and a policy's `allow` may name.
-QUESTION = (*KINDS["question"], GOLD, DIRECTION, SCALE, ROWS)
+QUESTION = (*KINDS["question"], GOLD, DIRECTION, SCALE, ROWS, SCORER)
 #: Facts that equal arguments and gold answers of all pairs make irrelevant.
 _PROVEN_BY_ROWS = frozenset({"template_hash", "data"})
 

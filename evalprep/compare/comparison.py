@@ -11,18 +11,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evalprep.compare.agreement import lone_metric_sentences, lone_metrics
 from evalprep.compare.closing import closing_lines
 from evalprep.compare.conclusion import (
+    BETTER,
+    DIFFERENT,
+    EQUIVALENT,
+    NO_DIFFERENCE,
+    NOT_COMPARABLE,
+    NOT_ENOUGH,
     SECONDARY,
     WORSE,
     Conclusion,
-    conclude,
     missing_rows,
     refuse_wide_margin,
 )
+from evalprep.compare.family import conclude_page
 from evalprep.compare.flips import Flip, FlipCause
 from evalprep.compare.overall import overall
 from evalprep.compare.same_outputs import mark_same_files, same_outputs
 from evalprep.compare.settings import ALL, PRIMARY, Settings
-from evalprep.compare.shortfall import Lack
+from evalprep.compare.shortfall import OF_ROWS, Lack
 from evalprep.compare.sides import Sides, column_key, compare_further, compare_sides
 from evalprep.compare.stored import compare_stored
 from evalprep.compare.task import TaskComparison
@@ -78,6 +84,8 @@ class Comparison:
         unread_tasks: Tasks that a side lists, of which neither side has rows.
         missing_metrics: Metrics of the baseline that the candidate lacks, as sentences;
             extra_metrics the reverse.
+        candidates: Candidates of the page whose words hold together.
+        described: True of a candidate that is not judged, as another one was named for that.
         reproduction: The benchmarks beside published ones, where these are the baseline.
     """
 
@@ -102,6 +110,8 @@ class Comparison:
     extra_metrics: list[str] = field(default_factory=list)
     rule: str = ""
     overall_reason: str = ""
+    candidates: int = 1
+    described: bool = False
     reproduction: Reproduction | None = None
 
     @property
@@ -135,6 +145,35 @@ class Comparison:
     def worse(self) -> list[str]:
         """Names of what is worse; what does not decide is advisory and left out, as in a gate."""
         return [item.name for item in self.conclusions if item.decides and item.verdict == WORSE]
+
+    @property
+    def lacks_evidence(self) -> bool:
+        """True where the candidate lacks tasks, or what decides lacks rows that it was to have."""
+        if self.missing_tasks:
+            return True
+        return any(
+            item.decides and OF_ROWS & {reason.kind for reason in item.not_enough}
+            for item in self.conclusions
+        )
+
+    @property
+    def headline(self) -> str:
+        """The worst word of what decides; empty of a candidate that is described."""
+        if self.described:
+            return ""
+        decided = [item for item in self.conclusions if item.decides and item is not self.pooled]
+        words = {item.verdict for item in decided}
+        of_tasks = {item.verdict for item in decided if item.kind not in {"suite", "overall"}}
+        if WORSE in words:
+            return WORSE
+        if NOT_COMPARABLE in of_tasks:
+            return NOT_COMPARABLE
+        if self.lacks_evidence or not self.concluded:
+            return NOT_ENOUGH
+        shown = [word for word in (DIFFERENT, BETTER) if word in words]
+        if shown:
+            return shown[0]
+        return NO_DIFFERENCE if NO_DIFFERENCE in words else EQUIVALENT
 
     @property
     def exit_sentence(self) -> str:
@@ -181,7 +220,21 @@ class Comparison:
         for item in (*self.tasks, *self.metrics, *self.further, *self.stored, *self.suite):
             for note in item.notes:
                 names_of.setdefault(note, []).append(item.name)
-        return [f"{shortlist(names, _NAMED)}: {note}" for note, names in names_of.items()]
+        notes = [f"{shortlist(names, _NAMED)}: {note}" for note, names in names_of.items()]
+        return [*self._notes_on_page, *notes]
+
+    @property
+    def _notes_on_page(self) -> list[str]:
+        """Over how many candidates the words hold, and who alone is judged."""
+        if self.described:
+            return ["described without words: another candidate is judged (--candidate)"]
+        if self.candidates < 2:
+            return []
+        sentence = (
+            f"the words hold over {self.candidates} candidates together, and may be weaker than "
+            "those of `compare` on two runs"
+        )
+        return [sentence]
 
     def flips(self) -> Iterator[Flip]:
         """Every changed sample of every task, with its texts."""
@@ -213,6 +266,7 @@ class Comparison:
             conclusion = getattr(self, name)
             plain[name] = None if conclusion is None else conclusion.to_dict()
         plain["closing"] = self.closing
+        plain["headline"] = self.headline
         plain["exit_sentence"] = self.exit_sentence
         plain["remarks"] = self.remarks
         return dict(_strict(plain))
@@ -313,7 +367,6 @@ def compare_runs(
     mark_same_files(run, other, [*compared, *whole, *further, *stored])
     conclusions = [*compared, *whole, *further, *stored]
     refuse_wide_margin(conclusions, settings.margin)
-    _conclude(conclusions, settings)
     together = overall(
         compared,
         selection.known,
@@ -323,8 +376,7 @@ def compare_runs(
     )
     missing_metrics, extra_metrics = _lone_metrics(run, other, selection)
     same = same_outputs(run, other, selection.common, compared)
-    _conclude_apart([together.mean, together.pooled], settings)
-    return Comparison(
+    comparison = Comparison(
         run=run.label,
         other=PUBLISHED if other is None else other.label,
         tasks=compared,
@@ -354,6 +406,8 @@ def compare_runs(
         missing_metrics=missing_metrics,
         extra_metrics=extra_metrics,
     )
+    conclude_page([comparison])
+    return comparison
 
 
 def _notes_of_runs(matches: Sequence[str], run: Run, other: Run | None) -> list[str]:
@@ -395,13 +449,6 @@ def _all_choices(
     if metric is None and filter_name is None:
         return choices
     return [*choices, _ForAll(metric or "", filter_name or "")]
-
-
-def _conclude_apart(conclusions: Sequence[Conclusion | None], settings: Settings) -> None:
-    """Find the words of each conclusion alone, without an adjustment over the others."""
-    for conclusion in conclusions:
-        if conclusion is not None:
-            conclude([conclusion], confidence=settings.confidence, margin=settings.margin)
 
 
 def _lone_metrics(run: Run, other: Run | None, selection: Selection) -> tuple[list[str], list[str]]:
@@ -656,14 +703,3 @@ def _no_common_task(run: Run, other: Run) -> BadInput:
             fix=fix,
         )
     )
-
-
-def _conclude(conclusions: Sequence[Conclusion], settings: Settings) -> None:
-    """Finds the words of all conclusions.
-
-    p-values are adjusted (Holm) over the quantities that decide, and apart from them over the
-    others.
-    """
-    for decides in (True, False):
-        family = [item for item in conclusions if item.decides is decides]
-        conclude(family, confidence=settings.confidence, margin=settings.margin)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from custom_metrics import statistics
-from evalprep.compare.difference import ALPHA, POWER, Difference
+from evalprep.compare.difference import ALPHA, FEWEST_CHANGED, POWER, Difference
 from evalprep.compare.shortfall import Lack, Shortfall, sentences
 from evalprep.errors import BadInput, Problem
 from evalprep.numbers import p_value
@@ -104,6 +104,14 @@ class Conclusion:
         if self.difference.constant is not None and self.counts:
             self.words = f"{constant_change(self.difference)}; {self.words}"
 
+    def describe(self) -> None:
+        """Leave the numbers without a word."""
+        self.p_holm = None
+        self.verdict = ""
+        self.words = ""
+        if self.counts:
+            self.words = f"{self.difference.change(sign=True)} observed, without a verdict"
+
     def _verdict_and_words(self, alpha: float, margin: float | None) -> tuple[str, str]:
         """One of `WORDS`, and the sentence."""
         item = self.difference
@@ -146,7 +154,13 @@ def _shown(item: Difference, p: float) -> tuple[str, str]:
         return DIFFERENT, f"changed by {item.change(sign=True)} ({p_value(p)})"
     drop = item.drop or 0.0
     verdict = BETTER if drop < 0 else WORSE
-    return verdict, f"{verdict} by {item.change()} ({p_value(p)})"
+    return verdict, f"{verdict} by {item.change()} ({p_value(p)}){beside_better(verdict, item)}"
+
+
+def beside_better(verdict: str, item: Difference) -> str:
+    """What a better on graded rows leaves open, behind a semicolon; empty for other words."""
+    sentence = item.unseen_losses if verdict == BETTER else ""
+    return f"; {sentence}" if sentence else ""
 
 
 def _is_within(item: Difference, margin: float | None) -> bool:
@@ -170,9 +184,19 @@ def _not_shown(item: Difference, p: float | None) -> str:
         kind = "verdict" if item.binary else "score"
         return f"same {kind} on all {rows}{detectable}"
     change = item.change(sign=True)
-    tested = f" ({p_value(p)})" if p is not None else ""
+    own_p = item.p if p is not None and not item.has_enough_changed else p
+    tested = f" ({p_value(own_p)})" if own_p is not None else ""
     on_rows = f", {rows}" if item.n else ""
-    return f"{change} observed{tested}{on_rows}{detectable}"
+    return f"{change} observed{tested}{on_rows}{_few_changed(item)}{detectable}"
+
+
+def _few_changed(item: Difference) -> str:
+    """Why rows whose interval excludes zero carry no word; empty where enough changed."""
+    if item.has_enough_changed or item.p is None or item.p >= ALPHA:
+        return ""
+    units = "rows" if item.clusters is None else "documents"
+    changed = f"{item.changed} of them" if item.clusters is None else f"{item.changed} {units}"
+    return f", {changed} changed, and better or worse takes {FEWEST_CHANGED} changed {units}"
 
 
 def missing_rows(
@@ -218,38 +242,53 @@ def refuse_wide_margin(conclusions: Sequence[Conclusion], margin: float | None) 
     )
 
 
+#: A conclusion of a family and its key; members of one key count once.
+Member = tuple[str, Conclusion]
+
+
 def conclude(
-    family: Sequence[Conclusion], *, confidence: float, margin: float | None = None
+    family: Sequence[Member], *, confidence: float, margin: float | None = None, hypotheses: int = 0
 ) -> None:
     """Adjust over all of one family that carry a verdict, and find the words of all.
 
-    Columns with equal rows and transforms of one likelihood (`duplicate_of`) count once: as the
-    member with the smallest p.
+    Members of one key count once: as the one with the smallest p.
+
+    Args:
+        family: Its members at hand.
+        confidence: 1 less the level of the family.
+        margin: Differences smaller than this do not matter.
+        hypotheses: How many members it has, where more than are at hand.
     """
-    p_of_item = {id(item): _own_p(item) for item in family}
+    p_of_item = {id(item): _own_p(item) for _, item in family}
     smallest: dict[str, float] = {}
-    for item in family:
+    for key, item in family:
         p = p_of_item[id(item)]
         if p is not None:
-            key = _family_key(item)
             smallest[key] = min(p, smallest.get(key, 1.0))
-    p_adjusted = statistics.holm(list(smallest.values()))
-    adjusted = dict(zip(smallest, p_adjusted, strict=True))
+    others = max(0, hypotheses - len(smallest))
+    p_adjusted = statistics.holm([*smallest.values(), *[1.0] * others])
+    adjusted = dict(zip(smallest, p_adjusted, strict=False))
     alpha = 1 - confidence
-    level = alpha / max(1, len(smallest))
-    for item in family:
+    level = alpha / max(1, len(smallest) + others)
+    for key, item in family:
         item.difference.set_detectable(level)
         p_holm = None
         p = p_of_item[id(item)]
         if p is not None:
-            p_holm = max(adjusted[_family_key(item)], p)
+            p_holm = max(adjusted[key], p)
         item.decide(p_holm, alpha=alpha, margin=margin)
 
 
 def _own_p(item: Conclusion) -> float | None:
-    """The p-value of a conclusion that counts; None of any other."""
-    return item.difference.p if item.counts else None
+    """The p-value of a conclusion that counts; None of any other.
+
+    1 where too few rows changed for a word.
+    """
+    if not item.counts or item.difference.p is None:
+        return None
+    return item.difference.p if item.difference.has_enough_changed else 1.0
 
 
-def _family_key(item: Conclusion) -> str:
+def family_key(item: Conclusion) -> str:
+    """The key of a quantity: copies of a column and transforms of one likelihood share it."""
     return item.duplicate_of or f"{item.kind} {item.name}"

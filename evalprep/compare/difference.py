@@ -13,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from custom_metrics import statistics
-from custom_metrics.statistics import MeanDifference, PairedUnits, PairedVerdicts, RowsNeeded
+from custom_metrics.statistics import (
+    Calibrated,
+    Incomplete,
+    MeanDifference,
+    Missing,
+    PairedUnits,
+    PairedVerdicts,
+    RowsNeeded,
+    StoredDifference,
+)
 from custom_metrics.statistics.mean import cluster_codes
 from evalprep.compare.pairing import Floats
 from evalprep.results import UNKNOWN
@@ -23,7 +32,13 @@ POWER = 0.8
 _HIDDEN = ("evidence",)
 POINTS, RATIO, BITS = "points", "ratio", "bits"
 
-Evidence = PairedVerdicts | PairedUnits | MeanDifference
+_NARROW = (0.5, 0.05)  # widths of an interval in points, below which a decimal more is shown
+#: Changed rows or documents that better, worse and a gate's fail take.
+FEWEST_CHANGED = 6
+
+Evidence = (
+    PairedVerdicts | PairedUnits | Calibrated | Incomplete | MeanDifference | StoredDifference
+)
 
 
 @dataclass
@@ -64,6 +79,11 @@ class Difference:
         made_of: `rows`, `counts`, `function`, or `stored` for two unpaired standard errors.
         own_now, own_previous: The value of each run over all of its own rows, where it differs from
             the one over the rows that both have scored; None where it does not.
+        missing: Weight of the rows that are missing on a side; the interval holds whatever they
+            would have been.
+        scorer_flips: Pairs with equal replies and another score; the difference is calibrated on
+            the equal pairs.
+        chance: Score of a guess; None where that is not known.
         evidence: What the interval is read from, turned so that more is better; None without an
             interval.
     """
@@ -99,6 +119,9 @@ class Difference:
     constant: float | None = None
     own_now: float | None = None
     own_previous: float | None = None
+    missing: float = 0.0
+    scorer_flips: int = 0
+    chance: float | None = None
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,12 +139,26 @@ class Difference:
             return None
         return -self.delta if self.higher_is_better is not False else self.delta
 
-    def drop_p(self, limit: float) -> float:
-        """Two-sided p of a true drop of `limit`, where the drop seen is larger.
+    @property
+    def paired(self) -> Evidence | None:
+        """The evidence of the paired rows, where others are missing."""
+        evidence = self.evidence
+        return evidence.evidence if isinstance(evidence, Incomplete) else evidence
 
-        1 where it is not.
-        """
-        if self.evidence is None or self.drop is None or self.drop <= limit:
+    @property
+    def changed(self) -> int | None:
+        """Rows or documents that changed; None where that is not known."""
+        return _changed(self.paired)
+
+    @property
+    def has_enough_changed(self) -> bool:
+        """True where so many rows or documents changed that a word may be said."""
+        changed = self.changed
+        return changed is None or changed >= FEWEST_CHANGED
+
+    def drop_p(self, limit: float) -> float:
+        """Two-sided p of a true drop of `limit`; 1 where too few rows changed for a word."""
+        if self.evidence is None or self.drop is None or not self.has_enough_changed:
             return 1.0
         return self.evidence.p(-limit)
 
@@ -129,18 +166,18 @@ class Difference:
         """The largest drop that the pairs leave open.
 
         Right-or-wrong independent rows: end of the one-sided interval; else of the two-sided one,
-        for graded independent rows always with pseudo-rows.
+        for graded rows and documents of the wider one.
         """
-        if self.evidence is None:
+        evidence = self.evidence
+        if evidence is None:
             return None
-        if isinstance(self.evidence, PairedUnits):
-            independent = self.made_of == "rows" and self.clusters is None
-            return -self.evidence.worst(confidence, cautious=independent)
-        return -self.evidence.worst(confidence)
+        if isinstance(evidence, (PairedUnits, Calibrated, Incomplete)):
+            return -evidence.worst(confidence, cautious=self.made_of == "rows")
+        return -evidence.worst(confidence)
 
     def sureness(self, confidence: float = 1 - ALPHA) -> float:
         """The one-sided confidence with which `most_lost` holds."""
-        evidence = self.evidence
+        evidence = self.paired
         if isinstance(evidence, PairedVerdicts):
             return confidence
         if isinstance(evidence, MeanDifference) and evidence.one_sided:
@@ -160,20 +197,18 @@ class Difference:
         open_drop = max_drop + slack
         if not self.range or not 0 < open_drop < self.range or not self.n:
             return None
-        if isinstance(self.evidence, PairedVerdicts):
-            verdicts = self.evidence
+        evidence = self.paired
+        if isinstance(evidence, PairedVerdicts):
             return statistics.rows_needed(
-                verdicts.n, verdicts.gained, verdicts.lost, max_drop, slack, fail_z=fail_z
+                evidence.n, evidence.gained, evidence.lost, max_drop, slack, fail_z=fail_z
             )
-        if not isinstance(self.evidence, PairedUnits):
+        if not isinstance(evidence, PairedUnits):
             return None
-        units = self.evidence.units
+        units = evidence.units
         if not 0 < units < math.inf:
             return None
-        cautious = self.made_of == "rows" and self.clusters is None
-        plan = statistics.units_needed(
-            self.evidence, max_drop, slack, cautious=cautious, fail_z=fail_z
-        )
+        cautious = self.made_of == "rows"
+        plan = statistics.units_needed(evidence, max_drop, slack, cautious=cautious, fail_z=fail_z)
         if plan.rows is None:
             return plan
         return replace(plan, rows=round(plan.rows * self.n / units))
@@ -186,7 +221,7 @@ class Difference:
         if self.unit == RATIO:
             return f"{100 * math.expm1(min(value, 700.0)):{plus}.3g} %"
         if self.unit == POINTS:
-            return f"{100 * value:{plus}.1f} points"
+            return f"{100 * value:{plus}.{self.digits}f} points"
         if self.unit == BITS:
             return f"{value:{plus}.4f} bits"
         return f"{value:{plus}.4g}"
@@ -208,22 +243,100 @@ class Difference:
         """
         return self.binary or self.unit == POINTS
 
-    def set_detectable(self, alpha: float) -> None:
-        """Sets `mde` for tests at a level: the interval's half-width times 1 + z_80 / z.
+    @property
+    def unseen_losses(self) -> str:
+        """The sentence about rare total losses that graded rows cannot rule out; empty for others.
 
-        None beyond what can differ.
+        Of n rows without one, up to 3 / n of all rows may be lost (rule of three).
         """
+        evidence = self.paired
+        is_graded = isinstance(evidence, PairedUnits) and evidence.range is not None
+        if not is_graded or self.made_of != "rows":
+            return ""
+        count = self.clusters or self.n
+        units = "rows" if self.clusters is None else "documents"
+        return f"a total loss on up to 3/{count} of the {units} is not ruled out"
+
+    @property
+    def digits(self) -> int:
+        """Decimals of points: as many as the interval needs for two digits of its width."""
+        if self.low is None or self.high is None or self.unit != POINTS:
+            return 1
+        width = 100 * (self.high - self.low)
+        return 1 + sum(0 < width < limit for limit in _NARROW)
+
+    def set_detectable(self, alpha: float) -> None:
+        """Sets `mde` for tests at a level; None beyond what can differ."""
+        self.mde = None
         if self.evidence is None or not 0 < alpha < 1:
-            self.mde = None
             return
-        low, high = self.evidence.interval(1 - alpha)
-        half_width = (high - low) / 2
-        power = statistics.normal_quantile(POWER) / statistics.critical_value(1 - alpha)
-        detectable = half_width * (1 + power)
+        detectable = _detectable(self.evidence, alpha)
+        if detectable is None or not math.isfinite(detectable):
+            return
         # A share cannot change by more than all of it.
-        is_beyond_share = self.unit == POINTS and detectable > 1.0
-        is_possible = math.isfinite(detectable) and not is_beyond_share
-        self.mde = detectable if is_possible else None
+        if self.unit != POINTS or detectable <= 1.0:
+            self.mde = detectable
+
+
+def _changed(evidence: Evidence | None) -> int | None:
+    """Rows or documents that changed; None where that is not known."""
+    if isinstance(evidence, PairedVerdicts):
+        return round(evidence.changed)
+    if isinstance(evidence, (PairedUnits, Calibrated)):
+        return evidence.moved
+    if isinstance(evidence, MeanDifference):
+        return sum(_changed(task.paired) or 0 for task in evidence.tasks)
+    return None
+
+
+def _detectable(evidence: Evidence, alpha: float) -> float | None:
+    """The smallest true difference that a test at a level finds with 80 % probability."""
+    if isinstance(evidence, Incomplete):
+        size = _detectable(evidence.evidence, alpha)
+        missing = evidence.missing
+        if size is None or not missing.share < 1.0:
+            return None
+        return size / (1.0 - missing.share) + max(missing.lost_at_most, missing.gained_at_most)
+    if isinstance(evidence, PairedVerdicts):
+        return statistics.detectable_difference(evidence.n, evidence.changed, alpha).difference
+    low, high = evidence.interval(1 - alpha)
+    half_width = (high - low) / 2
+    if isinstance(evidence, PairedUnits) and evidence.degrees > 0:
+        one_sided = statistics.student_critical_value(2 * POWER - 1, evidence.degrees)
+        return half_width + one_sided * evidence.stderr
+    return half_width * (
+        1 + statistics.normal_quantile(POWER) / statistics.critical_value(1 - alpha)
+    )
+
+
+def with_missing(item: Difference, missing: Missing, confidence: float) -> Difference:
+    """A difference over paired rows with the bounds for missing ones.
+
+    Args:
+        item: The difference.
+        missing: Their weight; more of the score is the better side.
+        confidence: Of the interval.
+    """
+    evidence = item.evidence
+    if not missing.share > 0.0 or not isinstance(
+        evidence, (PairedVerdicts, PairedUnits, Calibrated)
+    ):
+        return item
+    is_turned = item.higher_is_better is False
+    bounded = Incomplete(evidence, missing.turned() if is_turned else missing)
+    low, high = bounded.interval(confidence)
+    ends = (-high, -low) if is_turned else (low, high)
+    result = replace(
+        item,
+        low=ends[0],
+        high=ends[1],
+        stderr=(high - low) / 2 / statistics.critical_value(confidence),
+        p=bounded.p(),
+        missing=missing.share,
+        evidence=bounded,
+    )
+    result.set_detectable(1 - confidence)
+    return result
 
 
 def differing_value(own: float | None, shared: float | None) -> float | None:
@@ -270,6 +383,8 @@ def difference(
     higher_is_better: bool | None = True,
     bounds: tuple[float, float] | None = None,
     may_be_share: bool = True,
+    missing: LoneScores | None = None,
+    equal: NDArray[np.bool_] | None = None,
 ) -> Difference:
     """Compares paired scores.
 
@@ -282,6 +397,8 @@ def difference(
         bounds: Least and largest value of the score, where they are known; by default 0 and 1 where
             all values lie between, else the least and largest value seen.
         may_be_share: False for a quantity that is no share wherever its values lie: a loss.
+        missing: Rows without a pair that there should be; None for none.
+        equal: Pairs with equal replies; None where replies are not known.
     """
     n = int(now.size)
     if n == 0:
@@ -297,20 +414,50 @@ def difference(
         evidence_range = None
     gain = before - now if higher_is_better is False else now - before
     codes = _clusters(cluster)
-    evidence: Evidence
+    evidence: PairedVerdicts | PairedUnits | Calibrated | Incomplete
+    known["test"] = "paired interval with unseen rows"
     if codes is not None:
         known |= _documents(codes)
-        known["test"] = "paired interval with pseudo-rows, documents as units"
-        evidence = statistics.paired_mean(gain, codes, range=evidence_range)
+        known["test"] = "paired interval with unseen documents"
     elif known["binary"]:
         known["test"] = "paired score test"
-        evidence = PairedVerdicts(n, known["gained"], known["lost"])
-    else:
-        known["test"] = "paired interval with pseudo-rows"
-        evidence = statistics.paired_mean(gain, range=evidence_range)
+    is_verdict = codes is None and known["binary"]
+    evidence = _evidence(gain, codes, evidence_range, is_verdict=is_verdict)
+    known["scorer_flips"] = 0 if equal is None else scorer_flips(gain, equal)
+    if equal is not None and known["scorer_flips"]:
+        known["test"] += ", calibrated on equal replies"
+        evidence = Calibrated(
+            _evidence(np.where(equal, 0.0, gain), codes, scale.width, is_verdict=is_verdict),
+            _evidence(
+                gain[equal],
+                None if codes is None else codes[equal],
+                scale.width,
+                is_verdict=is_verdict,
+            ),
+            1.0 - int(equal.sum()) / n,
+            scale.width,
+        )
+    weight = None if missing is None else missing.weight(n, scale, higher_is_better)
+    if weight is not None:
+        known["missing"] = weight.share
+        evidence = Incomplete(evidence, weight)
     return from_evidence(
         evidence, confidence=confidence, higher_is_better=higher_is_better, **known
     )
+
+
+def _evidence(
+    gain: Floats, codes: NDArray[np.int64] | None, width: float | None, *, is_verdict: bool
+) -> PairedVerdicts | PairedUnits:
+    """What gains of rows say of their mean."""
+    if is_verdict:
+        return PairedVerdicts(gain.size, int(np.sum(gain > 0)), int(np.sum(gain < 0)))
+    return statistics.paired_mean(gain, codes, range=width)
+
+
+def scorer_flips(gain: Floats, equal: NDArray[np.bool_]) -> int:
+    """Pairs with equal replies and another score, which no model can have changed."""
+    return int(np.sum(~np.isclose(gain[equal], 0.0, rtol=0.0, atol=1e-9)))
 
 
 def _documents(codes: NDArray[np.int64]) -> dict[str, Any]:
@@ -361,7 +508,7 @@ def _mean(values: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class _Scale:
+class Scale:
     """The bounds of a score, and whether they are known or only those of the values seen."""
 
     least: float
@@ -370,10 +517,12 @@ class _Scale:
 
     @property
     def width(self) -> float:
+        """The largest difference of two values."""
         return self.most - self.least
 
     @property
     def fields(self) -> dict[str, Any]:
+        """Range and unit of the score, for a `Difference`."""
         is_share = self.bounded and (self.least, self.most) == (0.0, 1.0)
         unit = POINTS if is_share else ""
         return {"range": self.width, "unit": unit, "bounded": self.bounded}
@@ -381,19 +530,53 @@ class _Scale:
 
 def _scale_of(
     now: Floats, before: Floats, bounds: tuple[float, float] | None, *, may_be_share: bool
-) -> _Scale:
+) -> Scale:
     """The known bounds of a score where all values keep to them, else those of the values seen."""
     least = float(min(now.min(), before.min()))
     most = float(max(now.max(), before.max()))
     if bounds is not None:
         low, high = bounds
         if low <= least and most <= high and low < high:
-            return _Scale(low, high, bounded=True)
+            return Scale(low, high, bounded=True)
     if may_be_share and least >= 0.0 and most <= 1.0:
-        return _Scale(0.0, 1.0, bounded=True)
+        return Scale(0.0, 1.0, bounded=True)
     if most <= least:
         most = least + 1.0
-    return _Scale(least, most, bounded=False)
+    return Scale(least, most, bounded=False)
+
+
+@dataclass(frozen=True)
+class LoneScores:
+    """The scores of rows that have no pair although they should.
+
+    Attributes:
+        now: Of the candidate where the baseline has none.
+        before: Of the baseline where the candidate has none.
+        unknown: Rows that neither side has.
+    """
+
+    now: Floats
+    before: Floats
+    unknown: float = 0.0
+
+    def weight(self, pairs: int, scale: Scale, higher_is_better: bool | None) -> Missing | None:
+        """The weight of these rows in a mean over them and some pairs; None of no rows."""
+        lone = self.now.size + self.before.size + self.unknown
+        if not lone > 0:
+            return None
+        rows = pairs + lone
+        own, base = _within(self.now, scale), _within(self.before, scale)
+        either_way = self.unknown * scale.width
+        # Candidate less baseline: the side that has a score may lie above or below the other.
+        lost = math.fsum(scale.most - own) + math.fsum(base - scale.least) + either_way
+        gained = math.fsum(own - scale.least) + math.fsum(scale.most - base) + either_way
+        if higher_is_better is False:
+            lost, gained = gained, lost
+        return Missing(lone / rows, lost / rows, gained / rows)
+
+
+def _within(values: Floats, scale: Scale) -> Floats:
+    return np.clip(values, scale.least, scale.most)
 
 
 def _constant_change(gap: Floats) -> float | None:

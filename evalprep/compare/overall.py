@@ -9,7 +9,14 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from custom_metrics.statistics import MeanDifference, PairedUnits, PairedVerdicts, TaskDifference
+from custom_metrics.statistics import (
+    Calibrated,
+    Incomplete,
+    MeanDifference,
+    PairedUnits,
+    PairedVerdicts,
+    TaskDifference,
+)
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, difference, from_evidence
 from evalprep.compare.shortfall import Lack, Shortfall
@@ -134,7 +141,7 @@ def _mean_of_tasks(tasks: _Tasks, known: int, confidence: float) -> Conclusion:
     for task in tasks:
         least, most = scale_of(task) or (0.0, 1.0)
         evidence = task.difference.evidence
-        if isinstance(evidence, (PairedVerdicts, PairedUnits)):
+        if isinstance(evidence, (PairedVerdicts, PairedUnits, Calibrated, Incomplete)):
             evidence_of_tasks.append(TaskDifference(evidence, most - least))
         now.append(_on_scale(task, task.difference.now, least, most))
         before.append(_on_scale(task, task.difference.previous, least, most))

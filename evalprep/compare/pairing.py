@@ -34,9 +34,12 @@ from evalprep.results import LM_EVAL, UNKNOWN, UNREADABLE, RowKey, Table
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_NO_SCORES = (np.zeros(0), np.zeros(0))
+
 BY_ID = "sample id"
 BY_DOCUMENT = "document hash"
 BY_QUESTION = "equal prompt and gold answer"
+BY_PROMPT = "equal prompt"
 BY_POSITION = "position and gold answer"
 
 
@@ -56,6 +59,8 @@ class RowMatch:
             otherwise on the other side.
         conflicts: Ids of rows without a partner of which the other side has the question with
             another gold answer.
+        copies, other_copies: Rows of the two tables that stand there a second time, letter by
+            letter; they count once.
     """
 
     rows: Rows
@@ -67,6 +72,8 @@ class RowMatch:
     ways: dict[str, int] = field(default_factory=dict)
     ambiguous: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
+    copies: Rows = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    other_copies: Rows = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 @dataclass
@@ -90,6 +97,9 @@ class Pairs:
         unreadable: Ids of rows that were left out as their published verdict is neither true nor
             false.
         other_gold: Ids of pairs whose gold answers differ.
+        half_scored: Scores of the candidate in pairs where the baseline has none, and the reverse.
+        unpaired: Scores of rows without a partner, of the candidate and of the baseline; NaN where
+            a row has none.
         repeats: Code of the group of each pair with a repeated key, -1 for a pair of its own.
         ways: Number of pairs by the way in which they were found.
         paired: Rows that met, before any was left out.
@@ -97,6 +107,7 @@ class Pairs:
         permuted: How many pairs have the same choices in another order.
         other_choices: Ids of pairs whose choices are not the same.
         smaller: Rows of the smaller side; 0 against published verdicts.
+        copies: Rows of either side that stand there a second time and count once.
         tools: Who wrote the rows of the run and of the other side.
     """
 
@@ -111,6 +122,8 @@ class Pairs:
     unscored: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     other_gold: list[str] = field(default_factory=list)
+    half_scored: tuple[Floats, Floats] = _NO_SCORES
+    unpaired: tuple[Floats, Floats] = _NO_SCORES
     repeats: Rows | None = None
     ways: dict[str, int] = field(default_factory=dict)
     paired: int = 0
@@ -119,6 +132,7 @@ class Pairs:
     permuted: int = 0
     other_choices: list[str] = field(default_factory=list)
     smaller: int = 0
+    copies: int = 0
     tools: tuple[str, str] = (LM_EVAL, LM_EVAL)
 
     @property
@@ -152,7 +166,14 @@ class Pairs:
 def _scored(pairs: Pairs, ids: list[str]) -> Pairs:
     known = np.isfinite(pairs.now) & np.isfinite(pairs.before)
     unscored = [ids[row] for row in pairs.rows[~known]]
-    return replace(pairs.keep(known), unscored=unscored)
+    sides = (pairs.now[~known], pairs.before[~known])
+    half_scored = (_finite(sides[0]), _finite(sides[1]))
+    return replace(pairs.keep(known), unscored=unscored, half_scored=half_scored)
+
+
+def _finite(values: Floats) -> Floats:
+    finite: Floats = values[np.isfinite(values)]
+    return finite
 
 
 def with_published(table: Table, values: Floats) -> Pairs:
@@ -176,6 +197,7 @@ def with_published(table: Table, values: Floats) -> Pairs:
         extra=_ids_of(table, unknown),
         duplicates=_names(table, doubled),
         unreadable=_ids_of(table, unreadable),
+        unpaired=(values[unreadable], np.zeros(0)),
         paired=int(rows.size),
     )
     return _scored(pairs, table.ids)
@@ -222,7 +244,12 @@ def with_run(
         ambiguous=match.ambiguous,
         conflicts=match.conflicts,
         smaller=min(len(table), len(other.table)),
+        copies=int(match.copies.size + match.other_copies.size),
         tools=tools,
+        unpaired=(
+            side.values[_own_left_over(table, match)],
+            other.values[_other_left_over(other.table, match)],
+        ),
     )
     kept = np.ones(rows.size, dtype=np.bool_)
     if pairs.across_tools:
@@ -300,8 +327,8 @@ def _matched(table: Table, other: Table, tools: tuple[str, str], rules: PairRule
         if match.missing and match.extra:
             _match_left_over(match, table, other, way, keys)
     if match.missing and match.extra:
-        rows = _left_over(table, match.rows, match.duplicates).tolist()
-        other_rows = _left_over(other, match.other_rows, match.duplicates).tolist()
+        rows = _own_left_over(table, match).tolist()
+        other_rows = _other_left_over(other, match).tolist()
         pairing = pair_rest(*sides, rules, rows, other_rows)
         _add_pairing(match, pairing, table, other)
     match.ways = {way: count for way, count in match.ways.items() if count}
@@ -347,9 +374,17 @@ def _further_ways(table: Table, other: Table) -> list[tuple[str, _Keys]]:
         ways.append((BY_DOCUMENT, _document_keys))
     ways.append((BY_QUESTION, question_keys))
     has_prompts = table.prompt_hash.any() and other.prompt_hash.any()
-    if not has_prompts:
+    if has_prompts:
+        ways.append((BY_PROMPT, _prompt_keys))
+    else:
         ways.append((BY_POSITION, position_keys))
     return ways
+
+
+def _prompt_keys(table: Table, rows: Rows) -> list[int]:
+    """The digest of the prompt of some rows, whose gold answers may differ; 0 for none."""
+    keys: list[int] = table.prompt_hash[rows].tolist()
+    return keys
 
 
 def _document_keys(table: Table, rows: Rows) -> list[str]:
@@ -362,15 +397,15 @@ def _document_keys(table: Table, rows: Rows) -> list[str]:
 
 def _match_left_over(match: RowMatch, table: Table, other: Table, way: str, keys: _Keys) -> None:
     """Brings rows without a partner together by another key; repeated keys as groups."""
-    rows = _left_over(table, match.rows, match.duplicates)
-    other_rows = _left_over(other, match.other_rows, match.duplicates)
+    rows = _own_left_over(table, match)
+    other_rows = _other_left_over(other, match)
     groups = _group_by(keys(table, rows), rows)
     other_groups = _group_by(keys(other, other_rows), other_rows)
     next_group = _next_group(match)
     pairs: list[tuple[int, int, int]] = []
     for key, members in groups.items():
         partners = other_groups.get(key, [])
-        if len(partners) != len(members):
+        if len(partners) != len(members) or (way == BY_PROMPT and len(members) > 1):
             continue
         code = UNKNOWN
         if len(members) > 1:
@@ -394,16 +429,27 @@ def _take_pairs(
     order = np.argsort(together[:, 0], kind="stable")
     columns = np.ascontiguousarray(together[order].T)
     match.rows, match.other_rows, match.repeats = columns
-    rows_left = _left_over(table, match.rows, match.duplicates)
-    other_rows_left = _left_over(other, match.other_rows, match.duplicates)
+    rows_left = _own_left_over(table, match)
+    other_rows_left = _other_left_over(other, match)
     match.extra = _ids_of(table, rows_left)
     match.missing = _ids_of(other, other_rows_left)
 
 
-def _left_over(table: Table, matched: Rows, duplicates: Sequence[str]) -> Rows:
+def _own_left_over(table: Table, match: RowMatch) -> Rows:
+    """The rows of the first table without a partner."""
+    return _left_over(table, match.rows, match.duplicates, match.copies)
+
+
+def _other_left_over(other: Table, match: RowMatch) -> Rows:
+    """The rows of the second table without a partner."""
+    return _left_over(other, match.other_rows, match.duplicates, match.other_copies)
+
+
+def _left_over(table: Table, matched: Rows, duplicates: Sequence[str], copies: Rows) -> Rows:
     """The rows that have no partner yet and do not occur twice."""
     free = np.ones(len(table), dtype=bool)
     free[matched] = False
+    free[copies] = False
     if duplicates:
         doubled = set(duplicates)
         free &= np.array([row_id not in doubled for row_id in table.ids], dtype=bool)
@@ -446,6 +492,7 @@ def _match_repeated(table: Table, other: Table, repeated: set[str]) -> RowMatch:
     """Pairs rows by id; rows of a repeated id by prompt, then by their place in the split."""
     keys = table.rows_by_key(repeated)
     other_keys = other.rows_by_key(repeated)
+    copies, other_copies = _without_copies(table, keys), _without_copies(other, other_keys)
     every_key = {**keys, **other_keys}
     doubled = [key for key in every_key if _is_doubled(key, keys, other_keys)]
     for key in doubled:
@@ -460,7 +507,35 @@ def _match_repeated(table: Table, other: Table, repeated: set[str]) -> RowMatch:
     extra = _ids_of_keys(keys)
     match = _match_of(table, rows, other_rows, missing=missing, extra=extra)
     match.duplicates = list(dict.fromkeys(_ids_of_keys(doubled)))
+    match.copies, match.other_copies = copies, other_copies
     return match
+
+
+def _without_copies(table: Table, keys: _RowsByKey) -> Rows:
+    """Leaves one of several equal rows to a key, and returns the others."""
+    copies: list[int] = []
+    for key, rows in keys.items():
+        if len(rows) > 1 and _are_equal(table, rows):
+            copies += rows[1:]
+            keys[key] = rows[:1]
+    return np.array(copies, dtype=np.int64)
+
+
+def _are_equal(table: Table, rows: Sequence[int]) -> bool:
+    """True where some rows have one document, reply, gold answer and set of scores."""
+    hashes = (table.doc_hash, table.response_hash, table.target_hash)
+    if any(np.unique(column[rows]).size > 1 for column in hashes):
+        return False
+    scores = (column[rows] for column in table.metrics.values())
+    return all(np.unique(column).size == 1 for column in scores)
+
+
+def contrary_rows(table: Table) -> int:
+    """Rows that stand twice in a table with other contents: nobody knows which of them counts."""
+    repeated = set(table.duplicates())
+    groups = table.rows_by_key(repeated) if repeated else {}
+    doubled = (rows for rows in groups.values() if len(rows) > 1)
+    return sum(len(rows) for rows in doubled if not _are_equal(table, rows))
 
 
 _RowsByKey = dict[RowKey, list[int]]

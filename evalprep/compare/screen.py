@@ -29,6 +29,8 @@ from evalprep.terminal import shortlist
 if TYPE_CHECKING:
     from evalprep.compare.reproduction import Reproduction
 
+#: Equal lines of a table from which one line with their number stands for them.
+MANY_EQUAL = 10
 _NAMED = 4  # scores that a remark names one by one
 _TONES = {
     BETTER: Tone.GOOD,
@@ -48,7 +50,7 @@ def interval(item: Difference) -> str:
 
 def unit_of(item: Difference) -> Unit:
     """Returns how the numbers of a difference are written."""
-    return Unit(item.unit, item.binary)
+    return Unit(item.unit, item.binary, item.digits)
 
 
 def show(
@@ -300,18 +302,27 @@ def _difference_table(comparison: Comparison) -> Table:
         ],
     )
     # Of tasks without a difference a note says why.
+    equal_lines: dict[tuple[object, ...], list[Conclusion]] = {}
     for conclusion in [*tasks, *_over_tasks(comparison)]:
-        item = conclusion.difference
-        star = "*" if item.clusters is not None else ""
-        table.add(
-            conclusion.name,
-            f"{_difference_text(item)}{star}",
-            item.p,
-            conclusion.p_holm if conclusion.kind == "task" else None,
-            unit_of(item).detectable(item.mde),
-            _verdict_cell(conclusion),
-        )
+        cells = *_difference_cells(conclusion), conclusion.verdict
+        equal_lines.setdefault(cells, []).append(conclusion)
+    for equal in equal_lines.values():
+        first = equal[0]
+        if len(equal) >= MANY_EQUAL:
+            table.add(f"{len(equal)} tasks", *_difference_cells(first), _verdict_cell(first))
+            continue
+        for conclusion in equal:
+            cell = _verdict_cell(conclusion)
+            table.add(conclusion.name, *_difference_cells(conclusion), cell)
     return table
+
+
+def _difference_cells(conclusion: Conclusion) -> tuple[str, float | None, float | None, str]:
+    """Difference with its interval, p, p after Holm's adjustment, and what would be found."""
+    item = conclusion.difference
+    star = "*" if item.clusters is not None else ""
+    detectable = unit_of(item).detectable(item.mde)
+    return f"{_difference_text(item)}{star}", item.p, conclusion.p_holm, detectable
 
 
 def _all_graded_in_points(tasks: Sequence[TaskComparison]) -> bool:

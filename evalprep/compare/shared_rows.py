@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,31 @@ from evalprep.compare.pairing import Floats, ScoredRows, with_run
 from evalprep.results import MADE_FROM, KeptRows, Run, Table, TaskRun
 
 _NO_SUBTASK = "rows without a subtask"
+
+
+@dataclass(frozen=True)
+class LoneRows:
+    """The rows of one subtask of a task: its pairs, and the scores that one side alone has.
+
+    Attributes:
+        task: The task.
+        subtask: The subtask, or the task where it has none.
+        pairs: Rows with a score on both sides.
+        now, before: Scores of the candidate that the baseline lacks, and the reverse.
+        unknown: Rows that neither side has.
+    """
+
+    task: str
+    subtask: str
+    pairs: int
+    now: Floats
+    before: Floats
+    unknown: float = 0.0
+
+    @property
+    def rows(self) -> int:
+        """Rows that any side has."""
+        return self.pairs + int(self.now.size + self.before.size)
 
 
 @dataclass(frozen=True)
@@ -49,6 +75,46 @@ class SharedTask:
         known: NDArray[np.bool_] = np.isfinite(now) & np.isfinite(before)
         return known
 
+    def lone_rows(self, params: Mapping[str, Any], *, any_score: bool) -> list[LoneRows]:
+        """The rows of each subtask of either side, by the sides that have a score of them.
+
+        Args:
+            params: May name the `metric` and the `filter` that are read.
+            any_score: Whether rows without a score count as rows, as for a function of replies.
+        """
+        sides = [self._labelled(place, params, any_score=any_score) for place in (0, 1)]
+        pairs = Counter(sides[0].paired)
+        parts = []
+        for name in dict.fromkeys([*sides[0].all, *sides[1].all]):
+            now, before = (side.lone_of(name) for side in sides)
+            parts.append(LoneRows(self.name, name, pairs[name], now, before))
+        return parts
+
+    def _labelled(self, place: int, params: Mapping[str, Any], *, any_score: bool) -> _Labelled:
+        """The rows of one side with the names of their subtasks."""
+        own = self.own[place]
+        table = own.table(params.get("filter"))
+        names = [*table.subtasks, _NO_SUBTASK]
+        every = [names[code] if table.subtasks else self.name for code in table.subtask.tolist()]
+        values = _numbers(own, params)
+        kept = self.sides[place].kept.get(params.get("filter") or own.primary.filter)
+        rows = np.arange(len(table)) if kept is None else kept.rows
+        if not any_score:
+            scored = self.scored(params)
+            rows = rows[scored] if scored.size == rows.size else rows[:0]
+        is_lone = np.ones(len(table), dtype=np.bool_)
+        is_lone[rows] = False
+        if any_score:
+            values = np.full(len(table), 0.5)
+        is_lone &= np.isfinite(values)
+        lone = np.flatnonzero(is_lone).tolist()
+        return _Labelled(
+            all=tuple(dict.fromkeys(every)),
+            paired=tuple(every[row] for row in rows.tolist()),
+            lone=tuple(every[row] for row in lone),
+            values=values[lone],
+        )
+
     def unpaired_subtasks(self, params: Mapping[str, Any]) -> list[str]:
         """The subtasks of either side of which no row has a number on both sides."""
         scored = self.scored(params)
@@ -62,6 +128,22 @@ class SharedTask:
             table = own.table(params.get("filter"))
             every |= dict.fromkeys(sorted(_subtasks_of(table, table.subtask)))
         return [name for name in every if name not in present]
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """The names of the subtasks of one side's rows: all, of its pairs, and of its lone scores."""
+
+    all: tuple[str, ...]
+    paired: tuple[str, ...]
+    lone: tuple[str, ...]
+    values: Floats
+
+    def lone_of(self, name: str) -> Floats:
+        """The lone scores of one subtask."""
+        is_of_name = np.array([label == name for label in self.lone], dtype=np.bool_)
+        of_name: Floats = self.values[is_of_name]
+        return of_name
 
 
 def _numbers(task: TaskRun, params: Mapping[str, Any]) -> Floats:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalprep.compare.acrosstools import (
     PairedRows,
@@ -31,8 +32,9 @@ from evalprep.compare.comparable import (
     with_option,
 )
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
-from evalprep.compare.difference import Difference, difference, differing_value
+from evalprep.compare.difference import LoneScores, difference, differing_value
 from evalprep.compare.disjoint import nothing_in_common
+from evalprep.compare.documents import note_on_found, note_on_unsettled, unsettled_fields
 from evalprep.compare.pairing import (
     BY_DOCUMENT,
     BY_ID,
@@ -49,6 +51,12 @@ from evalprep.compare.readings import (
     notes_on_published,
     readings_of,
     reason_of_two_readings,
+)
+from evalprep.compare.scorer import (
+    contradicted_verdicts,
+    equal_replies,
+    note_on_calibration,
+    scorer_reasons,
 )
 from evalprep.compare.settings import Settings
 from evalprep.compare.shortfall import Lack, Shortfall
@@ -70,15 +78,18 @@ from evalprep.results import (
     TaskRun,
     expected_rows,
     limit_of,
-    note_on_documents,
     note_on_empty_replies,
     note_on_failed_scoring,
     note_on_limit,
     rows_missing,
+    short_value,
     without_formatting,
 )
 from evalprep.terminal import counted
 
+_LOOKED_AT = 32  # rows whose requests are read
+_FEWEST_EQUAL = 20  # replies that are named where all are one
+_GENERATION = "generation"  # the fact of a question
 NOTHING_SCORED = "no row was scored on both sides"
 
 
@@ -135,13 +146,16 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     pairs = _pair(sides, rows, settings)
     metric, disagreements = _agree(metric, rows, pairs, settings)
     other = rows.other
+    equal = _equal_replies(sides, rows, pairs, settings)
     repliers = Replier.of(sides.run), Replier() if sides.other is None else Replier.of(sides.other)
     result = compare_task(
         sides.task.name,
         metric,
-        TaskSides(rows.table, other, pairs, repliers, has_replies=sides.has_replies),
+        TaskSides(rows.table, other, pairs, repliers, has_replies=sides.has_replies, equal=equal),
+        chance=_chance(sides.task, rows, pairs),
         units=row_units(rows.table, pairs, settings.cluster),
         confidence=settings.confidence,
+        missing=_missing_scores(sides, rows, pairs, settings),
     )
     if sides.against is not None and is_whole(metric):
         _take_whole(result, sides.task, sides.against, settings)
@@ -150,12 +164,55 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     notes += _notes_on_rows(sides, rows, pairs, settings)
     notes += _say_whether_comparable(result, metric, sides, rows, settings)
     result.not_comparable = disagreements + result.not_comparable
+    if not is_whole(metric):
+        result.of_scorer = scorer_reasons(
+            sides.task, metric, result.difference, equal, settings.allow
+        )
+        result.not_comparable += result.of_scorer
+        notes += note_on_calibration(result.difference, equal)
+    result.not_comparable += contradicted_verdicts(_both_sides(sides), settings.allow)
     _check_readings(result, metric, sides, rows)
     _check_rows(result, sides, rows, settings)
+    open_fields = unsettled_fields(
+        rows.table, pairs.rows, pairs.now - pairs.before, settings.cluster
+    )
+    result.unsettled = [field.name for field, _ in open_fields]
+    notes += note_on_unsettled(open_fields)
     result.notes = notes + result.notes
     if not is_whole(metric):
         _put_own_values(result, rows)
     return result
+
+
+def _chance(task: TaskRun, rows: SideRows, pairs: Pairs) -> float | None:
+    """The score of a guess, where every row has as many choices; None elsewhere."""
+    is_choice = task.logged.settings.output_type == "multiple_choice"
+    if not is_choice or not pairs.rows.size:
+        return None
+    first = pairs.rows[:_LOOKED_AT].tolist()
+    counts = {len(sample.requests) for sample in rows.table.read(first)}
+    choices = counts.pop() if len(counts) == 1 else 0
+    return 1.0 / choices if choices > 1 else None
+
+
+def _equal_replies(
+    sides: Sides, rows: SideRows, pairs: Pairs, settings: Settings
+) -> NDArray[np.bool_] | None:
+    """For each pair, whether its replies are equal; None where that says nothing of the scorer.
+
+    That is so of two tools, and of gold answers that may differ.
+    """
+    if not sides.has_replies or pairs.across_tools or GOLD in settings.allow:
+        return None
+    return equal_replies(rows.table, rows.other, pairs)
+
+
+def _both_sides(sides: Sides) -> list[tuple[str, Run, TaskRun]]:
+    """Each side with its name; the published one has no log-likelihoods."""
+    own = [("candidate", sides.run, sides.task)]
+    if sides.other is None or sides.against is None:
+        return own
+    return [*own, ("baseline", sides.other, sides.against)]
 
 
 def _check_readings(result: TaskComparison, metric: Metric, sides: Sides, rows: SideRows) -> None:
@@ -225,6 +282,7 @@ def _say_whether_comparable(
     if pairs.across_tools:
         return _compare_tools(result, metric, rows, pairs, settings)
     result.not_comparable += _other_rows(sides, settings)
+    result.not_comparable += _other_requests(result, rows, pairs, settings)
     nothing = nothing_in_common(pairs, (rows.table, rows.other), result.differs)
     if nothing:
         result.not_comparable = [nothing, *result.not_comparable]
@@ -247,6 +305,32 @@ def _other_rows(sides: Sides, settings: Settings) -> list[str]:
     meant = sides.run.meant.get(sides.task.name, unknown)
     other = unknown if sides.other is None else sides.other.meant.get(sides.task.name, unknown)
     return rows_reasons(meant, settings.allow, other)
+
+
+def _other_requests(
+    result: TaskComparison, rows: SideRows, pairs: Pairs, settings: Settings
+) -> list[str]:
+    """The reason where the requests of both sides were sent with other generation arguments.
+
+    Not where the configurations differ in them already.
+    """
+    is_known = any(fact.name == _GENERATION for fact in result.differs)
+    if is_known or rows.other is None or not pairs.rows.size or _GENERATION in settings.allow:
+        return []
+    sample = next(iter(rows.table.read(pairs.rows[:1].tolist())), None)
+    opposite = next(iter(rows.other.read(pairs.other_rows[:1].tolist())), None)
+    if sample is None or opposite is None:
+        return []
+    own, base = sample.generation, opposite.generation
+    differing = [
+        f"{name} {short_value(value)} / {short_value(base[name])}"
+        for name, value in own.items()
+        if name in base and str(value) != str(base[name])
+    ]
+    if not differing:
+        return []
+    what = f"the requests were sent with other arguments: {', '.join(differing)}"
+    return [with_option(f"{what} (candidate / baseline)", _GENERATION)]
 
 
 def _compare_tools(
@@ -303,6 +387,7 @@ def _compare_further_metric(
     rows = _read_rows(sides, metric)
     pairs = _pair(sides, rows, settings)
     metric, disagreements = _agree(metric, rows, pairs, settings)
+    equal = _equal_replies(sides, rows, pairs, settings)
     item = difference(
         pairs.now,
         pairs.before,
@@ -311,34 +396,29 @@ def _compare_further_metric(
         higher_is_better=direction_of(metric),
         bounds=metric.range,
         may_be_share=metric.may_be_share,
+        missing=_missing_scores(sides, rows, pairs, settings),
+        equal=equal,
     )
+    of_question = [why for why in first.not_comparable if why not in first.of_scorer]
+    scorer = scorer_reasons(sides.task, metric, item, equal, settings.allow)
     result = Conclusion(
         name=f"{sides.task.name}: {metric.name}",
         kind=SECONDARY,
         difference=item,
-        not_comparable=list(dict.fromkeys([*first.not_comparable, *reasons, *disagreements])),
+        not_comparable=list(dict.fromkeys([*of_question, *reasons, *disagreements, *scorer])),
         metric=metric.metric,
         filter=metric.filter,
         decides=settings.decides(metric.metric, metric.filter, primary=False),
         duplicate_of=column_key(sides.task.name, pairs),
     )
     result.notes += _note_on_unscored(pairs)
-    result.notes += _note_on_equal_replies(first, item)
+    result.notes += note_on_calibration(item, equal)
     result.notes += _notes_on_stated(sides, metric, rows.other_metric)
     if item.n == 0:
         result.not_enough.append(Shortfall(Lack.NO_SCORED_PAIR, NOTHING_SCORED))
     elif first.expected is not None:
         missing_rows(result, first.expected, tolerated=settings.tolerated_missing)
     return result
-
-
-def _note_on_equal_replies(first: TaskComparison, item: Difference) -> list[str]:
-    """Returns how many verdicts a filter changes on replies that are the same on both sides."""
-    is_other_filter = first.identical_outputs is not None and item.binary
-    if not is_other_filter or first.identical_outputs != item.n or item.agreement in {None, 1.0}:
-        return []
-    changed = round(item.n * (1 - (item.agreement or 0.0)))
-    return [f"the replies are the same, {changed} of {item.n} verdicts are not"]
 
 
 def _notes_on_stated(sides: Sides, metric: Metric, other_metric: Metric | None) -> list[str]:
@@ -437,6 +517,31 @@ def _choices(task: TaskRun) -> str:
     return str(without_formatting(task.logged.settings.template.get("doc_to_choice")))
 
 
+def _missing_scores(
+    sides: Sides, rows: SideRows, pairs: Pairs, settings: Settings
+) -> LoneScores | None:
+    """The rows without a pair that there should be, by the score that one side has of them.
+
+    None where few pairs are enough for the user.
+    """
+    if settings.pairing.partial:
+        return None
+    now, before = pairs.half_scored
+    sizes = _expected(sides, rows.table, rows.other)
+    if pairs.across_tools:  # a side may hold a part of the questions
+        both_lack = len(pairs.unscored) - now.size - before.size
+        return LoneScores(now, before, max(0, min(sizes) - pairs.smaller) + both_lack)
+    is_part = "limit" in settings.allow
+    if not is_part:
+        own, base = pairs.unpaired
+        now = np.concatenate([now, own[np.isfinite(own)]])
+        before = np.concatenate([before, base[np.isfinite(base)]])
+    left_out = 0 if GOLD in settings.allow else len(pairs.other_gold)
+    expected = min(sizes) if is_part else max(sizes)
+    known = int(pairs.now.size + now.size + before.size) + left_out
+    return LoneScores(now, before, max(0, expected - known))
+
+
 def _check_rows(result: TaskComparison, sides: Sides, rows: SideRows, settings: Settings) -> None:
     """Say so where there are no pairs, or fewer than the runs were to have."""
     pairs = result.pairs
@@ -518,8 +623,9 @@ def _notes_on_rows(sides: Sides, rows: SideRows, pairs: Pairs, settings: Setting
         )
     if not rows.notes and not pairs.across_tools:
         notes += _note_on_ways(pairs)
+    notes += _note_on_copies(pairs)
     notes += _note_on_gold(sides, pairs, settings)
-    notes += note_on_documents(rows.table, settings.cluster)
+    notes += note_on_found(rows.table, settings.cluster)
     # A part that is not the same on both sides is a difference of facts.
     if sides.against is None or limit_of(sides.against) == limit_of(sides.task):
         notes += note_on_limit(sides.task)
@@ -529,9 +635,26 @@ def _notes_on_rows(sides: Sides, rows: SideRows, pairs: Pairs, settings: Setting
     return notes
 
 
+def _note_on_copies(pairs: Pairs) -> list[str]:
+    """How many rows stand twice, letter by letter."""
+    if not pairs.copies:
+        return []
+    lines = counted(pairs.copies, "line that stands twice counts", "lines that stand twice count")
+    return [f"{lines} once"]
+
+
 def _notes_on_replies(table: Table) -> list[str]:
     """Notes on replies of one side that say nothing, and on those that nobody scored."""
-    return [*note_on_failed_scoring(table), *note_on_empty_replies(table)]
+    notes = [*note_on_failed_scoring(table), *note_on_empty_replies(table)]
+    return [*notes, *_note_on_equal_replies(table)]
+
+
+def _note_on_equal_replies(table: Table) -> list[str]:
+    """A note where one reply was given to all prompts."""
+    rows = len(table)
+    is_one = rows >= _FEWEST_EQUAL and np.unique(table.response_hash).size == 1
+    is_said = bool(is_one and table.response_hash[0] != 0 and not np.any(table.empty == 1))
+    return [f"{rows} of {rows} replies are equal"] if is_said else []
 
 
 def _note_on_ways(pairs: Pairs) -> list[str]:

@@ -5,23 +5,27 @@ Compared are the scores and standard errors that lm-eval stored.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
-from custom_metrics.statistics import PairedUnits
-from evalprep.compare.agreement import DIRECTION, join_directions
+import numpy as np
+
+from custom_metrics.statistics import StoredDifference, StoredScore
+from evalprep.compare.agreement import DIRECTION, SCALE, join_directions, scale_reason
 from evalprep.compare.comparable import differing, manner_notes, reasons, with_option
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, from_evidence
 from evalprep.compare.settings import Settings
 from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import direction_of
-from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, part_of
+from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, expected_rows, part_of
 from evalprep.score import stated_of
 from evalprep.terminal import shortlist
 
-_NORMAL = 1e9  # degrees of freedom at which Student's t is the normal distribution
-UNPAIRED_TEST = "z, unpaired"
+UNPAIRED_TEST = "t, unpaired"
+_NEAR = 6e-4  # of a value that is stored with three digits
+#: Beginnings of the names of metrics whose rows are right or wrong.
+_OF_VERDICTS = ("acc", "exact_match", "em", "mc1", "pass", "prompt_level", "inst_level")
 UNPAIRED = "unpaired: from stored scores, without samples; pairing would show smaller differences"
 
 
@@ -41,10 +45,12 @@ def compare_stored(
         ]
         notes = [UNPAIRED, *manner_notes(differences)]
         notes += _notes_on_limits(task, against)
-        for conclusion in _compare_stored_task(name, task, against, settings):
-            conclusion.not_comparable = [*not_comparable, *conclusion.not_comparable]
-            conclusion.notes += notes
+        sizes = _Sizes(_rows_of(run, task), _rows_of(other, against))
+        for conclusion in _compare_stored_task(name, task, against, settings, sizes):
             key = conclusion.metric, conclusion.filter
+            weighting = _other_weighting((run, task), (other, against), key)
+            conclusion.not_comparable = [*not_comparable, *weighting, *conclusion.not_comparable]
+            conclusion.notes += notes
             conclusion.notes += note_on_stated("candidate", run, task, task.metric(*key))
             conclusion.notes += note_on_stated("baseline", other, against, against.metric(*key))
             conclusions.append(conclusion)
@@ -82,8 +88,67 @@ def _reasons_of_members(run: Run, other: Run, name: str) -> list[str]:
     return [f"the group has other tasks: {'; '.join(parts)}"]
 
 
+class _Sizes(NamedTuple):
+    """Rows behind the scores of the candidate and of the baseline; None where not known."""
+
+    now: int | None
+    before: int | None
+
+
+def _rows_of(run: Run, task: TaskRun) -> int | None:
+    """The rows that a stored score stands on; of a group those of its tasks."""
+    rows = expected_rows(run, task)
+    if rows is not None:
+        return rows
+    members = [run.known(name) for name in run.logged.tasks_below(task.name)]
+    counts = [None if member is None else expected_rows(run, member) for member in members]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known and len(known) == len(counts) else None
+
+
+def _other_weighting(
+    side: tuple[Run, TaskRun], other: tuple[Run, TaskRun], key: tuple[str, str]
+) -> list[str]:
+    """The reason where the values of a group are not made of its tasks in one way."""
+    ways = [_weightings(run, task, key) for run, task in (side, other)]
+    if None in ways:
+        return []
+    own, base = (way or set() for way in ways)
+    for name, way in (("candidate", own), ("baseline", base)):
+        if not way:
+            return [f"the {name}'s value of the group is no mean of its tasks"]
+    if own & base:
+        return []
+    words = [" and ".join(sorted(way)) for way in (own, base)]
+    return [f"the groups are weighted differently: {words[0]} / {words[1]}; compare their tasks"]
+
+
+def _weightings(run: Run, task: TaskRun, key: tuple[str, str]) -> set[str] | None:
+    """How the value of a group follows from its tasks; None for a task, and where not known."""
+    names = run.logged.tasks_below(task.name)
+    has_subgroups = any(run.logged.tasks_below(name) for name in names)
+    members = [run.known(name) for name in names]
+    value = task.metric(*key).value
+    if len(members) < 2 or has_subgroups or value is None:
+        return None
+    values: list[float] = []
+    sizes: list[int] = []
+    for member in members:
+        part = None if member is None else member.metric(*key).value
+        rows = None if member is None else expected_rows(run, member)
+        if part is None or rows is None:
+            return None
+        values.append(part)
+        sizes.append(rows)
+    means = {
+        "each task alike": float(np.mean(values)),
+        "by rows": float(np.average(values, weights=sizes)),
+    }
+    return {way for way, mean in means.items() if abs(mean - value) <= _NEAR * max(1.0, abs(value))}
+
+
 def _compare_stored_task(
-    name: str, task: TaskRun, against: TaskRun, settings: Settings
+    name: str, task: TaskRun, against: TaskRun, settings: Settings, sizes: _Sizes
 ) -> Iterator[Conclusion]:
     """Yields a conclusion for each stored score of a task that the baseline has, too."""
     for metric in task.metrics:
@@ -93,7 +158,9 @@ def _compare_stored_task(
         if baseline is None:
             continue
         joined, contradiction = join_directions(metric, baseline, settings.allow)
-        conclusion = _compare_stored_metric(name, joined, baseline, settings.confidence)
+        conclusion = _compare_stored_metric(name, joined, baseline, settings.confidence, sizes)
+        if SCALE not in settings.allow:
+            conclusion.not_comparable += _other_scale(joined, baseline)
         is_primary = joined.key == task.headline.key
         conclusion.decides = settings.decides(joined.metric, joined.filter, primary=is_primary)
         if contradiction:
@@ -106,10 +173,19 @@ def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
     return [f"{side}: {part}" for side, part in sides if part]
 
 
+def _other_scale(metric: Metric, baseline: Metric) -> list[str]:
+    """The reason where one side states percent and the other a share."""
+    now, before = metric.value, baseline.value
+    if now is None or before is None:
+        return []
+    reason = scale_reason(metric, np.array([now]), np.array([before]))
+    return [with_option(reason, SCALE)] if reason else []
+
+
 def _compare_stored_metric(
-    task: str, metric: Metric, baseline: Metric, confidence: float
+    task: str, metric: Metric, baseline: Metric, confidence: float, sizes: _Sizes
 ) -> Conclusion:
-    """One stored score of both sides, by the test of two unpaired standard errors."""
+    """One stored score of both sides, by the test of two unpaired scores."""
     values = _both_values(metric, baseline)
     name = f"{task}: {metric.name}"
     conclusion = Conclusion(name, "stored", values, metric=metric.metric, filter=metric.filter)
@@ -117,29 +193,68 @@ def _compare_stored_metric(
         reason = "no finite score on one of the sides"
         conclusion.not_enough.append(Shortfall(Lack.NO_VALUE, reason))
         return conclusion
-    if metric.stderr is None or baseline.stderr is None:
-        reason = "no test for this score: no standard error is stored"
+    bounds = _bounds(metric, [metric, baseline])
+    scores = [
+        _score_of(side, rows, bounds) for side, rows in zip((metric, baseline), sizes, strict=True)
+    ]
+    now, before = scores
+    if now is None or before is None:
+        sides = [
+            side
+            for side, score in zip(("candidate", "baseline"), scores, strict=True)
+            if score is None
+        ]
+        reason = (
+            f"no test for this score: the results of the {' and the '.join(sides)} have neither "
+            "enough rows (n-samples) nor a standard error for it"
+        )
         conclusion.not_enough.append(Shortfall(Lack.NO_TEST, reason))
         return conclusion
+    width = None if bounds is None else bounds[1] - bounds[0]
+    evidence = StoredDifference(now, before, width)
     is_turned = values.higher_is_better is False
-    gain = -values.delta if is_turned else values.delta
-    stderr = math.hypot(metric.stderr, baseline.stderr)
-    evidence = PairedUnits(
-        value=gain, stderr=stderr, degrees=_NORMAL, units=math.inf, changed=math.inf, range=None
-    )
     conclusion.difference = from_evidence(
-        evidence,
+        evidence.turned() if is_turned else evidence,
         confidence=confidence,
         higher_is_better=values.higher_is_better,
+        n=round(min(now.n, before.n)),
         previous=values.previous,
         now=values.now,
         binary=False,
         made_of="stored",
         unit=values.unit,
-        range=values.range,
+        range=width,
         test=UNPAIRED_TEST,
     )
     return conclusion
+
+
+def _bounds(metric: Metric, sides: Sequence[Metric]) -> tuple[float, float] | None:
+    """The range of a stored score; None where it is not known or a value leaves it."""
+    if metric.range is None:
+        return None
+    least, most = metric.range
+    inside = all(side.value is not None and least <= side.value <= most for side in sides)
+    return metric.range if inside else None
+
+
+def _score_of(
+    metric: Metric, rows: int | None, bounds: tuple[float, float] | None
+) -> StoredScore | None:
+    """A stored score for the test; None where rows or spread are not known."""
+    value, stderr = metric.value or 0.0, metric.stderr
+    if bounds is None:
+        if rows is None or rows < 2 or stderr is None:
+            return None
+        return StoredScore(value, rows, stderr)
+    least, most = bounds
+    width = most - least
+    share = (value - least) / width
+    scaled = None if stderr is None else stderr / width
+    size: float | None = rows
+    if size is None and scaled and 0.0 < share < 1.0 and metric.metric.startswith(_OF_VERDICTS):
+        size = share * (1.0 - share) / scaled**2 + 1.0
+    return StoredScore(share, size, scaled) if size is not None and size > 1.0 else None
 
 
 def _both_values(metric: Metric, baseline: Metric) -> Difference:

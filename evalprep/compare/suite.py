@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from custom_metrics import statistics
 from evalprep.compare.comparable import GOLD
 from evalprep.compare.comparison import Comparison, compare_runs
-from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion, conclude
+from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion
 from evalprep.compare.difference import (
     ALPHA,
     POINTS,
@@ -22,12 +24,15 @@ from evalprep.compare.difference import (
     difference,
     differing_value,
     from_evidence,
+    with_missing,
 )
+from evalprep.compare.family import conclude_page
 from evalprep.compare.levels import BY_CONTENT, PairRules
 from evalprep.compare.pairing import Floats
 from evalprep.compare.shared_rows import SharedTask, shared_tasks, with_shared_rows
 from evalprep.compare.shortfall import OF_ROWS, Lack, Shortfall
 from evalprep.compare.sides import NOTHING_SCORED
+from evalprep.compare.suite_missing import ScoreRows
 from evalprep.compare.task import TaskComparison
 from evalprep.numbers import number, percent
 from evalprep.packs import P_VALUE, Pack, ScoreSpec
@@ -36,6 +41,7 @@ from evalprep.score import BUILT_IN, Scores, SuiteScore, packs_of, score_run, sc
 from evalprep.terminal import counted, shortlist
 
 _NAMED = 4  # scores that a sentence names
+Value = TypeVar("Value")
 _DIRECTIONS = {"up": True, "down": False}
 HELPER = "helper"  # of a score that is a part of others and no conclusion by itself
 
@@ -96,7 +102,10 @@ def compare_suite(
         _put_own_values(conclusion, score.value, base.value)
         conclusion.decides = _is_headline(score, packs.get(score.pack))
         conclusions.append(conclusion)
-    _conclude(conclusions, confidence, margin)
+    alone = Comparison(
+        run.label, other.label, [], None, None, confidence, suite=conclusions, margin=margin
+    )
+    conclude_page([alone])  # until the comparison that they belong to is concluded with them
     return conclusions
 
 
@@ -109,10 +118,10 @@ def compare_scores(
     """
     pairs = _pairs(now, before)
     conclusions = [_compare_score(score, base, {}, confidence) for score, base in pairs]
-    _conclude(conclusions, confidence, margin)
     comparison = Comparison(
         now.run, before.run, [], None, None, confidence, suite=conclusions, margin=margin
     )
+    conclude_page([comparison])
     comparison.notes += dict.fromkeys([*now.notes, *before.notes])
     paired = {score.id for score, _ in pairs}
     for score in now.suite:
@@ -184,19 +193,6 @@ def _other_parts(score: SuiteScore, base: SuiteScore) -> str:
     scores = counted(len(own), "score")
     means = f"the mean is over {scores}, the baseline's over {len(other)}"
     return f"{means}; one side alone has {shortlist(lone, _NAMED)}"
-
-
-def _conclude(conclusions: Sequence[Conclusion], confidence: float, margin: float | None) -> None:
-    """Adjusts over the headline scores of one rule at a time, and apart from them over the others.
-
-    The same scores by another rule are no further chances.
-    """
-    families: dict[tuple[str, bool], list[Conclusion]] = {}
-    for item in conclusions:
-        key = item.rule, item.decides
-        families.setdefault(key, []).append(item)
-    for family in families.values():
-        conclude(family, confidence=confidence, margin=margin)
 
 
 @dataclass(frozen=True)
@@ -314,7 +310,7 @@ class _SharedScores:
         # A mean over rows weighs rows; whatever else may weigh subtasks.
         subtasks = [] if spec.function == "micro" else task.unpaired_subtasks(params)
         if subtasks:
-            what = f"{NOTHING_SCORED} of {shortlist(subtasks, _NAMED)}"
+            what = _lone_subtasks(task, spec, subtasks)
             yield Shortfall(Lack.NO_SCORED_PAIR, what).of(name)
         expected = None if conclusion is None else conclusion.expected
         if expected is not None and expected - rows > self.tolerated * expected:
@@ -329,6 +325,24 @@ class _SharedScores:
         ]
         if len(lacking) == 1 and not any(name in run.stored for run in self.runs):
             yield Shortfall(Lack.NO_SCORED_PAIR, f"the {lacking[0]} has no {name}")
+
+
+def _lone_subtasks(task: SharedTask, spec: ScoreSpec, names: Sequence[str]) -> str:
+    """Which subtasks of a task have no row that both sides scored, and which side lacks them."""
+    params = spec.params if spec.function in BUILT_IN else {}
+    parts = {part.subtask: part for part in task.lone_rows(params, any_score=False)}
+    lone = [parts[name] for name in names if name in parts]
+    side = "a side"
+    if lone and all(part.before.size and not part.now.size for part in lone):
+        side = "the candidate"
+    elif lone and all(part.now.size and not part.before.size for part in lone):
+        side = "the baseline"
+    total = len(parts)
+    weight = (
+        f" ({100 * len(names) / total:.3g} % of the weight)" if spec.function == "macro" else ""
+    )
+    subtasks = f"{len(names)} of {counted(total, 'subtask')}{weight}"
+    return f"{side} lacks {subtasks}: {shortlist(names, _NAMED)}"
 
 
 def _kinds(conclusion: Conclusion | None) -> set[Lack]:
@@ -397,7 +411,36 @@ def _compare_score(
         result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
         return result
     result.difference = tested
+    if shared is not None and not stated:
+        _take_missing(result, score, tasks, shared, confidence)
     return result
+
+
+def _take_missing(
+    result: Conclusion,
+    score: SuiteScore,
+    tasks: Mapping[str, Conclusion],
+    shared: _SharedScores,
+    confidence: float,
+) -> None:
+    """Widens the interval by the weight of missing rows, which decides whether they are too many.
+
+    Scores of code of their own keep the limits of their tasks, too.
+    """
+    bounds = _bounds(score)
+    if bounds is None:
+        return
+    specs = {**shared.specs[1], **shared.specs[0]}
+    by_row = result.difference.made_of == "rows"
+    missing = ScoreRows(shared.tasks, specs, tasks).missing(score.id, bounds, by_row=by_row)
+    if missing is None:
+        return
+    result.difference = with_missing(result.difference, missing, confidence)
+    spec = specs.get(score.id)
+    if spec is None or spec.function not in BUILT_IN or missing.share > shared.tolerated:
+        return
+    by_weight = {Lack.MISSING_ROWS, Lack.NO_SCORED_PAIR}
+    result.not_enough = [reason for reason in result.not_enough if reason.kind not in by_weight]
 
 
 def _rows_of_one_log(score: SuiteScore, base: SuiteScore) -> Iterator[Shortfall]:
@@ -505,6 +548,7 @@ def _tested_rows(
         confidence=confidence,
         higher_is_better=_DIRECTIONS.get(score.better),
         bounds=_bounds(score),
+        equal=_equal_rows(keys, _known_tasks(score, tasks)),
     )
     # The values as `score` shows them, to the last digit.
     return replace(tested, now=score.value, previous=base.value) if is_same else tested
@@ -547,6 +591,35 @@ def _row_units(keys: Sequence[str], tasks: Sequence[Conclusion]) -> list[int] | 
     return [codes.setdefault(name, len(codes)) for name in known]
 
 
+def _equal_rows(keys: Sequence[str], tasks: Sequence[Conclusion]) -> NDArray[np.bool_] | None:
+    """For each row, whether its replies are known to be equal; None where of none."""
+    known: dict[str, bool] = {}
+    for task in tasks:
+        if isinstance(task, TaskComparison) and task.equal is not None:
+            known |= _by_key(task, task.equal.tolist())
+    if not known:
+        return None
+    return np.array([known.get(key, False) for key in keys], dtype=np.bool_)
+
+
+def _by_key(task: TaskComparison, values: Sequence[Value]) -> dict[str, Value]:
+    """A value of each pair of a task by the keys under which scores name its row.
+
+    They are its id and, where no id reads so, its place in the split.
+    """
+    table, pairs = task.table, task.pairs
+    if table is None or pairs is None:
+        return {}
+    ids = set(table.ids)
+    by_key: dict[str, Value] = {}
+    for row, value in zip(pairs.rows.tolist(), values, strict=True):
+        by_key[f"{task.name}#{table.ids[row]}"] = value
+        place = str(table.doc_id[row])
+        if place not in ids:
+            by_key[f"{task.name}#{place}"] = value
+    return by_key
+
+
 def _documents_of(tasks: Sequence[Conclusion]) -> dict[str, str]:
     """Key of a row as scores name it -> its document as the task's comparison has it."""
     documents: dict[str, str] = {}
@@ -557,24 +630,15 @@ def _documents_of(tasks: Sequence[Conclusion]) -> dict[str, str]:
 
 
 def _documents_of_task(task: TaskComparison) -> dict[str, str]:
-    """The documents of the pairs of one task; empty where all rows are independent.
-
-    A score names a row by its id, or by its place in the split.
-    """
+    """The documents of the pairs of one task; empty where all rows are independent."""
     table, pairs, units = task.table, task.pairs, task.units
     if table is None or pairs is None or units is None:
         return {}
-    documents: dict[str, str] = {}
-    ids = set(table.ids)
-    for row, unit in zip(pairs.rows.tolist(), units.tolist(), strict=True):
-        row_id = table.ids[row]
-        document = row_id if unit == UNKNOWN else f"#{unit}"
-        key_of_document = f"{task.name}#{document}"
-        documents[f"{task.name}#{row_id}"] = key_of_document
-        place = str(table.doc_id[row])
-        if place not in ids:
-            documents[f"{task.name}#{place}"] = key_of_document
-    return documents
+    documents = [
+        f"{task.name}#{table.ids[row] if unit == UNKNOWN else f'#{unit}'}"
+        for row, unit in zip(pairs.rows.tolist(), units.tolist(), strict=True)
+    ]
+    return _by_key(task, documents)
 
 
 def _tested(

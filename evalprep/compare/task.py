@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from custom_metrics import statistics
 from evalprep.compare.acrosstools import PairedRows
 from evalprep.compare.conclusion import Conclusion, plain_shortfalls
-from evalprep.compare.difference import ALPHA, Difference, difference
+from evalprep.compare.difference import ALPHA, Difference, LoneScores, difference
+from evalprep.compare.documents import NONE, documents_of
 from evalprep.compare.flips import (
     NOBODY,
     Change,
@@ -45,7 +47,16 @@ _NAMED = 20  # ids that a list of problems names
 _NOT_DATA = frozenset(
     {
         *("pairs", "table", "other", "repliers", "difference", "subtasks", "causes"),
-        *("counts_of", "differs", "duplicate_of", "units", "bounds", "paired_rows"),
+        *(
+            "counts_of",
+            "differs",
+            "duplicate_of",
+            "units",
+            "bounds",
+            "paired_rows",
+            "of_scorer",
+            "equal",
+        ),
     }
 )
 
@@ -83,6 +94,10 @@ class TaskComparison(Conclusion):
         differs: Facts that are not the same on both sides.
         paired_rows: How rows of two tools met; None for two runs of lm-eval.
         units: Document of each pair; None for independent rows.
+        of_scorer: Reasons in `not_comparable` that are of this metric's scorer alone.
+        unsettled: Fields by whose values the differences vary, of which it is not known whether
+            they name documents.
+        equal: Pairs with equal replies; None where replies say nothing of the scorer.
         bounds: Least and greatest value of the metric, where they are known.
     """
 
@@ -109,6 +124,9 @@ class TaskComparison(Conclusion):
     other: Table | None = field(default=None, repr=False)
     repliers: Repliers = NOBODY
     units: NDArray[np.int64] | None = field(default=None, repr=False)
+    of_scorer: list[str] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
+    equal: NDArray[np.bool_] | None = field(default=None, repr=False)
     bounds: tuple[float, float] | None = None
 
     def flips(self) -> Iterator[Flip]:
@@ -227,7 +245,7 @@ class TaskSides:
     """The rows of one task on both sides, and who wrote their replies.
 
     Without `other` the baseline is published. Of a log that keeps verdicts alone there are no
-    replies (`has_replies`).
+    replies (`has_replies`). `equal` is True for each pair with equal replies.
     """
 
     table: Table
@@ -235,6 +253,7 @@ class TaskSides:
     pairs: Pairs
     repliers: Repliers = NOBODY
     has_replies: bool = True
+    equal: NDArray[np.bool_] | None = None
 
 
 def compare_task(
@@ -244,6 +263,8 @@ def compare_task(
     *,
     units: NDArray[np.int64] | None = None,
     confidence: float = 1 - ALPHA,
+    missing: LoneScores | None = None,
+    chance: float | None = None,
 ) -> TaskComparison:
     """Compare one metric of one task over its pairs.
 
@@ -253,6 +274,8 @@ def compare_task(
         sides: The pairs, and where they are from.
         units: Document of each pair, -1 for a row of its own; None for independent rows.
         confidence: Of the interval.
+        missing: Rows without a pair that there should be.
+        chance: Score of a guess; None where that is not known.
     """
     table, other, pairs = sides.table, sides.other, sides.pairs
     higher_is_better = direction_of(metric)
@@ -270,6 +293,8 @@ def compare_task(
             higher_is_better=higher_is_better,
             bounds=metric.range,
             may_be_share=metric.may_be_share,
+            missing=missing,
+            equal=sides.equal,
         ),
         unparsed=int(np.sum(table.unparsed[pairs.rows] == 1)) if knows_parsing(table) else None,
         subtasks=_subtasks(table, pairs, higher_is_better=higher_is_better is not False),
@@ -278,6 +303,7 @@ def compare_task(
         other=other,
         repliers=sides.repliers,
         units=units,
+        equal=sides.equal,
         bounds=metric.range,
     )
     if other is not None and sides.has_replies:
@@ -286,6 +312,7 @@ def compare_task(
     if result.subtasks:
         result.macro_previous = float(np.mean([row.previous for row in result.subtasks]))
         result.macro_now = float(np.mean([row.now for row in result.subtasks]))
+    result.difference.chance = chance
     _name_odd_rows(result, pairs)
     result.notes += _remarks(result.difference)
     return result
@@ -317,10 +344,18 @@ def row_units(table: Table, pairs: Pairs, cluster: str = "") -> NDArray[np.int64
 def document_codes(
     table: Table, rows: NDArray[np.int64], cluster: str = ""
 ) -> NDArray[np.int64] | None:
-    """The document of some rows by a field, else by `cluster_id`; None where rows have none."""
+    """The document of some rows; None where rows have none.
+
+    By a field that the user names, else by `cluster_id`, else by a field that is found.
+    """
+    if cluster == NONE:
+        return None
     if cluster:
         return _codes_of(table, cluster)[rows]
-    return table.cluster[rows] if table.clusters else None
+    if table.clusters:
+        return table.cluster[rows]
+    found = documents_of(table).found
+    return None if found is None else found.codes[rows]
 
 
 def _codes_of(table: Table, column: str) -> NDArray[np.int64]:
@@ -379,11 +414,22 @@ def _remarks(item: Difference) -> list[str]:
     return remarks
 
 
+def _is_at_chance(item: Difference) -> bool:
+    """True where neither side is shown to be better than a guess."""
+    now, before = item.now, item.previous
+    if item.chance is None or not item.n or not item.binary or now is None or before is None:
+        return False
+    lows = [statistics.wilson_interval(round(side * item.n), item.n)[0] for side in (now, before)]
+    return max(lows) <= item.chance and item.higher_is_better is not False
+
+
 def floor_sentence(item: Difference) -> str:
-    """The sentence for a baseline at the worst score; else empty.
+    """The sentence for a baseline at the worst score, or two sides at chance; else empty.
 
     No drop can be seen from there.
     """
+    if _is_at_chance(item):
+        return f"both sides at chance ({item.chance:.0%}): this task cannot show a drop"
     worst = 1.0 if item.higher_is_better is False else 0.0
     if not item.n or not item.in_points or item.made_of != "rows" or item.previous != worst:
         return ""

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from evalprep.compare.difference import BITS, POINTS, RATIO
-from evalprep.numbers import number, percent
+from evalprep.numbers import number
 
 _LARGEST_LOG = 700.0  # e to this power is about the largest number
 
@@ -21,10 +21,12 @@ class Unit(NamedTuple):
     Attributes:
         name: `points`, `ratio`, `bits`, or empty.
         binary: Whether every score is 0 or 1.
+        digits: Decimals of points and percent.
     """
 
     name: str
     binary: bool = False
+    digits: int = 1
 
     @property
     def in_points(self) -> bool:
@@ -38,13 +40,16 @@ class Unit(NamedTuple):
             return " points"
         return " bits" if self.name == BITS else ""
 
+    def _points(self, value: float | None, sign: str = "") -> str:
+        return "-" if value is None else f"{100 * value:{sign}.{self.digits}f}"
+
     def score(self, value: float | None) -> str:
         """A score of one run.
 
         >>> Unit("points").score(0.4333), Unit("").score(3.25)
         ('43.3', '3.25')
         """
-        return percent(value) if self.in_points else number(value)
+        return self._points(value) if self.in_points else number(value)
 
     def change(self, value: float | None) -> str:
         """A difference, or an end of its interval; of perplexities the ratio.
@@ -55,7 +60,7 @@ class Unit(NamedTuple):
         if value is None:
             return "-"
         if self.in_points:
-            return percent(value, sign=True)
+            return self._points(value, sign="+")
         if self.name == RATIO:
             return f"{math.exp(min(value, _LARGEST_LOG)):.4g}"
         return f"{value:+.4g}"
@@ -63,7 +68,7 @@ class Unit(NamedTuple):
     def detectable(self, value: float | None) -> str:
         """A difference that would be found: of perplexities in percent of the baseline."""
         if value is None or self.in_points:
-            return percent(value)
+            return self._points(value)
         if self.name == RATIO:
             return f"{100 * math.expm1(min(value, _LARGEST_LOG)):.3g} %"
         return f"{value:.4g}"

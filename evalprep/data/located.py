@@ -19,6 +19,7 @@ import msgspec
 from custom_metrics.fm.columns import LineError, json_lines
 from evalprep.data.rowfiles import is_parquet, parquet_rows
 from evalprep.errors import BadInput, Problem
+from evalprep.files import open_file, read_file
 
 FORMATS = ("json", "jsonl", "parquet", "csv", "tsv")
 _MIME_TYPES = {
@@ -93,7 +94,7 @@ def read_text(path: Path) -> str:
     Raises:
         BadInput: it is not UTF-8; says in which line.
     """
-    content = path.read_bytes()
+    content = read_file(path, own=True)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -165,7 +166,7 @@ def split_elsewhere(columns: Sequence[str], used: str) -> str:
 
 def _lines(path: Path) -> Iterator[Located | Problem]:
     number = 0
-    with path.open("rb") as handle:
+    with open_file(path, own=True) as handle:
         for line, content in enumerate(handle, start=1):
             where = f"{path}:{line}"
             try:

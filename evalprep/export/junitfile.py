@@ -104,7 +104,8 @@ def _case_of_conclusion(conclusion: Conclusion) -> JUnitCase:
         return JUnitCase(name, kind, "skipped", message, verdict, output)
     if verdict == WORSE and conclusion.decides:
         return JUnitCase(name, kind, "failure", message, verdict, output)
-    return JUnitCase(name, kind, output=f"{verdict}: {message}\n{output}")
+    said = f"{verdict}: {message}" if verdict else message
+    return JUnitCase(name, kind, output=f"{said}\n{output}")
 
 
 def _cases_of_scores(subject: Subject) -> Iterator[tuple[str, JUnitCase]]:

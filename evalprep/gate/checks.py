@@ -13,6 +13,7 @@ from itertools import chain
 
 from evalprep.compare import (
     BITS,
+    FEWEST_ROWS,
     NOT_COMPARABLE,
     NOT_ENOUGH,
     RATIO,
@@ -30,6 +31,8 @@ from evalprep.packs import Pack
 from evalprep.results import NamedMetric, Run, TaskRun, metric_and_filter
 from evalprep.terminal import counted
 
+_PERCENT = 100.0  # range of a score in percent
+_LEAST_OF_PERCENT = 0.2  # a limit below is taken for a share
 REQUIRED, ADVISORY = "required", "advisory"
 
 
@@ -49,7 +52,7 @@ class Check:
         max_drop: What is tolerated.
         slack: What may stay open beyond it.
         most_lost: The largest drop that is not ruled out.
-        p: Two-sided p-value of a drop beyond `max_drop`; 1 for a smaller one.
+        p: Two-sided p-value of a drop of `max_drop`; 1 where too few rows changed for a fail.
         p_adjusted: After Holm's adjustment.
         test: Which test `p` comes from.
         message: The outcome as a sentence.
@@ -84,11 +87,14 @@ class Demand:
         check: The check.
         rule: Its rule.
         difference: What is compared, in the direction of the rule; None without a conclusion.
+        conclusion: What `compare` concludes of it.
     """
 
     check: Check
     rule: Rule
     difference: Difference | None = None
+
+    conclusion: Conclusion | None = None
 
     @property
     def tested(self) -> bool:
@@ -427,22 +433,24 @@ def _demand(
         reasons = map(_lifted_by_policy, conclusion.not_comparable)
         check.status = NOT_COMPARABLE
         check.message = "; ".join(reasons)
-        return Demand(check, rule, item)
+        return Demand(check, rule, item, conclusion)
     reason = _why_undecided(conclusion, item, rule)
     if reason is not None:
         check.message = reason
     else:
         check.p = item.drop_p(check.max_drop)
         check.most_lost = item.most_lost(policy.confidence)
-    return Demand(check, rule, item)
+    return Demand(check, rule, item, conclusion)
 
 
 def _why_undecided(conclusion: Conclusion, item: Difference, rule: Rule) -> str | None:
     """Returns what keeps a check of comparable runs from being decided; None where nothing does."""
     if conclusion.not_enough or item.evidence is None:
         return "; ".join(map(str, conclusion.not_enough)) or conclusion.words
-    if item.n < rule.min_n and item.made_of != "stored":
-        return f"{counted(item.n, 'pair')}, {rule.min_n} are needed"
+    needed = max(rule.min_n, FEWEST_ROWS)
+    if item.n < needed:
+        kind = "row" if item.made_of == "stored" else "pair"
+        return f"{counted(item.n, kind)}, {needed} are needed"
     if item.higher_is_better is None:
         metric = conclusion.metric or conclusion.name
         return (
@@ -491,7 +499,18 @@ def _limits(item: Difference, rule: Rule, policy: Policy) -> tuple[float, float]
 def _check_limit(
     check: Check, item: Difference, rule: Rule, policy: Policy, problems: Problems
 ) -> None:
-    """Reports a limit that no drop can exceed."""
+    """Reports a limit that no drop can exceed, and a share where scores are in percent."""
+    if item.range == _PERCENT and item.bounded and not limit(rule.max_drop).relative:
+        drop = limit(rule.max_drop).value
+        if 0.0 < drop < _LEAST_OF_PERCENT:
+            problems.add(
+                f"max_drop is {drop:g} of 100: the scores of {check.name} lie between 0 and 100",
+                where=rule.limit_where or policy.path,
+                allowed=f"0, or a number from {_LEAST_OF_PERCENT:g} on",
+                fix=f"write {100 * drop:g} for {100 * drop:g} points, or {100 * drop:g}% of the "
+                "baseline's score",
+            )
+            return
     if item.range is None or check.max_drop + check.slack < item.range:
         return
     value = limit(rule.max_drop)

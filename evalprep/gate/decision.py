@@ -18,6 +18,8 @@ from evalprep.compare import (
     WORSE,
     Comparison,
     Difference,
+    TaskComparison,
+    deciding,
     floor_sentence,
 )
 from evalprep.gate.checks import REQUIRED, Check, Demand, compare_for, demands_of, undemanded
@@ -114,7 +116,7 @@ def decide(
     known_packs = packs or {}
     comparison = compare_for(run, other, policy, known_packs, choices)
     demands = demands_of(run, other, policy, comparison, known_packs)
-    _judge(demands, policy)
+    _judge(demands, policy, comparison)
     checks = [demand.check for demand in demands]
     deciding = {check.status for check in checks if check.level == REQUIRED}
     status = next((status for status in STATUSES if status in deciding), NOT_ENOUGH)
@@ -225,19 +227,30 @@ def _floor_lines(comparison: Comparison) -> list[str]:
     ]
 
 
-def _judge(demands: Sequence[Demand], policy: Policy) -> None:
-    """Adjusts p over all checks that have one, and set status and message."""
+def _judge(demands: Sequence[Demand], policy: Policy, comparison: Comparison) -> None:
+    """Adjusts p over all checks that have one, and set status and message.
+
+    What decides in `compare` and has no check is a member of the family, so that a gate and
+    `compare` give one answer.
+    """
     tested = [demand for demand in demands if demand.tested]
     adjusted = [demand.check.p or 0.0 for demand in tested]
     level = 1 - policy.confidence
     if policy.adjust == "holm":
-        adjusted = list(statistics.holm(adjusted))
-        level /= max(len(tested), 1)
+        checked = {id(demand.conclusion) for demand in tested}
+        others = [
+            item.difference.drop_p(0.0)
+            for item in deciding(comparison)
+            if item.counts and id(item) not in checked
+        ]
+        adjusted = list(statistics.holm([*adjusted, *others]))[: len(tested)]
+        level /= max(len(tested) + len(others), 1)
     fail_z = statistics.critical_value(1 - level)
     for demand, p in zip(tested, adjusted, strict=True):
         demand.check.p_adjusted = p
         if demand.difference is not None:
             _judge_one(demand.check, demand.difference, policy, fail_z)
+            _hold_unsettled(demand, policy)
 
 
 def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) -> None:
@@ -246,7 +259,8 @@ def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) ->
     moved = _movement(check, item)
     if check.over:
         moved = f"{check.over}: {moved}"
-    if (check.p_adjusted or 0.0) < 1 - policy.confidence:
+    is_shown = (check.p_adjusted or 0.0) < 1 - policy.confidence
+    if is_shown and (check.drop or 0.0) > check.max_drop:
         check.status = FAIL
         tolerated = item.scaled(check.max_drop)
         check.message = (
@@ -266,6 +280,20 @@ def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) ->
     if plan is not None:
         units = "rows" if item.clusters is None else "documents"
         check.message += f"; {repeat_words(plan, item.n, units)}"
+
+
+def _hold_unsettled(demand: Demand, policy: Policy) -> None:
+    """Takes a pass back where rows may share documents that nobody named."""
+    conclusion = demand.conclusion
+    fields = conclusion.unsettled if isinstance(conclusion, TaskComparison) else []
+    if not fields or demand.check.status != PASS:
+        return
+    if policy.on_unclear != "pass":
+        demand.check.status = UNCLEAR
+    demand.check.message += (
+        f"; the differences vary by {fields[0]}: write `cluster: {fields[0]}` into the policy, or "
+        "`cluster: none` where rows are independent"
+    )
 
 
 def _movement(check: Check, item: Difference) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalprep.compare import UNPAIRED_TEST
+from evalprep.compare import MANY_EQUAL, UNPAIRED_TEST
 from evalprep.gate.checks import ADVISORY, Check
 from evalprep.gate.decision import Verdict
 from evalprep.tables import Column, Table, table_lines
@@ -26,9 +26,15 @@ def lines_of(verdict: Verdict, width: int) -> list[str]:
 def _check_table(verdict: Verdict) -> Table:
     """The status of each check, and the sentence that explains it."""
     table = Table("", [Column(""), Column("", wraps=True)])
+    names_of: dict[tuple[str, str, str], list[str]] = {}
     for check in verdict.checks:
         level = ", advisory" if check.level == ADVISORY else ""
-        table.add(check.status, f"{check.name} ({_pairs_of(check)}{level}): {check.message}")
+        line = (check.status, f"{_pairs_of(check)}{level}", check.message)
+        names_of.setdefault(line, []).append(check.name)
+    for (status, pairs, message), names in names_of.items():
+        several = [f"{len(names)} checks"] if len(names) >= MANY_EQUAL else names
+        for name in several:
+            table.add(status, f"{name} ({pairs}): {message}")
     return table
 
 

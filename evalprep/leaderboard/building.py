@@ -16,7 +16,6 @@ from evalprep.compare import (
     adjusted_p,
     in_own_unit,
     leaders,
-    pair_level,
     shown_better,
 )
 from evalprep.files import as_mapping
@@ -65,6 +64,7 @@ def build_board(
     column_names: Sequence[str] = (),
     sort: str = "",
     allow: Sequence[str] = (),
+    cluster: str = "",
     each_seed: bool = False,
 ) -> Board:
     """Puts scored runs into one table.
@@ -78,6 +78,7 @@ def build_board(
         sort: Name of a column: its best value first; rows that may not be compared and those
             without a value last.
         allow: Facts of the question that may differ.
+        cluster: Field of the rows whose equal values make one document, or `none`.
         each_seed: A row per run also where runs differ in nothing but their seeds.
 
     Raises:
@@ -85,7 +86,7 @@ def build_board(
     """
     columns = columns_of(scores, packs, column_names)
     by_sort = columns_of(scores, packs, [sort]).shown[0] if sort else None
-    pairs = Pairs(runs, scores, references, allow, packs)
+    pairs = Pairs(runs, scores, references, allow, packs, cluster)
     rows = []
     for at, run in tracked(enumerate(runs), "runs compared", len(runs)):
         row = _row_of(run, scores[at], columns.all, at, pairs)
@@ -96,6 +97,7 @@ def build_board(
     notes = [*turned_notes(turned_in(runs)), *_pack_notes(packs, columns.all)]
     notes += [*notes_on_runs(runs), *_notes_on_values(runs, scores), *notes_on_seeds(rows)]
     board = Board(columns, rows, runs[pairs.anchor].label, sort=sort, notes=notes)
+    pairs.conclude(_pairs_of_columns(columns.all, board))
     for column in tracked(columns.all, "columns tested", len(columns.all)):
         _mark(column, board, pairs)
     if by_sort is not None:
@@ -241,19 +243,37 @@ def _why_several_seeds(rows: Iterable[Row]) -> str:
     return ""
 
 
+def _pairs_of_columns(columns: Sequence[Column], board: Board) -> dict[tuple[int, int], bool]:
+    """The pairs of runs that the columns need, in order; True where suite scores are among them."""
+    needed: dict[tuple[int, int], bool] = {}
+    for column in columns:
+        rows = _competing_rows(column, board)
+        if len(rows) < 2 or _why_untested(column) or _why_several_seeds(rows):
+            continue
+        by_run = {row.members[0]: row for row in rows}
+        pick = max if column.better == "up" else min
+        best = pick(by_run, key=lambda at: by_run[at].cells[column.id].value or 0.0)
+        with_best = [(best, at) for at in by_run if at != best]
+        for pair in [*with_best, *_pairs_to_test(column, by_run)]:
+            needed[pair] = needed.get(pair, False) or column.kind == SCORE
+    if len(board.rows) == 2 and all(len(row.members) == 1 for row in board.rows):
+        baseline, candidate = (row.members[0] for row in board.rows)
+        needed.setdefault((candidate, baseline), True)
+    return needed
+
+
 def _differing_pairs(
     column: Column, rows: Mapping[int, Row], conclusion: Callable[[int, int], Conclusion | None]
 ) -> Iterator[PairDifference]:
     """The pairs of rows that are shown to differ; of many rows only pairs with the best one."""
     if len(rows) < 2:
         return
-    level = pair_level(len(rows), ALPHA)
     for candidate, baseline in _pairs_to_test(column, rows):
         outcome = conclusion(candidate, baseline)
-        if outcome is None or not outcome.counts or adjusted_p(outcome) >= level:
+        if outcome is None or not outcome.counts or adjusted_p(outcome) >= ALPHA:
             continue
         item = outcome.difference
-        verdict = "better" if shown_better(outcome, level) else "worse"
+        verdict = "better" if shown_better(outcome, ALPHA) else "worse"
         yield PairDifference(
             column=column.id,
             candidate=rows[candidate].label,
@@ -300,7 +320,22 @@ def notes_on_runs(runs: Sequence[Run]) -> list[str]:
     unfetched = chain.from_iterable(_with_label(run, notes_on_pointers(run.notes)) for run in runs)
     of_tasks = [_with_places(note, at, len(runs)) for note, at in places.items()]
     unread = chain.from_iterable(_with_label(run, _notes_on_unread(run)) for run in runs)
-    return [*_notes_on_choices(runs), *unread, *unfetched, *of_tasks]
+    answerers = _notes_on_answerers(runs)
+    return [*_notes_on_choices(runs), *answerers, *unread, *unfetched, *of_tasks]
+
+
+def _notes_on_answerers(runs: Sequence[Run]) -> Iterator[str]:
+    """Yields what tells the answerers of runs apart that name one model and one revision."""
+    first_of: dict[tuple[str, str], Run] = {}
+    for run in runs:
+        answerer = run.answerer
+        if answerer is None:
+            continue
+        first = first_of.setdefault((answerer.model, answerer.revision), run)
+        if first.answerer is not None:
+            differences = shortlist(list(first.answerer.differences(answerer)), _NAMED)
+            if differences:
+                yield f"{first.label} and {run.label} have other answerers: {differences}"
 
 
 def _notes_on_unread(run: Run) -> list[str]:

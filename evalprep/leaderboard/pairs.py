@@ -19,6 +19,8 @@ from evalprep.compare import (
     TaskComparison,
     compare_runs,
     compare_suite,
+    conclude_pairs,
+    contrary_rows,
     differing,
     reasons,
 )
@@ -47,10 +49,12 @@ class Pairs:
         references: Sequence[int],
         allow: Sequence[str],
         packs: Mapping[str, Pack] | None = None,
+        cluster: str = "",
     ) -> None:
         self.runs = runs
         self.scores = scores
         self.allow = tuple(allow)
+        self.cluster = cluster
         self._packs = packs or {}
         self._compared: dict[tuple[int, int], Comparison | None] = {}
         self._suite: dict[tuple[int, int], dict[str, Conclusion]] = {}
@@ -173,8 +177,8 @@ class Pairs:
         """A note where two whole runs do not share their rows: another split, another sample."""
         name = conclusion.name
         anchor = self.runs[self.anchor]
-        own = len(self.runs[at].tasks[name].table())
-        of_anchor = len(anchor.tasks[name].table())
+        own = len(set(self.runs[at].tasks[name].table().ids))
+        of_anchor = len(set(anchor.tasks[name].table().ids))
         if not own or not of_anchor:
             return []
         shared = 0 if conclusion.pairs is None else conclusion.pairs.paired
@@ -229,7 +233,7 @@ class Pairs:
             expected = expected_rows(run, task) or rows
             if expected - rows > TOLERATED_MISSING * expected:
                 shortfalls.append(f"{rows} of {expected} rows of {name}")
-            doubled = len(task.table().doubled())
+            doubled = contrary_rows(task.table())
             if doubled > TOLERATED_MISSING * rows:
                 shortfalls.append(f"{doubled} of {rows} rows of {name} occur more than once")
             if not rows and self._has_rows(name):
@@ -261,6 +265,24 @@ class Pairs:
         of_scores = self._of_scores(candidate, baseline, comparison)
         return of_scores.get(column.id)
 
+    def conclude(self, needed: Mapping[tuple[int, int], bool]) -> None:
+        """Finds the words of the pairs that a table needs: one family over all pairs of its runs.
+
+        Args:
+            needed: The pairs, and whether their suite scores are needed.
+        """
+        either_way: dict[frozenset[int], list[Comparison]] = {}
+        for candidate, baseline in needed:
+            comparison = self._pair(candidate, baseline)
+            if comparison is None:
+                continue
+            comparison.suite = list(self._of_scores(candidate, baseline, comparison).values())
+            either_way.setdefault(frozenset((candidate, baseline)), []).append(comparison)
+        pairs = len(self.runs) * (len(self.runs) - 1) // 2
+        # Two runs of which both are the candidate once are one pair of the family.
+        for place in (0, -1):
+            conclude_pairs([both[place] for both in either_way.values()], pairs)
+
     def _of_scores(
         self, candidate: int, baseline: int, comparison: Comparison
     ) -> dict[str, Conclusion]:
@@ -286,7 +308,9 @@ class Pairs:
             base = self.runs[baseline]
             shared = any(name in base.tasks for name in run.tasks)
             # All of both, so that p is adjusted as `compare` does.
-            comparison = compare_runs(run, base, allow=self.allow) if shared else None
+            comparison = (
+                compare_runs(run, base, allow=self.allow, cluster=self.cluster) if shared else None
+            )
             self._compared[pair] = comparison
         return self._compared[pair]
 

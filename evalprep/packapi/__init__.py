@@ -79,10 +79,14 @@ if TYPE_CHECKING:
         TaskSpec,
         Value,
         Values,
+        as_jinja,
+        is_jinja,
         is_own_file,
         read_rubric,
         remember_file,
         source_spec,
+        unknown_names,
+        with_places,
         without_control,
     )
     from evalprep.places import is_folder, place

@@ -25,6 +25,7 @@ from evalprep.check import (
     more_like,
 )
 from evalprep.errors import BadInput, Problem
+from evalprep.files import read_text
 from evalprep.prepare.build import Built
 from evalprep.prepare.origins import named_by_origin
 
@@ -148,7 +149,7 @@ def _copy_or_link(path: Path, target: Path, final: str, now: str) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".yaml":
-        text = path.read_text(encoding="utf-8").replace(final, now)
+        text = read_text(path, own=True).replace(final, now)
         target.write_text(text, encoding="utf-8")
     else:
         target.symlink_to(path)

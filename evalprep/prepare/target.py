@@ -32,6 +32,7 @@ class Target:
         roots: Include paths.
         requested: Names for `--tasks`, None for all.
         settings: The run.
+        work_dir: The folder that what was built for the check will have; empty where nothing was.
         renamed: The finding as it is told -> the finding with the paths that the user knows.
         packs: Those of the config, where there is one.
         planned: The joined plans, where there is a config.
@@ -41,6 +42,7 @@ class Target:
     roots: list[Path]
     requested: list[str] | None
     settings: RunSettings
+    work_dir: str = ""
     renamed: Callable[[Finding], Finding] = lambda finding: finding
     packs: Mapping[str, Pack] | None = None
     planned: Plan | None = None
@@ -248,6 +250,7 @@ def config_target(
             roots=[copy],
             requested=requested or built.requested,
             settings=settings_of(built).changed(**(changes or {})),
+            work_dir=str(config.core.work_dir),
             renamed=partial(known_to_user, built, copy),
             packs=packs,
             planned=built.plan,

@@ -13,10 +13,13 @@ from typing import Any
 
 from msgspec import structs
 
+from evalprep.check import FunctionRef
 from evalprep.data import HubFailure, is_data_file, named_rows
 from evalprep.errors import BadInput, Problem, Problems
+from evalprep.files import read_text
 from evalprep.packapi import Context, TaskData
 from evalprep.packs import (
+    ANY_FUNCTION,
     STOCK_GROUPS,
     DataFiles,
     Plan,
@@ -24,6 +27,7 @@ from evalprep.packs import (
     TaskSpec,
     bring_modules,
     settings_of,
+    settings_of_task,
 )
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.render import render
@@ -204,7 +208,7 @@ def _refuse_bad_join(name: str, data: TaskData) -> None:
 
 def _template_text(template: Path) -> str:
     try:
-        return template.read_text(encoding="utf-8-sig")
+        return read_text(template, own=True, encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         what = f"is not UTF-8 text: {error}"
         problem = Problem(what=what, where=str(template), fix="save it as UTF-8")
@@ -291,6 +295,38 @@ def write_inline(joined: Joined, build: Path) -> None:
         file = folder / f"{name}.yaml"
         text = _with_repeats_of_config(text, name, joined, where=file)
         file.write_text(f"# Written in the config under `tasks`.\n{text}", encoding="utf-8")
+
+
+def meant_of_others(joined: Joined, build: Path) -> dict[str, dict[str, Any]]:
+    """Returns what the manifest keeps of tasks that no pack writes: what lm-eval will log of them.
+
+    Of a group of lm-eval's own tasks these are the settings of each of its tasks.
+    """
+    core = structs.asdict(joined.config.core)
+    meant: dict[str, dict[str, Any]] = {}
+    for name in joined.selection.inline:
+        place = f"inline/{name}.yaml"
+        settings = settings_of(build / place, core)
+        meant[name] = {"yaml": place, **({"settings": settings} if settings else {})}
+    for name, task in joined.plan.tasks.items():
+        if task.stock:
+            leaves = {
+                str(stated.get("task")): settings_of_task(_with_places(stated), core)
+                for stated in joined.settings(task)
+            }
+            meant[name] = {"leaves": {leaf: own for leaf, own in leaves.items() if own}}
+    return meant
+
+
+def _with_places(value: Any) -> Any:
+    """Settings of lm-eval's own, whose functions have other names in its code than in its files."""
+    if isinstance(value, FunctionRef):
+        return ANY_FUNCTION
+    if isinstance(value, Mapping):
+        return {key: _with_places(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_with_places(entry) for entry in value]
+    return value
 
 
 def _in_pack(context: Context, source: SourceSpec) -> SourceSpec:

@@ -394,6 +394,9 @@ class ComparisonPart(TypedDict):
     warnings: list[str]
     remarks: list[str]
     closing: list[str]
+    headline: str
+    candidates: int
+    described: bool
 
 
 class SampleCounts(TypedDict):

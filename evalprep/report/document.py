@@ -20,6 +20,7 @@ from evalprep.compare import (
     compare_runs,
     compare_scores,
     compare_suite,
+    conclude_page,
     tasks_without_mean,
 )
 from evalprep.packs import Pack
@@ -114,6 +115,7 @@ def build_report(
     allow: Sequence[str] = (),
     cluster: str = "",
     pairing: PairRules = BY_CONTENT,
+    candidate: str = "",
     max_chars: int = 20_000,
     max_samples: int = 50_000,
     created: str = "",
@@ -130,6 +132,8 @@ def build_report(
         allow: Settings that may differ between two compared runs.
         cluster: Field of the rows whose equal values make one document.
         pairing: What the user decides about which rows of two runs are one question.
+        candidate: Label of the run that alone is judged, where it is named beforehand; the others
+            are described.
         max_chars: Longer texts of samples lose their middle.
         max_samples: Samples whose texts go into the page; see `Browser`.
         created: Time of creation in ISO form; now by default.
@@ -143,6 +147,8 @@ def build_report(
     compared = _compare_all(runs, options)
     if scores:
         _compare_suites(compared, runs, scores, known_packs, options["settings"])
+    place = labels.index(candidate) if candidate else None
+    _conclude(compared, place)
     flips = [item.flips for item in compared]
     browser = Browser(
         runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples
@@ -188,6 +194,7 @@ def build_scores_report(
     """
     *candidates, baseline = scores
     comparisons = [compare_scores(candidate, baseline) for candidate in candidates]
+    conclude_page(comparisons)
     index, chunks = Browser([], []).finish()
     parts: Parts = {
         **_head((side.run for side in scores), created),
@@ -268,6 +275,20 @@ def _compare_suites(
             scores=both,
             tasks=item.comparison,
         )
+
+
+def _conclude(compared: Sequence[_Compared], judged: int | None) -> None:
+    """Finds the words: one family for the runs held against the baseline, one for published ones.
+
+    Args:
+        compared: The comparisons.
+        judged: Place of the run that alone is judged; None for all.
+    """
+    for is_published in (True, False):
+        of_kind = [item for item in compared if (item.baseline is None) is is_published]
+        places = [item.candidate for item in of_kind]
+        alone = places.index(judged) if judged in places else None
+        conclude_page([item.comparison for item in of_kind], judged=alone)
 
 
 def _comparison_part(

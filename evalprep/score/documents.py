@@ -16,18 +16,27 @@ from evalprep.score.builtin import over_documents
 from evalprep.score.estimate import Estimate
 from evalprep.score.result import Result
 
+#: In place of a field: rows are independent, whatever documents they name.
+NO_DOCUMENTS = "none"
+
 
 def cluster_by(runs: Sequence[Run], field: str) -> None:
     """Counts rows with one value of a field as one document in every task that has the field.
 
     Args:
         runs: The runs; their tables are changed.
-        field: A field of the data set's rows; nothing happens without one.
+        field: A field of the data set's rows, or `none`; nothing happens without one.
 
     Raises:
         BadInput: no task of any run has the field.
     """
     if not field:
+        return
+    if field == NO_DOCUMENTS:
+        for task in chain.from_iterable(run.tasks.values() for run in runs):
+            table = task.table()
+            table.cluster = np.full(len(table), UNKNOWN, dtype=np.int64)
+            table.clusters = []
         return
     tasks = list(chain.from_iterable(run.tasks.values() for run in runs))
     with_field = [task for task in tasks if _cluster_task(task, field)]

@@ -2,7 +2,8 @@
 
 Exit code: 0 nothing that decides is worse, 1 a deciding task, mean, suite score or metric is worse
 at the stated confidence (after Holm's adjustment; advisory ones never count), 2 bad input, 3
-nothing can be said: no pairs, too many rows missing, or not the same question.
+nothing can be said, or the candidate lacks tasks or rows: no pairs, too many rows missing, or not
+the same question.
 """
 
 from __future__ import annotations
@@ -92,6 +93,12 @@ def configure(parser: Parser) -> None:
     )
     add("--no_write", action="store_true", help="write no file")
     add("--exit_zero", action="store_true", help="exit with 0 even when a task got worse")
+    add(
+        "--to",
+        choices=["latex", "svg"],
+        help="print for a paper: a LaTeX table (booktabs), or the paired differences as a drawing; "
+        "changed samples are then written with --out alone",
+    )
     add("--json", action="store_true", help="print the comparison as JSON")
 
 
@@ -115,13 +122,23 @@ def main(args: argparse.Namespace) -> int:
 
 def _finish(run: Run, other: Run | None, comparison: Comparison, args: argparse.Namespace) -> int:
     """Writes the flips and prints the comparison."""
+    if args.to and args.out is None:
+        args.no_write = True
     written, note = _write_flips(run, other, comparison, args)
-    if args.json:
+    if args.to:
+        _print_for_paper(comparison, args.to)
+    elif args.json:
         data = comparison.to_dict() | {"flips_file": written or None}
         print(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         _print(comparison, f"changed samples: {written}" if written else note, args)
     return _exit_code(comparison, exit_zero=args.exit_zero)
+
+
+def _print_for_paper(comparison: Comparison, form: str) -> None:
+    from evalprep.compare import comparison_latex, comparison_svg
+
+    print(comparison_latex(comparison) if form == "latex" else comparison_svg(comparison))
 
 
 def _compare_published(args: argparse.Namespace) -> int:
@@ -145,7 +162,7 @@ def _compare_published(args: argparse.Namespace) -> int:
 def _exit_code(comparison: Comparison, *, exit_zero: bool) -> int:
     if comparison.worse and not exit_zero:
         return 1
-    return 0 if comparison.concluded else 3
+    return 0 if comparison.concluded and not comparison.lacks_evidence else 3
 
 
 def _print(comparison: Comparison, about_flips: str, args: argparse.Namespace) -> None:
@@ -229,7 +246,7 @@ def _add_suite(
     args: argparse.Namespace,
 ) -> None:
     """Compare the suite scores of both runs; a mistake in a pack costs them and nothing else."""
-    from evalprep.compare import compare_suite
+    from evalprep.compare import compare_suite, conclude_page
     from evalprep.errors import BadInput
     from evalprep.packs import find_packs
     from evalprep.score import of_rule, score_run
@@ -256,6 +273,7 @@ def _add_suite(
             scores=(now, before),
             tasks=comparison,
         )
+        conclude_page([comparison])
     except BadInput as error:
         comparison.notes += [
             f"suite scores are left out: {problem.where}: {problem.what}"
@@ -279,7 +297,9 @@ def _compare_stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> 
     comparison = compare_scores(
         scores[0], scores[1], confidence=args.confidence, margin=args.margin
     )
-    if args.json:
+    if args.to:
+        _print_for_paper(comparison, args.to)
+    elif args.json:
         print(json.dumps(comparison.to_dict() | {"flips_file": None}, indent=2, ensure_ascii=False))
     else:
         from evalprep.compare import show

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
+from string import Template
 from typing import Any, NamedTuple
 
 from custom_metrics.fm.labels import alike, folded, without_zeros
@@ -14,7 +15,21 @@ from custom_metrics.fm.perturbation import perturb_records
 from custom_metrics.fm.prompt import DEFAULT_TEMPLATE, prompt_multi
 from custom_metrics.fm.sampling import sample_indices
 from custom_metrics.fm.settings import probabilities
-from evalprep.packapi import BadInput, Context, FieldRow, Problem, Repeats, kind_of, read_fields
+from custom_metrics.text.words import has_joined_words
+from evalprep.packapi import (
+    BadInput,
+    Context,
+    FieldRow,
+    Problem,
+    Repeats,
+    as_jinja,
+    is_jinja,
+    kind_of,
+    near,
+    read_fields,
+    unknown_names,
+    with_places,
+)
 
 from .algorithms import Algorithm
 from .helper_models import usable_meteor
@@ -354,8 +369,13 @@ def template_of(data: DataSet, where_of: WhereOf) -> Fill:
         fields = row.fields.items()
         values = {name: value for name, value in fields if isinstance(value, str)}
         values |= dict.fromkeys(_inputs(row, data), text)
+        own = with_places(template, values, "${", "}")
+        strict = own == template and not Template(template).get_identifiers()
+        _refuse_unknown(template, values, where, strict=strict)
+        if not Template(own).get_identifiers():
+            raise _without_fields(where, values)
         try:
-            return prompt_multi(template=template, values=values)
+            return prompt_multi(template=own, values=values)
         except (KeyError, ValueError) as error:
             reason = str(error)
             if isinstance(error, KeyError):
@@ -368,6 +388,35 @@ def template_of(data: DataSet, where_of: WhereOf) -> Fill:
             raise BadInput(problem) from None
 
     return substitute
+
+
+def _refuse_unknown(template: str, known: Collection[str], where: str, *, strict: bool) -> None:
+    """Refuses names between single braces that are no field's.
+
+    Args:
+        template: The template.
+        known: Names of fields.
+        where: Its place.
+        strict: Refuse every name; else those that are nearly a known one.
+
+    Raises:
+        BadInput: there is such a name.
+    """
+    problems = []
+    for name in unknown_names(template, known, strict=strict):
+        allowed = f"fields: {', '.join(known)}"
+        what = f"{{{name}}} in the prompt names no field"
+        problems.append(Problem(what=what, where=where, allowed=allowed, fix=near(name, known)))
+    if problems:
+        raise BadInput(problems)
+
+
+def _without_fields(where: str, known: Iterable[str]) -> BadInput:
+    """Returns the mistake of a prompt that would be the same for every record."""
+    what = "the prompt names no field: it would be the same for every record"
+    names = ", ".join(f"{{{name}}}" for name in known)
+    fix = "write {model_input} where the input belongs"
+    return BadInput(Problem(what=what, where=where, allowed=names, fix=fix))
 
 
 def _inputs(row: FieldRow, data: DataSet) -> list[str]:
@@ -388,22 +437,32 @@ def _inputs(row: FieldRow, data: DataSet) -> list[str]:
 
 
 def _jinja(data: DataSet, template: str, where: str) -> Fill:
-    from jinja2 import StrictUndefined, TemplateError
+    from jinja2 import StrictUndefined, TemplateError, meta
     from jinja2.sandbox import SandboxedEnvironment
 
     environment = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
-    try:
-        compiled = environment.from_string(template)
-    except TemplateError as error:
-        what = f"the template is not Jinja: {error}"
-        raise BadInput(Problem(what=what, where=where)) from None
+
+    @lru_cache(maxsize=8)
+    def compiled(known: frozenset[str]) -> tuple[Any, dict[str, str]]:
+        """The template with names between single braces as Jinja, and new names of columns."""
+        _refuse_unknown(template, sorted(known), where, strict=not is_jinja(template))
+        text, renamed = as_jinja(template, known)
+        try:
+            if not meta.find_undeclared_variables(environment.parse(text)):
+                raise _without_fields(where, sorted(known))
+            return environment.from_string(text), renamed
+        except TemplateError as error:
+            what = f"the template is not Jinja: {error}"
+            raise BadInput(Problem(what=what, where=where)) from None
 
     def rendered(row: FieldRow, text: str) -> str:
         values = {str(name): value for name, value in row.record.items()}
         values |= row.fields
         values |= dict.fromkeys(_inputs(row, data), text)
+        filled, renamed = compiled(frozenset(values))
+        values |= {name: values[column] for name, column in renamed.items()}
         try:
-            return compiled.render(values)
+            return str(filled.render(values))
         except Exception as error:  # noqa: BLE001
             # A template may fail in any way over values that it did not expect.
             known = ", ".join(str(name) for name in values)
@@ -518,11 +577,24 @@ def scoring_options(
     options = {name: data.options[name] for name in names}
     if "meteor" in options:
         options["meteor"] = usable_meteor(options["meteor"])
+    if _needs_word_rule(chosen, data, algorithm):
+        options["word_tokenizer"] = "unicode"
     if algorithm.family == "classification_accuracy":
         options["valid_labels"] = _labels(chosen, data, notes)
         if data.options["label_pattern"]:
             options |= {name: data.options[name] for name in _OF_PATTERN}
     return options
+
+
+def _needs_word_rule(chosen: Chosen, data: DataSet, algorithm: Algorithm) -> bool:
+    """Returns whether texts of a data set have words that no blanks separate.
+
+    Rows of all others stay as the original's rule needs them.
+    """
+    field = {"qa_accuracy": "target_output", "general": "model_input"}.get(algorithm.family)
+    if field is None or data.options["word_tokenizer"] != "unicode":
+        return False
+    return any(has_joined_words(row.fields[field]) for row in chosen)
 
 
 def _labels(chosen: Chosen, data: DataSet, notes: list[str]) -> list[str]:

@@ -225,31 +225,37 @@ def _reading_notes(samples: Sequence[Sample], name: str) -> list[str]:
         return []
     texts = [*map(_target_text, samples), *map(_reply_text, samples)]
     if name == "f1_score":
-        return _joined_words_notes("f1_score, precision_over_words, recall_over_words", texts)
-    rules = (options_of(sample["doc"]).get("rouge_tokenizer") for sample in samples[:1])
+        scores = "f1_score, precision_over_words, recall_over_words"
+        return _joined_words_notes(scores, texts, samples)
     unread = sum(map(has_no_ascii_word, texts))
-    if not unread or "unicode" in rules:
+    if not unread:
         return []
-    counted = f"nothing of {unread} of {len(texts)} texts"
-    return [f"{name} {_ASCII_ONLY}: it reads {counted}, which score 0; {_READ_ALL}"]
+    counted = f"fmeval's rule reads nothing of {unread} of {len(texts)} texts"
+    if _option(samples, "rouge_tokenizer") == "unicode":
+        return [f"{name}: {counted}; words of every script count here, so its numbers differ"]
+    return [f"{name}: {counted}, which score 0; prepare again with rouge_tokenizer: unicode"]
 
 
-_ASCII_ONLY = "by fmeval's rule reads ASCII letters and digits alone"
-_READ_ALL = "prepare again with rouge_tokenizer: unicode"
+def _option(samples: Sequence[Sample], name: str) -> Any:
+    """An option of the rows, which is the same in all of them."""
+    return options_of(samples[0]["doc"]).get(name) if samples else None
 
 
-def _joined_words_notes(scores: str, texts: Sequence[str]) -> list[str]:
+def _joined_words_notes(scores: str, texts: Sequence[str], samples: Sequence[Sample]) -> list[str]:
     """A note on texts of scripts without blanks, of which a score makes words of whole sentences.
 
     Args:
         scores: The scores, for the note.
         texts: Targets and replies.
+        samples: The samples.
     """
     joined = sum(map(has_joined_words, texts))
     if not joined:
         return []
     counted = f"{joined} of {len(texts)} texts are in a script without blanks between words"
-    return [f"{scores}: words are split at blanks, and {counted}; a sentence counts as one word"]
+    if _option(samples, "word_tokenizer") == "unicode":
+        return [f"{scores}: {counted}; each of their characters counts as a word, unlike in fmeval"]
+    return [f"{scores}: {counted}; a sentence counts as one word"]
 
 
 def _unparsed_notes(samples: Sequence[Sample]) -> list[str]:
@@ -336,7 +342,7 @@ def word_errors(*, rows: Rows, params: Params, **_: Any) -> Result:
     rates = word_error_rates(entry for entry in logged if isinstance(entry, list))
     result = _by_record(task, samples, rates, name)
     replies = [_logged_reply(sample) for sample in samples]
-    joined = _joined_words_notes("word_error_rate", replies)
+    joined = _joined_words_notes("word_error_rate", replies, samples)
     result["notes"] = [*_sampling_notes(samples), *_empty_notes(logged), *joined]
     return result
 

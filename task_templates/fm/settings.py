@@ -14,6 +14,7 @@ from custom_metrics.fm.columns import COLUMNS, SUFFIX
 from custom_metrics.fm.factual_knowledge import LOGICAL_OPERATORS
 from custom_metrics.fm.perturbation import PERTURBATIONS
 from custom_metrics.fm.prompt import DATASET_TEMPLATES
+from custom_metrics.fm.qa_accuracy import WORD_TOKENIZERS
 from custom_metrics.fm.summarization import ROUGE_TOKENIZERS, ROUGE_TYPES
 from evalprep.packapi import OF_MODEL, BadInput, Context, SourceSpec, kind_of, near, source_spec
 
@@ -108,6 +109,7 @@ OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "rouge_type": (_of(*ROUGE_TYPES), ", ".join(ROUGE_TYPES)),
     "use_stemmer_for_rouge": (lambda value: isinstance(value, bool), "true, false"),
     "rouge_tokenizer": (_of(*ROUGE_TOKENIZERS), ", ".join(ROUGE_TOKENIZERS)),
+    "word_tokenizer": (_of(*WORD_TOKENIZERS), ", ".join(WORD_TOKENIZERS)),
     "meteor": (_of("wordnet", "no_synonyms", "off"), "wordnet, no_synonyms, off"),
     "valid_labels": (
         lambda value: value is None or (isinstance(value, list) and bool(value)),

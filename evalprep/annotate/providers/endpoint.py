@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalprep.annotate.providers.openai import OpenAI
+from evalprep.annotate.providers.route import travels_openly
 from evalprep.annotate.providers.service import Service
 from evalprep.annotate.providers.wire import UnansweredError
 from evalprep.errors import BadInput, Problem
@@ -27,7 +28,8 @@ class Endpoint:
         model: The model's name there; None for the first one that the server lists.
         chat: Whether prompts are sent as a user's turn; None for what the path of the address says,
             plain prompts without one.
-        key_from: The environment variable of the key.
+        key_from: The environment variable of the key, which does not travel over plain http to
+            another machine.
         timeout: Seconds for one request.
         generation: Parameters of each request for text: `max_tokens`, `temperature`, `stop`.
     """
@@ -130,6 +132,8 @@ class Endpoint:
     def _service(self) -> Service:
         base = self.base_url.rstrip("/").removesuffix(_CHAT).removesuffix(_PLAIN)
         key = os.environ.get(self.key_from, "").strip() or None
+        if travels_openly(base):
+            key = None
         return Service(OpenAI(), base, key, connections=1, deadline=self.timeout)
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:

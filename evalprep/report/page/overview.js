@@ -9,7 +9,7 @@ function summaryCard(which) {
     : `Against ${runName(comparison.before)}`;
   return el(
     "section",
-    { class: "card" + (whole ? " verdict-" + whole.verdict.replaceAll(" ", "-") : "") },
+    { class: "card" + (comparison.headline ? " verdict-" + comparison.headline.replaceAll(" ", "-") : "") },
     el(
       "h3",
       {},
@@ -21,7 +21,7 @@ function summaryCard(which) {
       el(
         "p",
         { class: "big" },
-        verdict(whole.verdict),
+        comparison.headline && verdict(comparison.headline),
         " ",
         num([...path, "delta"]),
         " points ",
@@ -97,7 +97,7 @@ const WORDS = {
 };
 const SHORT = WORDS;
 const verdict = (name, words = WORDS) =>
-  el("span", { class: "chip " + name.replaceAll(" ", "-") }, words[name] || name);
+  name && el("span", { class: "chip " + name.replaceAll(" ", "-") }, words[name] || name);
 
 const publishedMark = ({ value }, texts) => ({ value, texts, colour: "published", hollow: true, name: "published" });
 function taskMarks(task, number) {

@@ -32,5 +32,5 @@ def test_the_page_quotes_the_script():
     first, last = marks("conclusions")
     table = page.split(first)[1].split(last)[0]
     assert "| right or wrong, independent rows |" in table
-    assert "2000 pairs in each simulated one" in table
+    assert "3000 pairs in each simulated one" in table
     assert main.__doc__

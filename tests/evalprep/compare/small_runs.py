@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.evalprep.results.writing import STAMP, sha256
+from tests.evalprep.results.writing import STAMP, reply_to, sha256
 
 LATER = "2026-03-02T09-30-00.5"
 
@@ -76,13 +76,14 @@ def _lines(task: Task):
         for at in range(len(next(iter(metrics.values())))):
             prompt, gold = task.prompt(at), str(task.gold(at))
             doc = {"question": f"Question {at}?"} | task.doc(at)
+            row_values = {metric: values[at] for metric, values in metrics.items()}
             yield json.dumps(
                 {
                     "doc_id": at,
                     "doc": doc,
                     "target": gold,
                     "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n"]}}},
-                    "resps": [[task.response]],
+                    "resps": [[reply_to(task.response, row_values.values())]],
                     "filtered_resps": [task.response],
                     "filter": filter_name,
                     "metrics": list(metrics),
@@ -90,7 +91,7 @@ def _lines(task: Task):
                     "prompt_hash": sha256(prompt),
                     "target_hash": sha256(gold),
                 }
-                | {metric: values[at] for metric, values in metrics.items()}
+                | row_values
             )
 
 

@@ -450,7 +450,7 @@ def test_results_of_a_group_alone_are_stored_scores(said, run_verb, tmp_path):
     for home, value in zip(homes, (0.5, 0.7), strict=True):
         keep_groups_alone(home, value)
     assert "g acc ↑ - 50.0 2.0" in said("score", homes)[1]
-    assert "g: acc 50.0 % 70.0 % -20.0 [-25.5, -14.5] points" in said("compare", homes)[1]
+    assert "g: acc 50.0 % 70.0 % -20.0 [-25.5, -14.4] points" in said("compare", homes)[1]
     code, out = said("gate", homes)
     assert code == 1
     assert "g" in out

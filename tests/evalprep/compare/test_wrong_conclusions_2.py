@@ -292,16 +292,17 @@ def test_a_field_can_name_the_documents(tmp_path, run_verb, gate):
         side["t"].doc = lambda at: {"document_id": at // 20}
     homes = two_small_runs(tmp_path, now, before)
     out = compare(run_verb, homes)[1]
-    assert "`--cluster document_id`" in out
-    alone, shared = (
+    assert "240 rows share 12 values of document_id" in out
+    alone, shared, found = (
         data_of(run_verb, homes, *options)["tasks"][0]
-        for options in ([], ["--cluster", "document_id"])
+        for options in (["--cluster", "none"], ["--cluster", "document_id"], [])
     )
+    assert (found["clusters"], found["p"]) == (12, shared["p"])
     assert alone["clusters"] is None
     assert shared["clusters"] == 12
     assert alone["p"] < 0.001 < shared["p"]
-    assert gate(homes, "{}")[0] == 1
-    assert gate(homes, "{cluster: document_id}")[0] == 3
+    assert gate(homes, "{cluster: none}")[0] == 1
+    assert gate(homes, "{}")[0] == 3
 
 
 # W38: very small p

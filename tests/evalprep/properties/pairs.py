@@ -365,7 +365,7 @@ def _line(task: Task, row: Row, value: float | None) -> str:
         "doc": doc,
         "target": "A",
         "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n"]}}},
-        "resps": [[f"reply {value}"]],
+        "resps": [[f"reply {value} {row.second}"]],
         "filtered_resps": [f"reply {value}"],
         "filter": "none",
         "metrics": [task.metric, *(["acc_norm"] if task.second else []), "scorer_error"],

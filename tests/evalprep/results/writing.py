@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,14 @@ class Row:
     doc: dict[str, Any] = field(default_factory=dict)
 
 
+def reply_to(text, values):
+    """A reply that differs where any score differs, as it does unless the scorer is another one."""
+    if text != "A":
+        return text
+    digest = zlib.crc32(repr([*values]).encode())
+    return text + "".join("\t" if digest >> bit & 1 else " " for bit in range(12))
+
+
 def line(row, number, *, filter_name="none", metric="exact_match", max_gen_toks=100):
     prompt = row.prompt or f"Question {row.sample_id}?"
     doc = {"sample_id": row.sample_id, "prompt": prompt, "target": "A", "subtask_name": row.subtask}
@@ -46,7 +55,7 @@ def line(row, number, *, filter_name="none", metric="exact_match", max_gen_toks=
         "arguments": {
             "gen_args_0": {"arg_0": sent, "arg_1": {"until": ["\n"], "max_gen_toks": max_gen_toks}}
         },
-        "resps": [[row.response]],
+        "resps": [[reply_to(row.response, values.values())]],
         "filtered_resps": [row.answer],
         "filter": filter_name,
         "metrics": list(values),

@@ -18,7 +18,7 @@ from evalprep.packs import find_packs
 from tests import PROJECT_ROOT
 from tests.packs.fm.project import DEMO, QA, REVIEWS, prepared, scored, stored
 
-PAGE = (PROJECT_ROOT / "docs" / "packs" / "fm.md").read_text(encoding="utf-8")
+PAGE = (PROJECT_ROOT / "docs" / "reference" / "pack-fm.md").read_text(encoding="utf-8")
 CALLS = {
     "qa_accuracy": (
         stored(QA),
@@ -310,9 +310,33 @@ def test_texts_outside_ascii():
     by_fmeval = evalprep.evaluate(rows, rouge_tokenizer="fmeval", **call)
     assert by_fmeval.samples[0]["metrics"]["rouge2"] == 0.0
     assert any("reads nothing of 2 of 4 texts" in note for note in by_fmeval.notes)
+    assert any("reads nothing of 2 of 4 texts; words of every" in note for note in by_own.notes)
+
+
+def test_words_of_scripts_without_blanks():
     chinese = [{"t": "首都是北京", "o": "北京"}]
-    done = evalprep.evaluate(chinese, algorithm="qa_accuracy", target="t", output="o")
+    call = {"algorithm": "qa_accuracy", "target": "t", "output": "o"}
+    done = evalprep.evaluate(chinese, **call)
+    assert done.scores["precision_over_words"].value == 1.0
+    assert done.scores["recall_over_words"].value == 2 / 5
     assert any("2 of 2 texts are in a script without blanks" in note for note in done.notes)
+    assert done.samples[0]["metrics"] == {
+        **done.samples[0]["metrics"],
+        **evalprep.evaluate_sample(algorithm="qa_accuracy", target="首都是北京", output="北京"),
+    }
+    by_fmeval = evalprep.evaluate(chinese, word_tokenizer="fmeval", **call)
+    assert by_fmeval.scores["f1_score"].value == 0.0
+    assert any("a sentence counts as one word" in note for note in by_fmeval.notes)
+    robust = evalprep.evaluate(
+        [{"q": "中国的首都在哪里"}],
+        algorithm="general_semantic_robustness",
+        model=lambda prompt: "北京很小" if " " in prompt else "北京很大",
+        model_input="q",
+        num_perturbations=1,
+        perturbation_type="whitespace_add_remove",
+        whitespace_add_prob=1.0,
+    )
+    assert robust.scores["word_error_rate"].value == 1 / 4
 
 
 def test_letters_are_not_answers_of_words():
@@ -382,11 +406,8 @@ def test_one_sample_of_a_model():
     assert scores["delta_f1_score"] == 0.0
 
 
-OPTIONS = [
-    name
-    for line in PAGE.partition("| option | default |")[2].partition("## Algorithms")[0].splitlines()
-    for name in re.findall(r"`(\w+)`", line.split("|")[1] if line.count("|") > 2 else "")
-]
+KEYS = re.findall(r"(?m)^\| `(\w+)` \|", PAGE.partition("## Keys")[2].partition("## ")[0])
+OPTIONS = [name for name in KEYS if name != "data"]
 
 
 def test_every_option_of_the_docs_is_taken_everywhere(tmp_path):

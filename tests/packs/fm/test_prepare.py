@@ -539,3 +539,39 @@ def test_a_detector_of_one_data_set(tmp_path):
     done = prepared(tmp_path, with_(PROMPTS, detector_path="no/such/folder"))
     reason = done.excluded["prompts.detoxify_toxicity"].reason
     assert "there is no folder no/such/folder (detector_path)" in reason
+
+
+@pytest.mark.parametrize(
+    ("prompt", "first"),
+    [
+        ({"prompt": "Q: {question}"}, "Q: fine?"),
+        ({"prompt": "Q: {{ question }} {topic of it}"}, "Q: fine? weather"),
+        (
+            {"prompt": 'JSON {"a": 1} and \\boxed{x}: {model_input}'},
+            'JSON {"a": 1} and \\boxed{x}: fine?',
+        ),
+        ({"prompt_template": "Q: {model_input}, $model_input"}, "Q: fine?, fine?"),
+    ],
+)
+def test_fields_stand_between_single_braces(tmp_path, prompt, first):
+    line = {"question": "fine?", "a": "yes", "topic of it": "weather"}
+    entry = own(tmp_path, [line, {**line, "question": "bad?"}], **prompt)
+    prepared(tmp_path, {**entry, "fields": {"model_input": "question", "target_output": "a"}})
+    assert rows_of(tmp_path, "fm_own_qa_accuracy")[0]["prompt"] == first
+
+
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        ({"prompt": "Q: {qestion}"}, "{qestion} in the prompt names no field"),
+        ({"prompt": "Q: {{ question }} {qestion}"}, "did you mean question?"),
+        ({"prompt": "Answer!"}, "the prompt names no field: it would be the same"),
+        ({"prompt_template": "Answer!"}, "the prompt names no field: it would be the same"),
+        ({"prompt_template": "Q: {model_inptu}"}, "{model_inptu} in the prompt names no field"),
+    ],
+)
+def test_prompts_without_a_field_are_refused(tmp_path, prompt, told):
+    lines = [{"question": "fine?", "a": "yes"}, {"question": "bad?", "a": "no"}]
+    entry = own(tmp_path, lines, **prompt)
+    entry["fields"] = {"model_input": "question", "target_output": "a"}
+    assert told in refusal(tmp_path, entry)

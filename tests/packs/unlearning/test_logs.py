@@ -56,6 +56,11 @@ def ratios(correct, bad, name):
     return {"agg_value": float(whole.mean()), "value_by_index": found}
 
 
+def reply_mark(seed):
+    """What tells the replies of two models apart, whose scores differ."""
+    return f" {seed}" if seed else ""
+
+
 def open_unlearning(seed=0, rows=ROWS, topic="river"):
     """TOFU_EVAL.json as OpenUnlearning writes it, over questions of our own."""
     log = {}
@@ -79,7 +84,7 @@ def open_unlearning(seed=0, rows=ROWS, topic="river"):
                 "rougeL_recall": value / 4,
                 "input": f"system\n\nBe kind.user\n\nWhich {topic} is number {row}?assistant\n\n",
                 "ground_truth": f"The {topic} of {name} {row}.",
-                "generation": f"It is the {topic} {row}.<|im_end|>",
+                "generation": f"It is the {topic} {row}{reply_mark(seed)}.<|im_end|>",
             }
             for row, value in losses(1000 * seed + number, rows, 0.2, 4.0).items()
         }

@@ -1,0 +1,238 @@
+"""The documents that rows share, found by the values of their fields.
+
+Rows of one document are not independent: 300 questions on 12 texts count as 12 units.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from custom_metrics.statistics import equal_groups_p
+from evalprep.compare.pairing import Floats
+from evalprep.numbers import p_value
+from evalprep.results import UNKNOWN, Table
+from evalprep.yamlfile import load_yaml
+
+Codes = NDArray[np.int64]
+
+#: The value of `--cluster` and of a policy's `cluster` for rows that are independent.
+NONE = "none"
+_FEWEST_GROUPS = 8
+_LARGEST_SHARE = 0.5  # of the rows, that one document may hold
+_LEAST_SHARED = 0.5  # of the rows, that share a document with another one
+_LONG = 200  # letters of a text that is taken for a document
+_LOOKED_AT = 200  # rows in which fields with shared values are looked for
+_ALPHA = 0.05
+#: Fields that sort rows into kinds: for the question "this mix of kinds" rows are independent.
+STRATA = frozenset(
+    (
+        *("subject", "level", "category", "language", "type", "split", "source"),
+        *("subtask_name", "subtask", "subset", "topic", "domain", "difficulty"),
+    )
+)
+_OWN = frozenset({"sample_id", "cluster_id", "previously_is_correct"})
+
+
+@dataclass(frozen=True)
+class Field:
+    """The values of one field of the rows, as codes; -1 for rows without one."""
+
+    name: str
+    codes: Codes
+
+    @property
+    def groups(self) -> int:
+        """The number of different values."""
+        return int(np.unique(self.codes[self.codes != UNKNOWN]).size)
+
+
+@dataclass(frozen=True)
+class Documents:
+    """What the rows of a table share.
+
+    Attributes:
+        found: The field that names their documents; None where no field does by itself.
+        others: Fields of which it is not known whether they name documents.
+    """
+
+    found: Field | None = None
+    others: tuple[Field, ...] = ()
+
+
+def documents_of(table: Table) -> Documents:
+    """The documents of a table's rows, as far as their values tell."""
+    if len(table) < _FEWEST_GROUPS:
+        return Documents()
+    stat = table.path.stat() if table.path.exists() else None
+    key = str(table.path), table.filter, tuple(table.ids[:1]), len(table)
+    return _found(_Rows(table, (*key, stat and stat.st_mtime_ns, stat and stat.st_size)))
+
+
+class _Rows:
+    """A table as the key of what was found in it: by its file and its rows."""
+
+    def __init__(self, table: Table, key: tuple[Any, ...]) -> None:
+        self.table = table
+        self.key = (*key, hash(table.offset.tobytes()))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Rows) and self.key == other.key
+
+
+@lru_cache(maxsize=256)
+def _found(rows: _Rows) -> Documents:
+    table = rows.table
+    values = _shared_fields(table)
+    for name in known_fields() if values else ():
+        field = _field(name, values.get(name, ()))
+        if field is not None and _is_document(field, fewest=2):
+            return Documents(field)
+    long_texts = [_long_texts(name, column) for name, column in values.items()]
+    candidates = [field for field in long_texts if field is not None]
+    if table.prompt_hash.any():
+        candidates.append(Field("prompt", _codes(table.prompt_hash.tolist())))
+    for field in candidates:
+        if _is_document(field, fewest=_FEWEST_GROUPS):
+            return Documents(field)
+    others = []
+    for name, column in values.items():
+        field = _field(name, column)
+        if field is not None and _is_document(field, fewest=_FEWEST_GROUPS):
+            others.append(field)
+    return Documents(None, tuple(others))
+
+
+@cache
+def known_fields() -> tuple[str, ...]:
+    """The names of fields that are documents, as lm-eval's tasks have them."""
+    return tuple(load_yaml(Path(__file__).parent / "document_fields.yaml").data)
+
+
+def _shared_fields(table: Table) -> dict[str, list[Any]]:
+    """The values of those fields of which the first rows share some.
+
+    The whole file is read only where there are such fields.
+    """
+    size = len(table)
+    first = list(_docs(table, range(min(size, _LOOKED_AT))))
+    names = dict.fromkeys(name for doc in first for name in doc)
+    without = _OWN | STRATA
+    shared = [name for name in names if name not in without and _is_shared(first, name)]
+    if not shared:
+        return {}
+    spread = np.linspace(0, size - 1, min(size, _LOOKED_AT)).astype(int).tolist()
+    docs = list(_docs(table, spread))
+    # A field of few values, such as the letter of the gold answer, is none of documents.
+    shared = [name for name in shared if name in known_fields() or _has_several(docs, name)]
+    if not shared:
+        return {}
+    columns: dict[str, list[Any]] = {name: [] for name in shared}
+    for doc in _docs(table, range(size)):
+        for name, column in columns.items():
+            column.append(doc.get(name))
+    return columns
+
+
+def _docs(table: Table, rows: Sequence[int]) -> Iterator[Mapping[str, Any]]:
+    return (sample.doc for sample in table.read(rows))
+
+
+def _is_shared(docs: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """True where a quarter of some rows share the value of a field."""
+    counts = Counter(key for key in (_key(doc.get(name)) for doc in docs) if key is not None)
+    return 4 * sum(count for count in counts.values() if count > 1) >= len(docs)
+
+
+def _has_several(docs: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """True where a field has as many values as there have to be documents."""
+    values = {_key(doc.get(name)) for doc in docs} - {None}
+    return len(values) >= _FEWEST_GROUPS
+
+
+def _key(value: Any) -> Hashable | None:
+    """A text or a whole number as a value that rows may share; None for all others."""
+    if isinstance(value, bool) or value == "":
+        return None
+    return value if isinstance(value, (str, int)) else None
+
+
+def _codes(values: Sequence[Any]) -> Codes:
+    code_of: dict[Hashable, int] = {}
+    keys = map(_key, values)
+    codes = [UNKNOWN if key is None else code_of.setdefault(key, len(code_of)) for key in keys]
+    return np.array(codes, dtype=np.int64)
+
+
+def _field(name: str, values: Sequence[Any]) -> Field | None:
+    return Field(name, _codes(values)) if values else None
+
+
+def _long_texts(name: str, values: Sequence[Any]) -> Field | None:
+    """A field by its long texts; None where it has none."""
+    texts = [value if isinstance(value, str) and len(value) >= _LONG else None for value in values]
+    return _field(name, texts) if any(texts) else None
+
+
+def _is_document(field: Field, *, fewest: int) -> bool:
+    """True where the values of a field may be documents: several, none too large, most shared."""
+    codes = field.codes
+    sizes = np.bincount(codes[codes != UNKNOWN])
+    if sizes.size < fewest:
+        return False
+    shared = int(sizes[sizes > 1].sum())
+    is_small = int(sizes.max()) <= _LARGEST_SHARE * codes.size
+    return is_small and shared >= _LEAST_SHARED * codes.size
+
+
+def note_on_found(table: Table, cluster: str) -> list[str]:
+    """Which field names the documents of rows by itself; nothing where the user or plan does."""
+    found = None if cluster or table.clusters else documents_of(table).found
+    if found is None:
+        return []
+    rows = f"{len(table)} rows share {found.groups} values of {found.name}"
+    return [f"{rows}, each of which counts as one document; `--cluster {NONE}` lifts it"]
+
+
+def unsettled_fields(
+    table: Table, rows: NDArray[np.int64], gap: Floats, cluster: str
+) -> list[tuple[Field, float]]:
+    """The fields by whose values the differences vary, each with its p (F test).
+
+    Args:
+        table: The rows of the candidate.
+        rows: Row of each pair.
+        gap: Difference of each pair.
+        cluster: What the user says of documents; with any, nothing is open.
+    """
+    if cluster or table.clusters or not rows.size:
+        return []
+    others = documents_of(table).others
+    found = []
+    for field in others:
+        codes = field.codes[rows]
+        known = codes != UNKNOWN
+        p = equal_groups_p(gap[known], codes[known])
+        if p < _ALPHA / len(others):
+            found.append((field, p))
+    return found
+
+
+def note_on_unsettled(fields: Sequence[tuple[Field, float]]) -> list[str]:
+    """What to do about fields by whose values the differences vary."""
+    return [
+        f"the differences vary by {field.name} ({field.groups} values, F test, {p_value(p)}): "
+        f"`--cluster {field.name}` counts each value as one document, `--cluster {NONE}` states "
+        "that rows are independent"
+        for field, p in fields
+    ]
