@@ -1,7 +1,6 @@
 """LoRA adapters in a config: the base model, the argument of the back end, what is refused."""
 
 import json
-import shlex
 
 import pytest
 import yaml
@@ -116,6 +115,6 @@ def test_the_command_names_the_adapter(tmp_path, capsys):
     folder = adapter(tmp_path / "lora")
     path = write(tmp_path, adapter="lora", backend="hf", device="cpu")
     assert main(["prepare", "--config_path", str(path)]) == 0
-    words = shlex.split(capsys.readouterr().out.replace("\\\n", " "))
-    assert f"pretrained={BASE}" in " ".join(words)
-    assert f"peft={folder}" in " ".join(words)
+    command = capsys.readouterr().out
+    assert f"pretrained={BASE}" in command
+    assert f"peft={folder}" in command
