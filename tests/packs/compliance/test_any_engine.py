@@ -63,7 +63,7 @@ def test_the_whole_suite_is_scored_or_named(tmp_path):
     assert "∙ " not in status.replace("∙ pending", "")
     (report,) = tmp_path.rglob("*_report.md")
     text = report.read_text()
-    (results,) = tmp_path.rglob("*_results.json")
+    (results,) = tmp_path.glob("**/compl_ai/*_results.json")
     data = json.loads(results.read_text())
     scores = {key: data[key]["aggregate_score"] for key in REGISTRY.scored()}
     for key, one in REGISTRY.scored().items():
