@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         source_spec,
         unknown_names,
         with_places,
+        without_control,
     )
     from evalprep.places import is_folder, place
     from evalprep.results import (

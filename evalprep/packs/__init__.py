@@ -125,5 +125,6 @@ if TYPE_CHECKING:
         settings_of_task,
         template_settings,
     )
+    from evalprep.packs.turns import asked_in, without_control
 else:
     __getattr__ = offered(__name__)

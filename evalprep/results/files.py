@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from evalprep.results.folder import (
     without_stamp,
 )
 from evalprep.results.gathering import SampleFiles, gathered
-from evalprep.results.identity import AnsweredBy, Unread
+from evalprep.results.identity import AnsweredBy, Failure, Unread
 from evalprep.results.invocations import (
     Choice,
     Invocation,
@@ -38,7 +39,7 @@ from evalprep.results.invocations import (
 )
 from evalprep.results.pointers import pointers_below, store_of, what_and_fix
 from evalprep.results.readers.jsonparts import WRITE_AGAIN
-from evalprep.results.record import read_failures, read_record
+from evalprep.results.record import failed_runs, read_failures, read_record
 from evalprep.results.typed_options import TypedOption, sentence_of, typed_options
 from evalprep.terminal import shortlist
 
@@ -269,6 +270,55 @@ def _newest_run(place: _Place) -> RunFiles:
     notes = _notes_on_choice(choice, calls, folder.path)
     notes += _notes_on_models(calls, newest, folder.path)
     return _files_of(choice, folder, [*notes, *_notes_on_unread(folder)])
+
+
+def _without_failed(files: RunFiles, place: _Place) -> RunFiles:
+    """The files of a run without the tasks that failed in a newer one, which has no results.
+
+    Their values would be those of another run in its place.
+    """
+    newest = oldest_first(files.invocations)[-1]
+    known = {call.run for call in place.calls}
+    unread: dict[str, Unread] = {}
+    for run, failures in failed_runs(files.folder).items():
+        if run not in known and _may_be_of(newest, read_record(files.folder, run)):
+            unread |= dict(_failed_later(run, failures, newest))
+    if not unread:
+        return files
+    note = f"a newer run has no results; --timestamp {_name_of(newest)} reads the one before"
+    sources = files.sources or {}
+    return replace(
+        files,
+        samples={task: path for task, path in files.samples.items() if task not in unread},
+        sources={task: path for task, path in sources.items() if task not in unread},
+        unread={**files.unread, **unread},
+        notes=(*files.notes, note),
+    )
+
+
+def _name_of(call: Invocation) -> str:
+    return call.run or call.stamp
+
+
+def _may_be_of(call: Invocation, record: Mapping[str, Any]) -> bool:
+    """Returns whether a record is of the model of a call, as far as both name one."""
+    meant = last_part(str(record.get("model") or ""))
+    own = "" if call.answerer is None else last_part(call.answerer.model)
+    return not meant or not own or meant == own
+
+
+def _failed_later(
+    run: str, failures: Mapping[str, Failure], newest: Invocation
+) -> Iterator[tuple[str, Unread]]:
+    """Yields the tasks of a run that failed after a call began."""
+    since = newest.moment[0] if newest.moment is not None else -math.inf
+    for task, failure in failures.items():
+        if not since < failure.seconds < math.inf:
+            continue
+        if failure.has_begun:
+            yield task, Unread("failed", f"in run {run}: {failure.sentence}")
+        else:
+            yield task, Unread("not run", "is not run yet")
 
 
 def _each_task(place: _Place) -> RunFiles:
@@ -528,7 +578,7 @@ def find_run(
     if answerer is not None:
         return _run_of_answerer(place, answerer)
     if timestamp == NEWEST:
-        return _newest_run(place)
+        return _without_failed(_newest_run(place), place)
     return _each_task(place) if timestamp == EACH else _named_run(place, timestamp)
 
 

@@ -185,6 +185,14 @@ def read_failures(folder: Path, run: str) -> dict[str, Failure]:
     return {}
 
 
+def failed_runs(folder: Path) -> dict[str, dict[str, Failure]]:
+    """Returns what failed in each run whose failures are kept beside some results: id -> tasks."""
+    places = _places_of_records(folder)
+    files = sorted(chain.from_iterable(place.glob("failed_r*.json") for place in places))
+    runs = dict.fromkeys(file.stem.removeprefix("failed_") for file in files)
+    return {run: read_failures(folder, run) for run in runs}
+
+
 def _failure_of(entry: Any) -> Failure:
     """A failure as it was kept; former releases kept the reason alone."""
     if not isinstance(entry, Mapping):

@@ -6,6 +6,7 @@ Packs are anybody's: one key of a wrong kind must cost that key and a note, not 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -200,4 +201,14 @@ def _guarded(influence: Callable[[], Any]) -> Callable[[], Influence | None]:
             return computed
         return None
 
-    return known
+    return partial(_remembered, known)
+
+
+@lru_cache(maxsize=512)
+def _remembered(known: Callable[[], Influence | None]) -> Influence | None:
+    """The influences of the scores that were asked for last.
+
+    Each pair of a table of runs asks for those of both runs; all of many runs are too large to
+    keep.
+    """
+    return known()

@@ -307,3 +307,20 @@ def test_what_a_server_cannot_run_goes_to_the_rest_backend(tmp_path):
     assert rest["backend"] == "hf"
     assert "base_url" not in rest["model_args"]
     assert engines["compliance_privacy",]["model_args"]["base_url"] == server["base_url"]
+
+
+def test_options_in_a_cell_of_a_csv_file_are_a_list(tmp_path):
+    import pandas as pd
+
+    task = "compliance_mmlu_robustness_none"
+    lines = (PACK.folder / "demo" / "mmlu.jsonl").read_text().splitlines()
+    file = tmp_path / "own.csv"
+    pd.DataFrame(map(json.loads, lines)).to_csv(file, index=False)  # ['Mars', 'Saturn', ...]
+    rows = {}
+    for name, data in (("own", {"data": {"mmlu": str(file)}}), ("demo", {})):
+        folder = tmp_path / name
+        folder.mkdir()
+        prepared(folder, tasks=task, compliance={"stand_ins": True, **data})
+        rows[name] = [row["prompt"] for row in rows_of(folder, task)]
+    assert rows["own"] == rows["demo"]
+    assert len(rows["own"]) > 1
