@@ -157,7 +157,7 @@ def stored_interval(
         ValueError: fewer than two rows, a value outside [0, 1], or a level that is none.
 
     >>> [round(end, 4) for end in stored_interval(1.0, 4, None, 0.25, 4, None)]
-    [-0.2102, 1.0]
+    [-0.1029, 1.0]
     """
     scores = StoredScore(value, n, stderr), StoredScore(other_value, other_n, other_stderr)
     return StoredDifference(*scores).interval(confidence)

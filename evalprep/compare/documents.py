@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def _shared_fields(table: Table) -> dict[str, list[Any]]:
     """
     size = len(table)
     first = list(_docs(table, range(min(size, _LOOKED_AT))))
-    names = dict.fromkeys(name for doc in first for name in doc)
+    names = dict.fromkeys(chain.from_iterable(first))
     without = _OWN | STRATA
     shared = [name for name in names if name not in without and _is_shared(first, name)]
     if not shared:
