@@ -91,13 +91,18 @@ if TYPE_CHECKING:
     )
     from evalprep.places import is_folder, place
     from evalprep.results import (
+        AnnotatorOrigin,
+        CommandOrigin,
+        Digest,
         ExportBoard,
         ExportCell,
         ExportDifference,
         ExportRow,
         ExportRun,
         ExportTask,
+        Provenance,
         Sample,
+        SourceOrigin,
         document_hash,
         few_read,
     )

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         keep_records,
         manifest_data,
         manifest_text,
+        models_of,
         pack_folders_of,
         plan_of,
         versions,

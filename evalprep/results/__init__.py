@@ -83,6 +83,14 @@ if TYPE_CHECKING:
     from evalprep.results.narrowing import matches, narrowed, runs_of_models
     from evalprep.results.pointers import notes_on_pointers
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score
+    from evalprep.results.provenance import (
+        AnnotatorOrigin,
+        CommandOrigin,
+        Digest,
+        Provenance,
+        SourceOrigin,
+        provenance_of,
+    )
     from evalprep.results.published_rule import PublishedReading, published_reading
     from evalprep.results.readers import decode_run, encode, read_results, stored_call
     from evalprep.results.readers.head import read_head

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import StrayLink, is_stray
+from evalprep.files import StrayLink, is_stray, read_object_within
 from evalprep.places import last_part
 from evalprep.results.folder import (
     RESULTS,
@@ -40,6 +40,7 @@ from evalprep.results.invocations import (
 from evalprep.results.pointers import pointers_below, store_of, what_and_fix
 from evalprep.results.readers.jsonparts import WRITE_AGAIN
 from evalprep.results.record import failed_runs, read_failures, read_record
+from evalprep.results.runstate import runs_in, unpublished_runs
 from evalprep.results.typed_options import TypedOption, sentence_of, typed_options
 from evalprep.terminal import shortlist
 
@@ -185,7 +186,7 @@ class _Place:
     @cached_property
     def records(self) -> Mapping[str, Mapping[str, Any]]:
         """Run id -> its record; empty for a run without one."""
-        folders = {call.run: call.results.parent for call in self.calls if call.run}
+        folders = {call.run: self.folder_of(call).path for call in self.calls if call.run}
         return {run: read_record(folder, run) for run, folder in folders.items()}
 
     def typed(self, call: Invocation) -> tuple[TypedOption, ...]:
@@ -567,7 +568,7 @@ def find_run(
     start = Path(path)
     if start.is_file():
         return _run_of_file(start, run)
-    folders = gathered(_search(start), start) if start.is_dir() else []
+    folders = [*gathered(_search(start), start), *_unpublished(start)] if start.is_dir() else []
     if not folders:
         refuse_pointers(start)
         raise _no_run_at(start)
@@ -580,6 +581,28 @@ def find_run(
     if timestamp == NEWEST:
         return _without_failed(_newest_run(place), place)
     return _each_task(place) if timestamp == EACH else _named_run(place, timestamp)
+
+
+def _unpublished(output: Path) -> list[Folder]:
+    """The tasks that an unfinished run of `evalprep run` has finished, as files of its output.
+
+    What a run has finished stands in folders of its units until the run ends. A task that is cut
+    into several units is not read before.
+    """
+    folder = Folder(output)
+    for run in unpublished_runs(output):
+        for unit in sorted((run / _UNITS).glob("*/unit.json")):
+            is_under_way = unit.parent.suffix == ".part"
+            if is_under_way or read_object_within(unit, output).get("whole") is not True:
+                continue
+            for files in _search(unit.parent, root=output):
+                folder.results |= files.results
+                folder.samples |= files.samples
+    return [folder] if folder.stamps else []
+
+
+#: Of a run folder: it has a folder for each unit, whose name ends in `.part` until it is finished.
+_UNITS = "units"
 
 
 def _run_of_answerer(place: _Place, answerer: AnsweredBy) -> RunFiles:
@@ -680,7 +703,7 @@ def _run_of_id(place: _Place, run: str) -> RunFiles:
 def _of_id(place: _Place, run: str) -> RunFiles:
     """The files of a run with an id, of which there are calls."""
     calls = oldest_first(place.of_id(run))
-    failures = read_failures(calls[-1].results.parent, run)
+    failures = read_failures(_home_of(calls[-1], place), run)
     choice = of_run(calls, failures)
     unread = _left_out(choice)
     if not choice.calls:  # nothing of the newest tries was finished: the settings alone are known
@@ -689,12 +712,18 @@ def _of_id(place: _Place, run: str) -> RunFiles:
     files = _files_of(choice, place.folder_of(newest), _notes_on_others(place, run))
     return replace(
         files,
-        folder=newest.results.parent,
+        folder=_home_of(newest, place),
         stamps=_stamps_of(place.folders),
         run=run,
         unread=unread,
         parts=_parts(oldest_first((*choice.calls, *choice.older))),
     )
+
+
+def _home_of(call: Invocation, place: _Place) -> Path:
+    """The folder of a call's files; of an unfinished run the output folder that it is part of."""
+    home = call.results.parent
+    return place.path if runs_in(place.path) in home.parents else home
 
 
 def refuse_pointers(start: Path) -> None:

@@ -67,13 +67,23 @@ def read_record(folder: Path, run: str) -> dict[str, Any]:
 
     Empty without one.
     """
+    return _record_at(folder, run)[1]
+
+
+def record_file(folder: Path, run: str) -> Path | None:
+    """The file of a run's plan; None without one."""
+    return _record_at(folder, run)[0]
+
+
+def _record_at(folder: Path, run: str) -> tuple[Path | None, dict[str, Any]]:
     if not run:
-        return {}
+        return None, {}
     for place in _places_of_records(folder):
-        record = read_object_within(place / f"run_{run}.json", place)
+        file = place / f"run_{run}.json"
+        record = read_object_within(file, place)
         if record.get("run") == run:
-            return record
-    return {}
+            return file, record
+    return None, {}
 
 
 def _places_of_records(folder: Path) -> list[Path]:
