@@ -6,7 +6,6 @@ back end loads it in the place of a model.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import msgspec
 
 from evalprep.backends import BACKENDS, Backend
 from evalprep.errors import Problems
+from evalprep.files import read_object
 from evalprep.places import is_file, is_folder, place
 from evalprep.yamlfile import YamlFile
 
@@ -79,11 +79,7 @@ def base_model(folder: Path) -> str:
 
 
 def _config_of(folder: Path) -> Mapping[str, Any]:
-    try:
-        content = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    return read_object(folder / CONFIG_FILE)
 
 
 def with_arguments(core: Core, source: YamlFile, problems: Problems) -> Core:
