@@ -54,6 +54,7 @@ LONG = (
     Script("judge_injection", 10),
     Script("grading_robustness", 10),
     Script("command_overhead", 14),
+    Script("faults.fuzz", 60, words=("--mutants", "5000")),
 )
 
 

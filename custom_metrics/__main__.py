@@ -77,6 +77,16 @@ def _entry(metric: dict[str, str]) -> str:
     return f"{metric['name']}{metric['signature']}\n    {metric['summary']}{remark}"
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help is a result like any other: argparse says nothing where it is lost."""
+
+    def print_help(self, _file: Any = None) -> None:
+        """Prints the help, and ends where it cannot be written."""
+        code = _written(self.format_help(), end="")
+        if code:
+            raise SystemExit(code)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Prints the metrics whose name contains a pattern.
 
@@ -84,19 +94,12 @@ def main(argv: list[str] | None = None) -> int:
         0; 2 where nothing matches; 74 where standard output cannot be written, 141 where its reader
         ended.
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m custom_metrics", description="The metrics of this package."
-    )
+    parser = _Parser(prog="python -m custom_metrics", description="The metrics of this package.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     lister = verbs.add_parser("list", help="metrics with signature, range and direction")
     lister.add_argument("pattern", nargs="?", default="", help="only names that contain this")
     lister.add_argument("--json", action="store_true", help="the same as data")
-    try:
-        arguments = parser.parse_args(argv)
-    except SystemExit as ended:  # a help text, or a wrong argument
-        if ended.code == 0 and (code := _written("", end="")):
-            return code
-        raise
+    arguments = parser.parse_args(argv)
     descriptions = [
         describe(name, function) for name, function in METRICS.items() if arguments.pattern in name
     ]

@@ -11,21 +11,24 @@ give data frames; `evaluate` works without any file.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.compare import Comparison
 from evalprep.compare import compare_runs as _compare_runs
+from evalprep.errors import Problems
 from evalprep.results import Run, load_run, open_run
 from evalprep.score import Scores
 from evalprep.score import score_run as _score_run
 
 if TYPE_CHECKING:
+    from evalprep.annotate import Model
     from evalprep.prepare import Preparation
 
 __all__ = [
@@ -190,17 +193,25 @@ def evaluate(
     rows: Iterable[Mapping[str, Any]] | str | os.PathLike[str],
     *,
     algorithm: str,
+    model: Model | None = None,
+    model_input: str = "model_input",
     target: str = "target_output",
     output: str = "model_output",
     category: str | None = None,
+    sent_more_input: str = "sent_more_input",
+    sent_less_input: str = "sent_less_input",
     sent_more_log_prob: str | None = None,
     sent_less_log_prob: str | None = None,
+    prompt: str | None = None,
+    prompt_template: str | None = None,
     format: str | None = None,  # noqa: A002 - the key's name in a config
     num_records: int | None = None,
     sampling_seed: int = 1234,
+    threads: int | None = None,
+    retries: int = 2,
     **options: Any,
 ) -> Any:
-    """Scores stored replies by one algorithm of the pack fm, with intervals and without files.
+    """Scores a model, or stored replies, by one algorithm of the pack fm, without files.
 
     >>> rows = [{"answer": "Paris", "reply": "Paris"}, {"answer": "Rome", "reply": "Oslo"}]
     >>> done = evaluate(rows, algorithm="qa_accuracy", target="answer", output="reply")
@@ -210,16 +221,26 @@ def evaluate(
     Args:
         rows: Records as mappings, a data frame, or the path of a JSON, JSON Lines, parquet, CSV or
             TSV file.
-        algorithm: An algorithm that needs no model, such as `qa_accuracy`.
-        target: Column name or JMESPath expression of the right answer.
-        output: The same of the reply.
+        algorithm: One of the twelve algorithms, such as `qa_accuracy`.
+        model: What is asked: an object whose `predict(prompt)` returns (reply, log-probability), a
+            function of a prompt, the address of an OpenAI-compatible server, or a mapping with its
+            `base_url` and `model`. None for stored replies.
+        model_input: Column name or JMESPath expression of the input, for a model.
+        target: The same of the right answer.
+        output: The same of the stored reply.
         category: The same of the category, for scores by category.
-        sent_more_log_prob: For `prompt_stereotyping`: the same of the log-probability of the
-            stereotype.
+        sent_more_input: For `prompt_stereotyping` of a model: the same of the stereotype.
+        sent_less_input: The same of the other sentence.
+        sent_more_log_prob: For `prompt_stereotyping` of stored values: the same of the
+            log-probability of the stereotype.
         sent_less_log_prob: The same of the other sentence.
+        prompt: A Jinja template over all columns, for a model.
+        prompt_template: A template of fmeval, with `$model_input`; the input by default.
         format: The format of a file, where its name does not tell it.
         num_records: Records to draw; all by default.
         sampling_seed: Seed of the draw.
+        threads: Prompts at a time; 8 for an address and 1 for other models by default.
+        retries: Further attempts at a prompt that got no answer.
         options: Options of the pack, such as `valid_labels` (docs/packs/fm.md).
 
     Returns:
@@ -227,52 +248,69 @@ def evaluate(
         `notes`, and `to_pandas()`.
 
     Raises:
-        BadInput: an unknown algorithm or option, or records that cannot be scored, each with its
-            place.
+        BadInput: an unknown algorithm or option, records that cannot be scored, each with its
+            place, or a model that answers no prompt.
     """
-    if sent_more_log_prob or sent_less_log_prob:
-        named = {
-            "sent_more_log_prob": sent_more_log_prob,
-            "sent_less_log_prob": sent_less_log_prob,
-            "category": category,
-        }
-    else:
-        named = {"target_output": target, "model_output": output, "category": category}
-        if algorithm.endswith("toxicity"):
-            del named["target_output"]
+    fields = {
+        "model_input": model_input,
+        "target_output": target,
+        "model_output": output,
+        "category": category,
+        "sent_more_input": sent_more_input,
+        "sent_less_input": sent_less_input,
+        "sent_more_log_prob": sent_more_log_prob,
+        "sent_less_log_prob": sent_less_log_prob,
+    }
     direct, defaults = _fm_module()
     return direct.evaluate(
         rows,
         defaults,
         algorithm=algorithm,
-        fields={name: place for name, place in named.items() if place is not None},
+        fields=fields,
+        options=options,
+        ask_with=_asking(model, threads, retries),
         format=format,
+        prompt=prompt,
+        prompt_template=prompt_template,
         num_records=num_records,
         sampling_seed=sampling_seed,
-        options=options,
     )
 
 
 def evaluate_sample(
     *,
     algorithm: str,
+    model: Model | None = None,
+    model_input: str | None = None,
     target: str | None = None,
     output: str | None = None,
+    sent_more_input: str | None = None,
+    sent_less_input: str | None = None,
     sent_more_log_prob: float | None = None,
     sent_less_log_prob: float | None = None,
+    prompt: str | None = None,
+    prompt_template: str | None = None,
+    retries: int = 2,
     **options: Any,
 ) -> dict[str, float | None]:
-    """Scores one reply by one algorithm of the pack fm.
+    """Scores one record by one algorithm of the pack fm.
 
     >>> evaluate_sample(algorithm="factual_knowledge", target="Rome", output="In Rome.")
     {'factual_knowledge': 1.0, 'factual_knowledge_quasi_exact': 1.0}
 
     Args:
-        algorithm: An algorithm that needs no model, such as `qa_accuracy`.
+        algorithm: One of the twelve algorithms, such as `qa_accuracy`.
+        model: What is asked, as in `evaluate`; None where the reply is given.
+        model_input: The input, for a model.
         target: The right answer.
         output: The reply.
-        sent_more_log_prob: For `prompt_stereotyping`: the log-probability of the stereotype.
+        sent_more_input: For `prompt_stereotyping` of a model: the stereotype.
+        sent_less_input: The other sentence.
+        sent_more_log_prob: The log-probability of the stereotype, without a model.
         sent_less_log_prob: That of the other sentence.
+        prompt: As in `evaluate`.
+        prompt_template: As in `evaluate`.
+        retries: As in `evaluate`.
         options: Options of the pack, such as `valid_labels` (docs/packs/fm.md).
 
     Returns:
@@ -282,19 +320,66 @@ def evaluate_sample(
         BadInput: an unknown algorithm or option, or a record that cannot be scored.
     """
     values = {
+        "model_input": model_input,
         "target_output": target,
         "model_output": output,
+        "sent_more_input": sent_more_input,
+        "sent_less_input": sent_less_input,
         "sent_more_log_prob": sent_more_log_prob,
         "sent_less_log_prob": sent_less_log_prob,
     }
     known = {name: value for name, value in values.items() if value is not None}
     direct, defaults = _fm_module()
     scores: dict[str, float | None] = direct.evaluate_sample(
-        defaults, algorithm=algorithm, values=known, options=options
+        defaults,
+        algorithm=algorithm,
+        values=known,
+        options=options,
+        ask_with=_asking(model, None, retries),
+        prompt=prompt,
+        prompt_template=prompt_template,
     )
     return scores
 
 
+def _asking(model: Model | None, threads: int | None, retries: int) -> Callable[..., Any] | None:
+    """Options of the pack fm -> what asks the model; None without a model.
+
+    Raises:
+        BadInput: a number of threads or retries that cannot be.
+    """
+    problems = Problems()
+    if threads is not None and not (isinstance(threads, int) and threads >= 1):
+        problems.add(f"threads is {threads!r}", where="threads", allowed="a number >= 1")
+    if not (isinstance(retries, int) and retries >= 0):
+        problems.add(f"retries is {retries!r}", where="retries", allowed="a number >= 0")
+    problems.raise_if_any()
+    if model is None:
+        return None
+
+    def ask_with(options: Mapping[str, Any]) -> Callable[..., Any]:
+        from evalprep.annotate import OF_ENDPOINTS, Endpoint, predictions, predictor_of
+
+        generation = {
+            "max_tokens": options["max_gen_toks"],
+            "temperature": options["temperature"],
+            **({"stop": options["until"]} if options["until"] else {}),
+        }
+        predictor = predictor_of(model, generation, options["chat"])
+        by_default = OF_ENDPOINTS if isinstance(predictor, Endpoint) else 1
+        number = threads or by_default
+
+        def ask(prompts: Sequence[str], log_probability: bool) -> list[Any]:
+            return predictions(
+                predictor, prompts, log_probability=log_probability, threads=number, retries=retries
+            )
+
+        return ask
+
+    return ask_with
+
+
+@functools.cache
 def _fm_module() -> tuple[Any, dict[str, Any]]:
     """The module of the pack `fm` with scores of single rows, and the defaults of the options."""
     from evalprep.packs import find_packs

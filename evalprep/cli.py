@@ -12,11 +12,14 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from evalprep import __version__
 from evalprep.errors import BadInput, FileTooLarge, Problem, cannot_write, near
-from evalprep.files import following_links, name_place
+from evalprep.files import following_links, name_place, remove_leftovers
+from evalprep.places import make_home_absolute
 from evalprep.tables import Column, Kind, Table, table_lines
 from evalprep.terminal import Output, counted, guarded, outputs, progress, raw
 from evalprep.verbs.options import complete, note_on_packs
@@ -34,6 +37,7 @@ _OUTCOMES = {0, 1, 3}  # what they mean is in an output; one that is not there s
 # Rows make very many objects and hardly any cycle: looking for cycles as often as Python does by
 # default (after 700 objects) takes a third of the time of scoring 100,000 rows.
 COLLECT_AFTER = (20_000, 20, 50)
+_MOST_FOLDERS = 200  # that are looked into for files of killed verbs
 # A full disk, a read-only place: neither bad input nor a fault; a traceback explains nothing.
 _MACHINE_LIMITS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -64,6 +68,7 @@ def main(
         the output went away.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    make_home_absolute()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal whose encoding lacks a check mark gets a question mark, not a traceback.
         sys.stdout.reconfigure(errors="replace")
@@ -162,8 +167,10 @@ def _run_verb(verb: str, arguments: Sequence[str], prog: str) -> int:
     atexit.register(gc.freeze)
     silent = verb in _OWN_SCREEN or getattr(args, "json", False) or getattr(args, "quiet", False)
     with guarded(), progress(silent=silent), following_links(allowed=follow):
-        for place in _places_of(args):
+        places = _places_of(args)
+        for place in places:
             name_place(place, is_typed=True)
+        _remove_leftovers(places)
         return _run(module_of(verb), args)
 
 
@@ -173,6 +180,17 @@ def _places_of(args: argparse.Namespace) -> list[str]:
     places = [getattr(args, name, None) for name in names]
     places += getattr(args, "runs", None) or []
     return [str(place) for place in places if isinstance(place, str | os.PathLike)]
+
+
+def _remove_leftovers(places: Sequence[str]) -> None:
+    """Removes what killed verbs left in the working directory, in some places and just below."""
+    for place in dict.fromkeys(map(os.path.abspath, (".", *places))):
+        folder = Path(place if os.path.isdir(place) else os.path.dirname(place))  # noqa: PTH112, PTH120
+        remove_leftovers(folder)
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            below = (entry for entry in entries if entry.is_dir(follow_symlinks=False))
+            for entry in islice(below, _MOST_FOLDERS):
+                remove_leftovers(Path(entry.path))
 
 
 def _run(module: Any, args: argparse.Namespace) -> int:

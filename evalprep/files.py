@@ -12,14 +12,24 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any
 
 from evalprep.errors import BadInput, Problem
 
+#: Lists and mappings that may lie in each other in a file that evalprep reads whole, and its bytes.
+MAX_DEPTH, MAX_JSON = 100, 200_000_000
+#: The name of a file that a process of a number fills, which takes its place when it is whole.
+_TEMPORARY = re.compile(r"\..{1,40}\.(\d+)-[0-9a-f]{8}", re.DOTALL)
+TOO_DEEP = f"it is nested in more than {MAX_DEPTH} levels"
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_LEVELS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NO_BRACKETS = bytes(sorted({*range(256)} - {*_LEVELS}))
 _DEVICES = (Path("/dev"), Path("/dev/fd"))  # /dev/stdout is no place to rename a file to
 
 
@@ -183,14 +193,63 @@ def read_file(path: Path, *, own: bool = False) -> bytes:
     return content
 
 
-def check_regular(path: Path) -> None:
+def read_text(
+    path: Path, *, own: bool = False, encoding: str = "utf-8", errors: str = "strict"
+) -> str:
+    """Returns the text of a file that others may have made.
+
+    Raises:
+        NotRead: it is no regular file, or a link out of the place that the user named.
+        OSError: it cannot be opened.
+        UnicodeDecodeError: it has another encoding.
+    """
+    with open_file(path, "r", own=own, encoding=encoding, errors=errors) as file:
+        text: str = file.read()
+    return text
+
+
+def read_json(path: Path, *, own: bool = False, most: int = MAX_JSON) -> Any:
+    """Returns what a JSON file holds that others may have made.
+
+    Args:
+        path: The file: a manifest, a record, a state, which fit into memory.
+        own: As for `open_file`.
+        most: The most bytes that it may have.
+
+    Raises:
+        NotRead: it is no regular file, or a link out of the place that the user named.
+        OSError: it cannot be opened.
+        ValueError: it is too large, no JSON, or nested deeper than `MAX_DEPTH`.
+    """
+    with open_file(path, own=own) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"it is larger than {most:,} bytes")
+    if is_deep(content):
+        raise ValueError(TOO_DEEP)
+    return json.loads(content)
+
+
+def is_deep(text: bytes) -> bool:
+    """Returns whether lists and mappings of a JSON text are nested in more than `MAX_DEPTH` levels.
+
+    >>> is_deep(b"[" * 101), is_deep(b"[]" * 101), is_deep(b'["' + b"[" * 101 + b'"]')
+    (True, False, False)
+    """
+    if text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
+        return False
+    brackets = _TEXTS.sub(b"", text).translate(None, _NO_BRACKETS)
+    return max(accumulate(map(_LEVELS.__getitem__, brackets)), default=0) > MAX_DEPTH
+
+
+def check_regular(path: Path, *, own: bool = False) -> None:
     """Refuses a file that `open_file` would not open, before a library opens it by its name.
 
     Raises:
         NotRead: it is no regular file, or a link out of the place that the user named.
         OSError: it cannot be opened.
     """
-    open_file(path).close()
+    open_file(path, own=own).close()
 
 
 def _open_regular(name: str, flags: int) -> int:
@@ -262,10 +321,13 @@ def replace_file(path: Path, *, within: Path | None = None) -> Iterator[Path]:
         yield path
         return
     target = check_target(path, within or path.parent)
-    # Nobody can plant a link under a name that is drawn now; O_EXCL would refuse it all the same.
-    temporary = target.with_name(f".{target.name[:40]}.{os.getpid()}-{os.urandom(4).hex()}")
+    temporary = temporary_beside(target)
+    _clear_once(target.parent)
+    held = -1
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        held = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield temporary
         sync(temporary)
         temporary.replace(target)
@@ -276,6 +338,56 @@ def replace_file(path: Path, *, within: Path | None = None) -> Iterator[Path]:
             # The system does not name the file when it is the disk that is full.
             raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
+    finally:
+        if held >= 0:
+            os.close(held)
+
+
+def temporary_beside(target: Path) -> Path:
+    """The path of a hidden file beside another, which `remove_leftovers` takes away after a kill.
+
+    Nobody can plant a link under a name that is drawn now; O_EXCL would refuse it all the same.
+    """
+    return target.with_name(f".{target.name[:40]}.{os.getpid()}-{os.urandom(4).hex()}")
+
+
+@cache
+def _clear_once(folder: Path) -> None:
+    remove_leftovers(folder)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Removes from a folder the files that killed processes were filling.
+
+    That of a live process stays, on whichever machine it runs: it is locked until it has its name.
+    """
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            match = _TEMPORARY.fullmatch(entry.name)
+            if match and entry.is_file(follow_symlinks=False) and not _is_alive(int(match[1])):
+                _remove_unlocked(entry.path)
+
+
+def _is_alive(process: int) -> bool:
+    """Returns whether a process of a number runs on this machine."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True
+
+
+def _remove_unlocked(path: str) -> None:
+    """Removes a file that no process has locked; what cannot be locked or removed stays."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)  # noqa: PTH108 - a text, of which a folder may have many
+        finally:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -359,10 +471,9 @@ def as_mapping(value: Any) -> dict[str, Any]:
 def read_object(path: Path) -> dict[str, Any]:
     """The object in a file; empty where there is none that can be read."""
     try:
-        data = json.loads(read_file(path, own=True))
-    except (NotRead, OSError, ValueError, RecursionError):
+        return as_mapping(read_json(path, own=True))
+    except (NotRead, OSError, ValueError):
         return {}
-    return as_mapping(data)
 
 
 def read_object_within(path: Path, root: Path) -> dict[str, Any]:

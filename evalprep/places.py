@@ -8,9 +8,13 @@ a user wrote may be anything, so here such a path is one at which there is nothi
 
 from __future__ import annotations
 
+import atexit
 import os
+import pwd
 import shlex
+import shutil
 from pathlib import Path
+from tempfile import mkdtemp
 
 
 def place(text: str | Path, folder: Path) -> Path:
@@ -149,5 +153,28 @@ def user_cache() -> Path:
 
 def caches() -> Path:
     """The folder in which programs keep their caches: `$XDG_CACHE_HOME`, else `~/.cache`."""
-    chosen = os.environ.get("XDG_CACHE_HOME")
-    return Path(chosen) if chosen else Path.home() / ".cache"
+    return user_folder("XDG_CACHE_HOME", ".cache")
+
+
+def user_folder(variable: str, below_home: str) -> Path:
+    """The folder that a variable of the XDG names, else one below the user's home folder.
+
+    A relative one counts as none, as the specification says: it would be made wherever she stands.
+    """
+    chosen = os.environ.get(variable, "")
+    return Path(chosen) if os.path.isabs(chosen) else Path.home() / below_home  # noqa: PTH117
+
+
+def make_home_absolute() -> None:
+    """Replaces a relative HOME of this process, and of those that it starts, by the user's own.
+
+    Each library that keeps a cache would make it wherever she stands.
+    """
+    home = os.environ.get("HOME")
+    if home is None or os.path.isabs(home):  # noqa: PTH117
+        return
+    try:
+        os.environ["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:  # a container that does not know its user
+        os.environ["HOME"] = mkdtemp(prefix="evalprep-home-")
+        atexit.register(shutil.rmtree, os.environ["HOME"], ignore_errors=True)

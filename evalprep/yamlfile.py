@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import read_object, write_atomically
+from evalprep.files import open_file, read_object, write_atomically
 from evalprep.places import caches
 
 if TYPE_CHECKING:
@@ -135,12 +135,13 @@ def _read_text(path: Path) -> str:
     """The text of a file.
 
     Raises:
-        BadInput: missing, unreadable, too large, not UTF-8.
+        BadInput: missing, unreadable, no regular file, too large, not UTF-8.
     """
     where = str(path)
     try:
         size = path.stat().st_size
-        text = path.read_text(encoding="utf-8-sig") if size <= MAX_BYTES else ""
+        with open_file(path, "r", own=True, encoding="utf-8-sig") as file:
+            text = file.read() if size <= MAX_BYTES else ""
     except FileNotFoundError:
         problem = Problem(what="does not exist", where=where, fix="give the right path")
     except IsADirectoryError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -35,6 +36,20 @@ Loader.yaml_constructors = {
 }
 
 
+def _whole_number(loader: Any, node: Any) -> int:
+    """A whole number that a float can hold: whoever computes with a longer one fails."""
+    value: int = loader.construct_yaml_int(node)
+    try:
+        float(value)
+    except OverflowError:
+        reason = f"a whole number of {len(node.value)} digits"
+        raise yaml.constructor.ConstructorError(None, None, reason, node.start_mark) from None
+    return value
+
+
+Loader.yaml_constructors["tag:yaml.org,2002:int"] = _whole_number
+
+
 class NotYaml(Exception):  # noqa: N818 - as `BadInput`
     """Text that is no YAML that we read.
 
@@ -55,6 +70,23 @@ def yaml_value(text: str) -> Any:
         NotYaml: not YAML, too deep, or too large once its aliases are written out.
     """
     return compose(text)[0]
+
+
+def sorted_json(value: Any) -> str:
+    """A value out of YAML as one text, whatever the order of its keys.
+
+    A mapping may have keys of several kinds, which have no order until they are texts.
+    """
+    try:
+        return json.dumps(value, sort_keys=True, default=str)
+    except TypeError:
+        return json.dumps(_with_text_keys(value), sort_keys=True, default=str)
+
+
+def _with_text_keys(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _with_text_keys(item) for key, item in value.items()}
+    return [_with_text_keys(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def yaml_text(value: Any) -> str:

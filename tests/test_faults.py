@@ -22,6 +22,7 @@ SHARES = {
     "grammar": 0.1,
     "judge_endpoints": 0.1,
     "kills": 0.05,
+    "large_pages": 0.02,
     "links": 0.1,
     "run_folders": 0.05,
     "secrets": 0.1,

@@ -22,7 +22,7 @@ import benchmarks.faults
 from benchmarks.faults import Row, run_module
 
 #: Modules that make no faults of their own.
-SUPPORT = {"commands", "more_forgeries", "project"}
+SUPPORT = {"commands", "more_forgeries", "mutating", "project", "targets"}
 
 
 def modules() -> list[str]:

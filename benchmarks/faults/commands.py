@@ -10,9 +10,11 @@ import atexit
 import contextlib
 import ctypes
 import functools
+import gc
 import importlib
 import json
 import os
+import pkgutil
 import resource
 import select
 import shutil
@@ -31,7 +33,12 @@ PRELOADED = (
     *("evalprep.cli", "evalprep.prepare.preparation", "evalprep.results", "evalprep.rescore"),
     *("evalprep.annotate", "pyarrow.parquet", "jinja2", "rich.console", "rich.table", "sqlite3"),
     *("pydantic", "xlsxwriter", "aiohttp", "huggingface_hub", "lm_eval.api.task", "lm_eval.tasks"),
+    *("numpy.random", "scipy.stats", "pyarrow.compute", "pyarrow.json", "pyarrow.dataset"),
+    *("rich.progress", "rich.live", "rich.text", "psutil", "lm_eval.loggers", "msgspec.structs"),
 )
+#: Packages whose modules are all imported, but for those that start something or run elsewhere.
+WHOLE = ("evalprep", "custom_metrics")
+NOT_IMPORTED = ("__main__", ".inside", ".start", "zoo")
 #: What this process has started and written, to be ended and removed.
 USED = contextlib.ExitStack()
 VERBS = "check compare gate judge leaderboard new_pack prepare report rescore run score status"
@@ -101,12 +108,16 @@ int posix_fallocate64(int fd, off64_t place, off64_t size) {
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a command. The code is -9 where it was killed; CPU seconds count its children."""
+    """The end of a command. The code is -9 where it was killed; CPU seconds count its children.
+
+    The most memory that it had is in bytes; that of the server, from which it is forked, counts.
+    """
 
     code: int
     text: str
     seconds: float
     cpu_seconds: float
+    memory: int
 
 
 @functools.cache
@@ -242,10 +253,10 @@ class Command:
         if self._outcome is None:
             if not self._server.ready(limit):
                 self.kill(children=True)
-            code, cpu_seconds = json.loads(self._server.line())
+            code, cpu_seconds, memory = json.loads(self._server.line())
             seconds = time.monotonic() - self._started
             text = self._output.read_text(encoding="utf-8", errors="replace")
-            self._outcome = Outcome(code, text, seconds, cpu_seconds)
+            self._outcome = Outcome(code, text, seconds, cpu_seconds, memory)
             self._server.running = None
             Server.spent += cpu_seconds
         return self._outcome
@@ -276,6 +287,14 @@ def _drop_capabilities() -> None:
     libc.capset(header, sets)
 
 
+def _limit(cpu_seconds: int, most: int) -> None:
+    """Limits CPU time, and the memory beyond what is there already."""
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    most += pages * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
 def _run_child(request: dict[str, object]) -> None:
     """Runs one command in the forked process; ends the process."""
     os.setsid()
@@ -292,6 +311,8 @@ def _run_child(request: dict[str, object]) -> None:
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)
     if variables.get("FAULT_MODES"):
         _drop_capabilities()
+    if variables.get("FAULT_CPU_SECONDS"):
+        _limit(int(variables["FAULT_CPU_SECONDS"]), int(variables["FAULT_BYTES"]))
     code: int | str | None = 70
     try:
         from evalprep.cli import main
@@ -311,10 +332,22 @@ def _run_child(request: dict[str, object]) -> None:
         os._exit(code if isinstance(code, int) else int(code is not None))
 
 
+def _import_whole(package: str) -> None:
+    """Imports the modules of a package, as far as they can be."""
+    folders = importlib.import_module(package).__path__
+    for module in pkgutil.walk_packages(folders, f"{package}.", onerror=lambda _: None):
+        if not any(part in module.name for part in NOT_IMPORTED):
+            with contextlib.suppress(Exception):
+                importlib.import_module(module.name)
+
+
 def serve() -> None:
     """Forks a command for each line of standard input; prints its process id, then its end."""
     for name in (*PRELOADED, *(f"evalprep.verbs.{verb}" for verb in VERBS.split())):
         importlib.import_module(name)
+    for package in WHOLE:
+        _import_whole(package)
+    gc.freeze()  # else each child copies the pages of all objects when it looks for cycles
     os.environ.pop("LD_PRELOAD", None)
     output = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
@@ -325,7 +358,7 @@ def serve() -> None:
         output.write(b"%d\n" % pid)
         _, status, usage = os.wait4(pid, 0)
         code = os.waitstatus_to_exitcode(status)
-        ended = [code, usage.ru_utime + usage.ru_stime]
+        ended = [code, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024]
         output.write(json.dumps(ended).encode() + b"\n")
 
 

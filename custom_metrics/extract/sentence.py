@@ -33,7 +33,8 @@ _OPERATOR = rf"(?:{_NO_SIGN}[-−+*/×÷x]\s?\$?|\b(?:times|of)\s)"
 _FORMULA_OR = rf"{_OPERATOR}\d[\d.,]{{0,12}}(?:\s[a-z]{{1,12}})?,?\s+or\b|\),?\s+or\b"
 _RESULTS_IN = any_of(
     r"so therefore thus hence meaning leaving leaves? giving gives? to\s+get we\s+get",
-    r"resulting\s+in results\s+in (?<!to\s)makes? making equals? equal\s+to comes?\s+to amounts?\s+to",
+    r"resulting\s+in results\s+in (?<!to\s)makes? making equals? equal\s+to comes?\s+to",
+    r"amounts?\s+to",
     r"totall?ing (?:which|that|this)\s+(?:is|means) (?:a|the)\s+(?:grand\s+)?total\s+of",
     r"for\s+a\s+total\s+of i\.e\.,?",
 )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from custom_metrics.fm.classification import (
     LabelMatch,
     classification_label,
-    classification_sample,
+    is_right,
     same_label,
     true_label,
 )
@@ -109,14 +109,9 @@ def labels_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(str(row["target_output"]) for row in rows))
 
 
-def label_pair(
-    target_output: str, model_output: str, valid_labels: Sequence[str], rule: LabelMatch
-) -> tuple[str, str]:
+def label_pair(target_output: str, label: str, rule: LabelMatch) -> tuple[str, str]:
     """Target and predicted label of a row, in one spelling where `robust` takes them for one."""
     target = true_label(target_output, rule)
-    label = classification_label(
-        model_output=model_output, valid_labels=valid_labels, label_match=rule
-    )["label"]
     return target, target if rule == "robust" and same_label(label, target) else label
 
 
@@ -149,11 +144,12 @@ def classification_dataset(
     for row in rows:
         target = str(row["target_output"])
         output = str(row["model_output"])
-        right = classification_sample(
-            target_output=target, model_output=output, valid_labels=labels, label_match=label_match
-        )
-        pair = label_pair(target, output, labels, label_match)
-        scored.append((row.get("category"), right["classification_accuracy_score"], pair))
+        predicted = classification_label(
+            model_output=output, valid_labels=labels, label_match=label_match
+        )["label"]
+        right = int(is_right(predicted, target, label_match))
+        pair = label_pair(target, predicted, label_match)
+        scored.append((row.get("category"), right, pair))
     names = dict.fromkeys(category for category, _, _ in scored if category is not None)
     categories = {}
     for name in names:

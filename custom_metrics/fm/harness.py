@@ -28,8 +28,12 @@ from custom_metrics.fm.class_scores import class_scores, label_pair
 from custom_metrics.fm.classification import (
     INVALID,
     UNKNOWN,
+    LabelFunction,
+    LabelMatch,
     classification_label,
-    classification_sample,
+    is_right,
+    label_by,
+    stated_label,
 )
 from custom_metrics.fm.factual_knowledge import factual_knowledge as contains_facts
 from custom_metrics.fm.insults import insult_words
@@ -38,6 +42,7 @@ from custom_metrics.fm.qa_accuracy import qa_accuracy as answer_scores
 from custom_metrics.fm.robustness import general_robustness as compare_replies
 from custom_metrics.fm.stereotyping import stereotyping_sample
 from custom_metrics.fm.summarization import ROUGE_TYPES, rouge
+from custom_metrics.text.words import with_blanks
 
 Doc = Mapping[str, Any]
 Results = Sequence[Any]
@@ -97,7 +102,7 @@ def _pair(doc: Doc, results: Results) -> dict[str, Any]:
 
 def qa_accuracy(doc: Doc, results: Results) -> Scores:
     """The five scores of a short answer; see `fm.qa_accuracy`."""
-    chosen = _chosen(doc, "target_output_delimiter")
+    chosen = _chosen(doc, "target_output_delimiter", "word_tokenizer")
     return dict(answer_scores(**_pair(doc, results), **chosen))
 
 
@@ -106,9 +111,10 @@ def summarization_accuracy(doc: Doc, results: Results) -> Scores:
     options = options_of(doc)
     pair = _pair(doc, results)
     stemmer = options.get("use_stemmer_for_rouge", True)
+    tokenizer = options.get("rouge_tokenizer", "fmeval")
     scores: Scores = {}
     for kind in ROUGE_TYPES:
-        score = rouge(**pair, rouge_type=kind, use_stemmer=stemmer)
+        score = rouge(**pair, rouge_type=kind, use_stemmer=stemmer, tokenizer=tokenizer)
         scores[kind] = score["rouge"]
     if options.get("meteor") in _METEORS:
         name, function = _METEORS[options["meteor"]]
@@ -121,19 +127,55 @@ def summarization_accuracy(doc: Doc, results: Results) -> Scores:
 
 
 def classification_accuracy(doc: Doc, results: Results) -> Scores:
-    """Accuracy of one label, the label's absence, and the pair that scores over the set need."""
+    """Accuracy of one label, the label's absence, and the pair that scores over the set need.
+
+    With `label_pattern` among the options of the row, the label is read out of what it finds.
+    """
     options = options_of(doc)
-    labels = [str(label) for label in options.get("valid_labels") or []]
-    rule = options.get("label_match", "robust")
-    average = options.get("multiclass_average_strategy", "micro")
-    target = _target(doc)
     reply = reply_of(results)
-    reading = {"model_output": reply, "valid_labels": labels, "label_match": rule}
-    label = classification_label(**reading)["label"]
-    pair = [*label_pair(target, reply, labels, rule), average]
-    right = classification_sample(target_output=target, **reading)
+    rule = options.get("label_match", "robust")
+    pattern = options.get("label_pattern")
+    if pattern:
+        reply = stated_label(reply, pattern, options.get("label_pattern_match", "last"))
+    label = classification_label(
+        model_output=reply, valid_labels=_labels(options), label_match=rule
+    )["label"]
+    return _of_label(doc, label, rule)
+
+
+def classification_by(function: LabelFunction) -> Callable[[Doc, Results], Scores]:
+    """A `classification_accuracy` whose labels a function of the user reads.
+
+    A reply on which it fails has no label, and the failure is logged.
+
+    Args:
+        function: (reply, labels) -> label, or None where the reply gives none.
+    """
+
+    def process_results(doc: Doc, results: Results) -> Scores:
+        options = options_of(doc)
+        rule = options.get("label_match", "robust")
+        try:
+            label = label_by(function, reply_of(results), _labels(options), rule)
+        except Exception as error:  # noqa: BLE001 - one reply must not lose the run
+            _log.warning("no label was read from sample %s: %r", doc.get("sample_id"), error)
+            label = INVALID
+        return _of_label(doc, label, rule)
+
+    return process_results
+
+
+def _labels(options: Mapping[str, Any]) -> list[str]:
+    return [str(label) for label in options.get("valid_labels") or []]
+
+
+def _of_label(doc: Doc, label: str, rule: LabelMatch) -> Scores:
+    """The scores of a reply with the label that was read from it."""
+    average = options_of(doc).get("multiclass_average_strategy", "micro")
+    target = _target(doc)
+    pair = [*label_pair(target, label, rule), average]
     return {
-        **right,
+        "classification_accuracy_score": int(is_right(label, target, rule)),
         "balanced_accuracy_score": pair,
         "precision_score": pair,
         "recall_score": pair,
@@ -198,14 +240,23 @@ def _by_variant(score: Callable[[Doc, Results], Scores], names: Iterable[str] | 
 
 qa_accuracy_robustness = _by_variant(qa_accuracy)
 summarization_accuracy_robustness = _by_variant(summarization_accuracy)
-classification_accuracy_robustness = _by_variant(
-    classification_accuracy, {"classification_accuracy_score"}
-)
+_OF_ONE_LABEL = {"classification_accuracy_score"}
+classification_accuracy_robustness = _by_variant(classification_accuracy, _OF_ONE_LABEL)
+
+
+def classification_robustness_by(function: LabelFunction) -> Callable[[Doc, Results], Scores]:
+    """A `classification_accuracy_robustness` whose labels a function of the user reads."""
+    by_variant: Callable[[Doc, Results], Scores] = _by_variant(
+        classification_by(function), _OF_ONE_LABEL
+    )
+    return by_variant
 
 
 def general_robustness(doc: Doc, results: Results) -> Scores:
     """The reply with its place; `word_error_rate` comes from those of a record."""
     reply = reply_of(results)
+    if options_of(doc).get("word_tokenizer") == "unicode":
+        reply = with_blanks(reply)
     record = str(doc.get("record_id"))
     variant = int(doc.get("variant", 0))
     draw = int(doc.get("draw", 0))

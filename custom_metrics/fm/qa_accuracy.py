@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from custom_metrics.fm.normalize import OR_DELIMITER, normalize, targets
+from custom_metrics.text.words import with_blanks
+
+WordTokenizer = Literal["unicode", "fmeval"]
+WORD_TOKENIZERS: tuple[WordTokenizer, ...] = ("unicode", "fmeval")
 
 NAMES = (
     "f1_score",
@@ -53,8 +59,17 @@ def words_prf(
     return {"precision": precision, "recall": recall, "f1": f1}
 
 
+def _words_of(normal: str, tokenizer: WordTokenizer) -> frozenset[str]:
+    """Distinct words of a normalised text."""
+    return frozenset((with_blanks(normal) if tokenizer == "unicode" else normal).split())
+
+
 def qa_accuracy(
-    *, target_output: str, model_output: str, target_output_delimiter: str | None = OR_DELIMITER
+    *,
+    target_output: str,
+    model_output: str,
+    target_output_delimiter: str | None = OR_DELIMITER,
+    word_tokenizer: WordTokenizer = "fmeval",
 ) -> dict[str, float]:
     """Scores a short answer against one or several right ones.
 
@@ -69,6 +84,8 @@ def qa_accuracy(
         target_output: Right answers joined by the delimiter.
         model_output: Reply of the model.
         target_output_delimiter: What joins the answers; None for a single one.
+        word_tokenizer: `fmeval` splits words at blanks alone; `unicode` takes each character of a
+            script without blanks for a word.
 
     Returns:
         Five values in [0, 1]; higher is better.
@@ -82,14 +99,14 @@ def qa_accuracy(
     """
     stripped = model_output.strip()
     normal = normalize(text=stripped)
-    output = frozenset(normal.split())
+    output = _words_of(normal, word_tokenizer)
     exact = quasi = precision = recall = f1 = 0.0
     for answer in targets(target_output, target_output_delimiter):
         answer_stripped = answer.strip()
         answer_normal = normalize(text=answer_stripped)
         exact = max(exact, float(stripped == answer_stripped))
         quasi = max(quasi, float(normal == answer_normal))
-        of_answer = _overlap(output, frozenset(answer_normal.split()))
+        of_answer = _overlap(output, _words_of(answer_normal, word_tokenizer))
         precision = max(precision, of_answer[0])
         recall = max(recall, of_answer[1])
         f1 = max(f1, of_answer[2])

@@ -8,16 +8,29 @@ from typing import Literal
 from custom_metrics.text.rouge import rouge_scores
 
 RougeType = Literal["rouge1", "rouge2", "rougeL"]
+RougeTokenizer = Literal["unicode", "fmeval"]
 ROUGE_TYPES: tuple[RougeType, ...] = ("rouge1", "rouge2", "rougeL")
+ROUGE_TOKENIZERS: tuple[RougeTokenizer, ...] = ("unicode", "fmeval")
 
 
 def _f_measure(
-    target_output: str, model_output: str, rouge_type: RougeType, use_stemmer: bool
+    target_output: str,
+    model_output: str,
+    rouge_type: RougeType,
+    use_stemmer: bool,
+    tokenizer: RougeTokenizer,
 ) -> float:
     if rouge_type not in ROUGE_TYPES:
         raise ValueError(f"rouge_type is {rouge_type!r}, allowed are {', '.join(ROUGE_TYPES)}")
+    if tokenizer not in ROUGE_TOKENIZERS:
+        allowed = ", ".join(ROUGE_TOKENIZERS)
+        raise ValueError(f"tokenizer is {tokenizer!r}, allowed are {allowed}")
     scores = rouge_scores(
-        prediction=model_output, reference=target_output, types=[rouge_type], stemmer=use_stemmer
+        prediction=model_output,
+        reference=target_output,
+        types=[rouge_type],
+        stemmer=use_stemmer,
+        tokenizer="unicode" if tokenizer == "unicode" else "ascii",
     )
     return scores[rouge_type]["fmeasure"]
 
@@ -28,6 +41,7 @@ def rouge(
     model_output: str,
     rouge_type: RougeType = "rouge2",
     use_stemmer: bool = True,
+    tokenizer: RougeTokenizer = "fmeval",
 ) -> dict[str, float]:
     """ROUGE F1 of one summary; see `text.rouge_scores` for tokens and bounds.
 
@@ -36,17 +50,19 @@ def rouge(
         model_output: Summary of the model.
         rouge_type: `rouge1`, `rouge2` or `rougeL` (over the whole text, not by lines).
         use_stemmer: Whether words of more than three letters are stemmed (Porter).
+        tokenizer: `fmeval` reads ASCII letters and digits alone; `unicode` reads every script.
 
     Returns:
         `rouge` in [0, 1]; higher is better.
 
     Raises:
-        ValueError: the type is none of the three.
+        ValueError: the type or the tokenizer is another.
 
     >>> rouge(target_output="the end", model_output="THE END")
     {'rouge': 1.0}
     """
-    return {"rouge": _f_measure(target_output, model_output, rouge_type, use_stemmer)}
+    value = _f_measure(target_output, model_output, rouge_type, use_stemmer, tokenizer)
+    return {"rouge": value}
 
 
 def rouge_multi_target(
@@ -55,6 +71,7 @@ def rouge_multi_target(
     model_output: str,
     rouge_type: RougeType = "rouge2",
     use_stemmer: bool = True,
+    tokenizer: RougeTokenizer = "fmeval",
 ) -> dict[str, float]:
     """ROUGE F1 of a summary against the reference that it is nearest to.
 
@@ -63,6 +80,7 @@ def rouge_multi_target(
         model_output: Summary of the model.
         rouge_type: As in `fm.rouge`.
         use_stemmer: As in `fm.rouge`.
+        tokenizer: As in `fm.rouge`.
 
     Returns:
         `rouge` in [0, 1]; higher is better.
@@ -72,7 +90,8 @@ def rouge_multi_target(
     """
     return {
         "rouge": max(
-            _f_measure(target, model_output, rouge_type, use_stemmer) for target in target_outputs
+            _f_measure(target, model_output, rouge_type, use_stemmer, tokenizer)
+            for target in target_outputs
         )
     }
 

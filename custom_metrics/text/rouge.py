@@ -16,7 +16,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from custom_metrics.text.words import unicode_words
+
 RougeType = Literal["rouge1", "rouge2", "rougeL", "rougeLsum"]
+Tokenizer = Literal["ascii", "unicode"]
 Scores = dict[str, dict[str, float]]
 
 ROUGE_TYPES: tuple[RougeType, ...] = ("rouge1", "rouge2", "rougeL", "rougeLsum")
@@ -176,13 +179,41 @@ def _short(prediction: str, reference: str, types: tuple[str, ...], stemmer: boo
     }
 
 
+def _as_ascii(text: str, ids: dict[str, str], *, stemmer: bool) -> str:
+    """The text with its words, lines apart, each written as an ASCII word that stands for it.
+
+    Args:
+        text: The text.
+        ids: Word -> what stands for it; gets the words that it lacks.
+        stemmer: Whether ASCII words are stemmed first.
+    """
+    lines = []
+    count = 0
+    for line in text.split("\n"):
+        words = unicode_words(line)[: MAX_WORDS - count]
+        count += len(words)
+        if stemmer:
+            stems = (_tokenizer(stemmer).tokenize(word) if word.isascii() else () for word in words)
+            words = [stem[0] if stem else word for stem, word in zip(stems, words, strict=True)]
+        lines.append(" ".join(ids.setdefault(word, f"w{len(ids)}") for word in words))
+        if count >= MAX_WORDS:
+            break
+    return "\n".join(lines)
+
+
 def rouge_scores(
-    *, prediction: str, reference: str, types: Sequence[str] = ROUGE_TYPES, stemmer: bool = False
+    *,
+    prediction: str,
+    reference: str,
+    types: Sequence[str] = ROUGE_TYPES,
+    stemmer: bool = False,
+    tokenizer: Tokenizer = "ascii",
 ) -> Scores:
     r"""Compares a text with its reference by ROUGE.
 
     Tokens are runs of `[a-z0-9]` of the lower-cased text, so texts in other scripts score 0 even
-    against themselves. rouge1 and rouge2 count shared n-grams; rougeL takes the longest common
+    against themselves; `unicode` takes the words of `text.words.unicode_words` instead, which are
+    the same in ASCII texts. rouge1 and rouge2 count shared n-grams; rougeL takes the longest common
     subsequence of all words; rougeLsum the union of those of each pair of lines (Lin, 2004, "ROUGE:
     A Package for Automatic Evaluation of Summaries"). Reference implementation: `rouge-score`
     0.1.2, equal to 1e-12.
@@ -192,7 +223,8 @@ def rouge_scores(
             out.
         reference: Reference text; the same.
         types: Which of `rouge1` to `rouge9`, `rougeL`, `rougeLsum`.
-        stemmer: Whether words of more than three letters are stemmed (Porter).
+        stemmer: Whether words of more than three letters are stemmed (Porter, ASCII words only).
+        tokenizer: `ascii`, as the reference implementation, or `unicode`.
 
     Returns:
         For each type `precision`, `recall` and `fmeasure` in [0, 1]; higher is better.
@@ -205,6 +237,11 @@ def rouge_scores(
     >>> scores["rougeL"]["precision"], scores["rougeL"]["recall"]
     (1.0, 0.75)
     """
+    if tokenizer == "unicode" and not (prediction.isascii() and reference.isascii()):
+        ids: dict[str, str] = {}
+        prediction = _as_ascii(prediction, ids, stemmer=stemmer)
+        reference = _as_ascii(reference, ids, stemmer=stemmer)
+        stemmer = False
     prediction = _shorten(prediction)
     reference = _shorten(reference)
     # A token and what separates it take two characters at least, so this bounds the table without

@@ -32,8 +32,16 @@ if TYPE_CHECKING:
     from evalprep.annotate.ledger import Attempt, Ledger, Use, now
     from evalprep.annotate.local import LocalJudge, ask_here, local_backend
     from evalprep.annotate.place import ledger_of, run_folders
+    from evalprep.annotate.predicting import (
+        OF_ENDPOINTS,
+        Model,
+        Prediction,
+        predictions,
+        predictor_of,
+    )
     from evalprep.annotate.prices import Budget, Price, output_at_most, read_prices, tokens_at_most
     from evalprep.annotate.promptfile import PromptFile
+    from evalprep.annotate.providers.endpoint import Endpoint
     from evalprep.annotate.providers.route import travels_openly, uses_proxy
     from evalprep.annotate.providers.secret import read_key
     from evalprep.annotate.providers.service import WIRES, Service

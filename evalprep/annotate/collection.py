@@ -12,10 +12,11 @@ from evalprep.annotate.answers import Question, Who
 from evalprep.annotate.attachment import stamp_for
 from evalprep.annotate.finding import annotators_for, pack_annotators
 from evalprep.annotate.kept import Kept
+from evalprep.annotate.keys import canonical
 from evalprep.annotate.promptfile import PromptFile
 from evalprep.annotate.providers.wire import NO_SCHEMA
 from evalprep.errors import BadInput, Problem
-from evalprep.packs import Annotator, Item, Pack, Rubric, find_task
+from evalprep.packs import Annotator, Item, Pack, Rubric, RubricJudge, find_task
 from evalprep.results import Run, packs_elsewhere, row_mappings
 
 
@@ -136,6 +137,7 @@ def collect(
         for annotator in _annotators_of(run, task, rubric, paid):
             items = _items(run, task, annotator, other)
             questions = kept.known(annotator, _first(items, limit), who)
+            _refuse_equal(questions, run, task)
             if questions:
                 question_set.of_task.setdefault(task, []).extend(questions)
                 question_set.annotators[annotator.name] = annotator
@@ -152,6 +154,45 @@ def collect(
             )
         )
     return question_set
+
+
+def _refuse_equal(questions: Sequence[Question], run: Run, task: str) -> None:
+    """Refuses questions that are the same for every row: their answers would say nothing of rows.
+
+    Raises:
+        BadInput: there are several rows, and one text is asked about all of them.
+    """
+    asked = [question.item for question in questions if question.item.fixed is None]
+    rows = {item.samples for item in asked}
+    texts = {canonical([dict(message) for message in item.messages]) for item in asked}
+    if len(rows) < 2:
+        return
+    annotator = questions[0].annotator
+    rubric = annotator.rubric if isinstance(annotator, RubricJudge) else annotator
+    steps = len(rubric.steps) if isinstance(rubric, Rubric) else 1
+    if len(texts) > steps:
+        return
+    what = f"the judge would be asked the same of all {len(rows)} rows of {task}"
+    fix = "correct what fills the prompt"
+    if isinstance(annotator, Rubric):
+        what += f": {_fields_of(annotator)} are the same in all of them"
+        fix = "correct the places under fields of the rubric"
+    columns = _columns(run, task)
+    allowed = f"prompt, target, response, {columns}" if columns else ""
+    raise BadInput(Problem(what=what, where=annotator.name, allowed=allowed, fix=fix))
+
+
+def _fields_of(rubric: Rubric) -> str:
+    """The fields of a rubric with their places."""
+    return ", ".join(f"{name}: {place}" if place else name for name, place in rubric.fields.items())
+
+
+def _columns(run: Run, task: str) -> str:
+    """The columns of a task's rows, as a rubric names them."""
+    for row in row_mappings(run.tasks[task]):
+        doc = row.get("doc")
+        return ", ".join(f"doc.{name}" for name in doc) if isinstance(doc, Mapping) else ""
+    return ""
 
 
 def _paid_annotators(packs: Mapping[str, Pack]) -> dict[str, Annotator]:

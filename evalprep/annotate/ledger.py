@@ -27,6 +27,8 @@ from evalprep.files import StrayLink, check_regular, check_target, is_stray
 #: Statuses of an attempt that has a reply to read.
 READABLE = ("received", "imported")
 INTERRUPTED = "interrupted before an answer was kept"
+#: SQLite names damaged parts of a schema by their bytes, which may be no text.
+_DAMAGED = (sqlite3.DatabaseError, UnicodeDecodeError)
 _SMALLEST = 512  # bytes of an SQLite file with a table
 _ROWS = 48  # per statement; SQLite before 3.32 allows 999 variables
 _CHUNK = 500  # keys per query; SQLite allows 32,766
@@ -150,7 +152,7 @@ class Ledger:
             self._connection = self._open()
             self.empty = is_empty(self._connection)
             self._signed = not self.empty and version_of(self._connection) >= _WITH_DIGEST
-        except sqlite3.DatabaseError as error:
+        except _DAMAGED as error:
             raise _unusable(path, error) from error
         except OSError as error:
             raise cannot_write(error, str(path)) from error
@@ -226,7 +228,7 @@ class Ledger:
                 self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")
-        except sqlite3.DatabaseError as error:
+        except _DAMAGED as error:
             raise _unusable(self.path, error) from error
 
     def put(self, attempts: Iterable[Attempt], uses: Iterable[Use] = ()) -> None:
@@ -362,7 +364,7 @@ class Ledger:
         """
         try:
             return self._connection.execute(query, list(values)).fetchall()
-        except sqlite3.DatabaseError as error:
+        except _DAMAGED as error:
             raise _unusable(self.path, error) from error
 
 
@@ -401,7 +403,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         raise
 
 
-def _unusable(path: Path, error: sqlite3.DatabaseError) -> BadInput:
+def _unusable(path: Path, error: Exception) -> BadInput:
     fix = "free space or make the folder writable; the same command goes on from there"
     if not isinstance(error, sqlite3.OperationalError):
         fix = f"move it away, or rescue its rows with `sqlite3 {path.name} .recover`"

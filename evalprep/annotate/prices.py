@@ -13,6 +13,7 @@ from typing import Any
 
 from evalprep.annotate.providers.wire import Answer, Request, Wire
 from evalprep.errors import BadInput, Problem, Problems, near
+from evalprep.files import read_text
 from evalprep.packs import Message
 from evalprep.yamltext import NotYaml, yaml_value
 
@@ -99,7 +100,7 @@ def read_prices(file: Path) -> dict[str, Price]:
         BadInput: every mistake in it.
     """
     try:
-        data = yaml_value(file.read_text(encoding="utf-8-sig"))
+        data = yaml_value(read_text(file, own=True, encoding="utf-8-sig"))
     except OSError as error:
         raise BadInput(
             Problem(what=f"cannot be read: {error.strerror}", where=str(file))

@@ -20,6 +20,7 @@ from evalprep.annotate.answers import Judgement, Question, judgement_of
 from evalprep.annotate.keys import canonical
 from evalprep.annotate.ledger import Attempt
 from evalprep.errors import BadInput, Problem
+from evalprep.files import read_file
 from evalprep.packs import Item, Pack, Rubric, SampleRef, Value, Values, text_at
 
 _ALLOWED = (
@@ -186,7 +187,7 @@ def read_prompt_file(file: Path, packs: Iterable[Pack] = ()) -> PromptFile:
         whole=False,
     )
     version = str(getattr(module, "VERSION", "1"))
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    digest = hashlib.sha256(read_file(file, own=True)).hexdigest()
     return PromptFile(
         name=file.stem,
         version=version,

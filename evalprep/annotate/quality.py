@@ -31,6 +31,7 @@ from custom_metrics.statistics.mean import (
 )
 from evalprep.annotate.answers import Question
 from evalprep.errors import BadInput, Problem
+from evalprep.files import read_text
 from evalprep.packs import PREFERENCE
 
 #: By sample: (task, sample id) -> value name -> number.
@@ -134,7 +135,7 @@ def read_labels(file: Path) -> dict[tuple[str, str], dict[str, float]]:
         BadInput: no such file, no such columns, or labels that are no numbers.
     """
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = read_text(file, own=True, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(Problem(what=f"cannot be read: {error}", where=str(file))) from error
     try:

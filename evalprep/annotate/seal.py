@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evalprep.files import read_text
 from evalprep.packs import state_folder
 
 KEY = "ledger.key"
@@ -75,7 +76,7 @@ def own_seal() -> Seal:
 
 def _read(path: Path) -> bytes | None:
     try:
-        text = path.read_text(encoding="ascii").strip()
+        text = read_text(path, own=True, encoding="ascii").strip()
     except (OSError, ValueError):
         return None
     return bytes.fromhex(text) if re.fullmatch(_FORM, text) else None

@@ -48,6 +48,18 @@ def _common(core: EngineSettings, request: Request, url: str) -> dict[str, Any]:
     }
 
 
+def _one_by_one(core: EngineSettings, args: dict[str, Any]) -> Arguments:
+    """The arguments, with a note where the config asks for batches that lm-eval does not send."""
+    notes = []
+    if core.batch_size not in ("auto", ONE_BY_ONE):
+        at_once = core.model_args.get("num_concurrent", args["num_concurrent"])
+        notes.append(
+            f"batch_size: {core.batch_size} has no effect: lm-eval sends prompts to an address one "
+            f"by one, {at_once} at a time (model_args: {{num_concurrent: {at_once}}})"
+        )
+    return Arguments(args, options={"batch_size": ONE_BY_ONE}, notes=notes)
+
+
 def completions(core: EngineSettings, request: Request) -> Arguments:
     """Raw completions: lm-eval tokenizes, so that the tokenizer is named and token ids are sent."""
     args = _common(core, request, str(core.model_args.get("base_url", "")))
@@ -57,7 +69,7 @@ def completions(core: EngineSettings, request: Request) -> Arguments:
         "tokenized_requests": True,
     }
     with_optional(args, core, request)
-    return Arguments(args, options={"batch_size": ONE_BY_ONE})
+    return _one_by_one(core, args)
 
 
 def vllm_server(core: EngineSettings, request: Request) -> Arguments:
@@ -161,7 +173,7 @@ def chat(core: EngineSettings, request: Request) -> Arguments:
     """
     args = _common(core, request, str(core.model_args.get("base_url", "")))
     args["tokenized_requests"] = False
-    return Arguments(args, options={"batch_size": ONE_BY_ONE})
+    return _one_by_one(core, args)
 
 
 def provider(core: EngineSettings, request: Request) -> Arguments:
@@ -170,7 +182,7 @@ def provider(core: EngineSettings, request: Request) -> Arguments:
     A gentler pace, their limits are by minute.
     """
     args = _common(core, request, "") | {"num_concurrent": 8} | written(core, "base_url")
-    return Arguments(args, options={"batch_size": ONE_BY_ONE})
+    return _one_by_one(core, args)
 
 
 # All draws behind an address carry the one seed that lm-eval sends, so that repeats would be equal:

@@ -27,6 +27,6 @@ if TYPE_CHECKING:
     from evalprep.check.settings import CONTEXT_KEYS, RunSettings
     from evalprep.check.silence import quiet, stdout_is_ours
     from evalprep.check.static import StaticCheck, check_static, check_tree
-    from evalprep.check.tree import REPEATED, filter_steps, keeps_first, yaml_mapping
+    from evalprep.check.tree import REPEATED, FunctionRef, filter_steps, keeps_first, yaml_mapping
 else:
     __getattr__ = offered(__name__)

@@ -351,6 +351,12 @@ CODES: dict[str, Code] = {
         "replies of a model that was not told to write it are unparsed.",
         "ask for the mark in the prompt, show it in examples, or filter for what the prompt asks",
     ),
+    "EP239": Code(
+        "warning",
+        "lm-eval does not read an argument of a metric: it hands arguments to metrics of "
+        "generate_until tasks without process_results alone.",
+        "remove the argument, or do the same in process_results",
+    ),
     "EP238": Code(
         "warning",
         "The gold answer is a single letter and nothing takes the letter out of the reply: only a "
@@ -713,6 +719,12 @@ CODES: dict[str, Code] = {
         "on Ray share no experts.",
         "data_parallel_size: 1 and a larger tensor_parallel_size; or start `vllm serve "
         "--data-parallel-size N --enable-expert-parallel` and use backend: local-completions",
+    ),
+    "EP735": Code(
+        "error",
+        "The model is loaded by code that lies beside its weights, which the back end refuses to "
+        "run.",
+        "read that code, then set trust_remote_code in model_args",
     ),
     "EP719": Code(
         "error",

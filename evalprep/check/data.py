@@ -11,8 +11,8 @@ from typing import Any
 from evalprep.check.files import is_stock
 from evalprep.check.finding import Findings
 from evalprep.check.tree import FunctionRef, Leaf
-from evalprep.data import STREAMED
-from evalprep.files import as_mapping
+from evalprep.data import open_parquet
+from evalprep.files import as_mapping, read_file
 from evalprep.packs import matching_files
 from evalprep.terminal import counted
 
@@ -171,13 +171,11 @@ def check_rows(leaf: Leaf, files: list[Path], findings: Findings, *, ours: bool)
 def _batches(path: Path, kind: str, scan: _Scan) -> Iterator[Any]:
     """The wanted columns of a file, batch by batch."""
     if kind == "parquet":
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(path, **STREAMED) as file:
+        with open_parquet(path) as file:
             columns = scan.columns(file.schema_arrow)
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
         return
-    content = path.read_bytes().strip()
+    content = read_file(path, own=True).strip()
     if content:
         table = _json_table(path, content)
         columns = scan.columns(table.schema)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from evalprep.check.finding import Findings
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.errors import near
+from evalprep.files import read_text
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _parsed(path: Path) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd escapes in texts of other people's modules
-            return ast.parse(path.read_text(encoding="utf-8"))
+            return ast.parse(read_text(path, own=True))
     except (OSError, SyntaxError, ValueError):
         return None
 
@@ -245,12 +246,24 @@ def _forgives(handler: ast.ExceptHandler) -> bool:
 def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
     tree = _parsed(source)
     if tree is None:
-        what = "is not valid Python"
-        findings.add("EP222", str(source), what, task=leaf.name, fix="mend the module")
+        where, what = _unparsed(source)
+        findings.add("EP222", where, what, task=leaf.name, fix="correct the module")
         return
     reading = _Reading(source, leaf.name, findings, packaged=_sets_package(tree))
     for node in _statements(tree.body, optional=True):
         reading.statement(node)
+
+
+def _unparsed(source: Path) -> tuple[str, str]:
+    """Where and why a module is not Python that can be read."""
+    try:
+        ast.parse(source.read_text(encoding="utf-8"))
+    except SyntaxError as error:
+        code = f", at `{error.text.strip()}`" if error.text else ""
+        return f"{source}:{error.lineno}", f"is not valid Python: {error.msg}{code}"
+    except (OSError, ValueError) as error:
+        return str(source), f"is not valid Python: {error}"
+    return str(source), "is not valid Python"
 
 
 def _sets_package(tree: ast.Module) -> bool:

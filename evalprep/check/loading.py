@@ -26,7 +26,8 @@ from evalprep.check.settings import RunSettings
 from evalprep.check.silence import quiet
 from evalprep.check.static import StaticCheck
 from evalprep.check.tree import FunctionRef, Leaf
-from evalprep.errors import near
+from evalprep.data import parquet_schema
+from evalprep.errors import BadInput, near
 from evalprep.packs import stated_files
 
 _UNDEFINED = re.compile(r"'(\w+)' is undefined")  # as Jinja words a name that a row lacks
@@ -272,15 +273,12 @@ def _why_not_loaded(error: Exception, leaf: Leaf) -> tuple[str, str]:
 
 def _columns_of(leaf: Leaf) -> list[str]:
     """The columns of a task's first parquet file; empty where there is none."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     path = next(chain.from_iterable(data_files(leaf).values()), "")
     if not path.endswith(".parquet"):
         return []
     try:
-        return list(pq.read_schema(path).names)
-    except (OSError, pa.ArrowException):
+        return list(parquet_schema(Path(path)).names)
+    except (OSError, BadInput):
         return []
 
 

@@ -17,6 +17,7 @@ from evalprep.check.data import listed
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
 from evalprep.check.memory import card_of, model_memory, report_memory
+from evalprep.check.remotecode import check_remote_code
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.config import Core
@@ -80,6 +81,7 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     if not config_file.is_file():
         _check_weights(folder, settings, findings)
         return
+    check_remote_code(folder, settings, findings)
     shape = model_shape(folder)
     if shape is not None:
         _check_shape(shape, settings, findings)

@@ -13,6 +13,7 @@ import yaml
 from evalprep.backends import sizes_of_settings
 from evalprep.check.finding import Findings
 from evalprep.check.settings import RunSettings
+from evalprep.files import read_text
 from evalprep.model import BYTES, Destination, ModelShape
 
 OVERHEAD_BYTES = 2 * 2**30  # activations and CUDA graphs of one GPU
@@ -66,7 +67,7 @@ class Memory:
 def throughput_table() -> dict[str, Any]:
     """The shipped table of devices."""
     path = Path(__file__).with_name("throughput.yaml")
-    data: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    data: dict[str, Any] = yaml.safe_load(read_text(path, own=True))
     return data
 
 

@@ -261,9 +261,28 @@ def _check_metric(
     elif name not in metrics:
         what = f"the metric {name!r} would be fetched"
         findings.add_at("EP208", leaf, "metric_list", what, fix=near(name, metrics))
+    _check_unread_arguments(leaf, name, entry, findings)
     aggregation = entry.get("aggregation")
     if isinstance(aggregation, str):
         _check_aggregation(leaf, name, aggregation, registered, findings)
+
+
+def _check_unread_arguments(
+    leaf: Leaf, name: str, entry: dict[str, Any], findings: Findings
+) -> None:
+    """Arguments of a metric that lm-eval hands to nobody."""
+    arguments = sorted(set(map(str, entry)) - _ENTRY_KEYS)
+    own_scorer = leaf.config.get("process_results") is not None
+    if not arguments or (leaf.output_type == "generate_until" and not own_scorer):
+        return
+    reason = f"metrics of {leaf.output_type} tasks take no arguments"
+    if own_scorer:
+        reason = "process_results computes the metric"
+    what = f"{', '.join(arguments)} of the metric {name!r} is not read: {reason}"
+    findings.add_at("EP239", leaf, "metric_list", what)
+
+
+_ENTRY_KEYS = frozenset({"metric", "aggregation", "higher_is_better", "hf_evaluate"})
 
 
 def _check_aggregation(

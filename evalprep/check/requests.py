@@ -17,6 +17,7 @@ from evalprep.check.settings import DEFAULT_LENGTH, RunSettings
 from evalprep.check.silence import quiet
 from evalprep.check.tree import Leaf
 from evalprep.errors import near
+from evalprep.packs import unknown_names, with_places
 
 ChatTemplate = Callable[..., str]
 MARKS = ("####", "\\boxed", "<answer>", "[[")
@@ -157,6 +158,12 @@ def _check_column(loaded: LoadedTask, code: str, key: str, findings: Findings) -
         return
     what = f"{text!r} is no column"
     fix = near(text, columns) or f"columns: {', '.join(columns)}"
+    as_jinja = with_places(text, columns, "{{", "}}")
+    if as_jinja != text:
+        fix = f"write {as_jinja!r}: lm-eval reads columns between two braces on each side"
+    elif misspelt := unknown_names(text, columns, strict=False):
+        name = misspelt[0]
+        fix = f"{{{name}}}: {near(name, columns)}; write a column between two braces on each side"
     findings.add_at(code, loaded.leaf, key, what, fix=fix)
 
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from evalprep.check.data import BATCH_ROWS, data_files, eval_split
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf
-from evalprep.data import STREAMED, is_plain, whole_numbers
+from evalprep.data import is_plain, open_parquet, parquet_schema, whole_numbers
+from evalprep.errors import BadInput
 from evalprep.packs import stated_files
 
 if TYPE_CHECKING:
@@ -73,12 +74,11 @@ class TaskRows:
     def table(self) -> pa.Table:
         """The rows that are loaded, read from those row groups alone that hold them."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         tables: list[pa.Table] = []
         first = 0
         for path in self.paths:
-            with pq.ParquetFile(path, **STREAMED) as file:
+            with open_parquet(path) as file:
                 tables += self._tables(file, first)
                 first += file.metadata.num_rows
         return pa.concat_tables(tables)
@@ -109,9 +109,7 @@ class TaskRows:
 
     def _batches(self, path: Path) -> Iterator[pa.RecordBatch]:
         """The prompts of one file, with the names of its rows where it has them."""
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(path, **STREAMED) as file:
+        with open_parquet(path) as file:
             columns = {self.prompt, "sample_id"}.intersection(file.schema_arrow.names)
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=sorted(columns))
 
@@ -131,13 +129,11 @@ def task_rows(leaf: Leaf, settings: RunSettings, count: int) -> TaskRows | None:
 
 def _are_alike(paths: Sequence[Path]) -> bool:
     """Returns whether paths are files of the same columns; `datasets` would cast others."""
-    import pyarrow.parquet as pq
-
     if not paths or not all(path.is_file() for path in paths):
         return False
     try:
-        first, *others = map(pq.read_schema, paths)
-    except (OSError, ValueError):
+        first, *others = map(parquet_schema, paths)
+    except BadInput:
         return False  # reported with its rows
     return all(schema == first for schema in others)
 
@@ -152,14 +148,13 @@ def _takes_data_set(leaf: Leaf) -> bool:
 
 def _column_of_prompts(leaf: Leaf, settings: RunSettings, path: Path) -> str:
     """The column whose text is the whole prompt; empty where lm-eval adds to it or changes it."""
-    import pyarrow.parquet as pq
     from pyarrow import types
 
     column = leaf.config.get("doc_to_text")
     is_text = leaf.output_type == "generate_until" and isinstance(column, str)
     if not is_text or _is_changed(leaf, settings):
         return ""
-    schema = pq.read_schema(path)
+    schema = parquet_schema(path)
     if column not in schema.names:
         return ""
     field = schema.field(column)

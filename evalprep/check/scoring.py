@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from evalprep.check.bound import TimeBoundError
@@ -33,11 +35,27 @@ CREDIT = 1 - 1e-9
 HALF = 0.5
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A line of a task's own module: file and number, and its code for a message."""
+
+    where: str
+    code: str
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """An error of a scorer, and the line of the task's own modules where it came up, if any."""
+
+    message: str
+    place: _Place | None
+
+
 @dataclass
 class _Tally:
     """The counts of a whole task, before they become findings."""
 
-    failures: dict[str, list[str]] = field(default_factory=dict)
+    failures: dict[_Failure, list[str]] = field(default_factory=dict)
     too_slow: list[str] = field(default_factory=list)
     missed: dict[str, list[str]] = field(default_factory=dict)
     wrongly: dict[str, list[str]] = field(default_factory=dict)
@@ -104,11 +122,26 @@ def _try(
         tally.too_slow.append(case)
         return None
     except Exception as error:  # noqa: BLE001 - a scorer that raises is the finding
-        cases = tally.failures.setdefault(_message_of(error), [])
+        failure = _Failure(
+            _message_of(error), _place_of(error, scorer.loaded.leaf.file.path.parent)
+        )
+        cases = tally.failures.setdefault(failure, [])
         cases.append(case)
         return None
     _count_values(verdict, case, label, tally)
     return verdict
+
+
+def _place_of(error: Exception, folder: Path) -> _Place | None:
+    """The innermost line of the task's own modules that an error came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    modules = {path.resolve() for path in folder.rglob("*.py")}
+    own = [frame for frame in frames if Path(frame.filename).resolve() in modules]
+    if not own:
+        return None
+    last = own[-1]
+    code = f", at `{last.line}`" if last.line else ""
+    return _Place(f"{last.filename}:{last.lineno}", code)
 
 
 def _message_of(error: Exception) -> str:
@@ -339,9 +372,12 @@ def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
     def report(code: str, what: str) -> None:
         findings.add_at(code, leaf, key, f"{task}{what}")
 
-    for message, rows in tally.failures.items():
-        cases = listed(rows, "case")
-        report("EP501", f": {message} in {cases}")
+    for failure, rows in tally.failures.items():
+        what = f"{task}: {failure.message} in {listed(rows, 'case')}"
+        if failure.place is None:
+            findings.add_at("EP501", leaf, key, what)
+        else:
+            findings.add("EP501", failure.place.where, f"{what}{failure.place.code}", task=task)
     _report_time(scorer, tally, report)
     without_gold = not (tally.golds or tally.failures or tally.too_slow)
     if scorer.metric and without_gold:

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from evalprep.check.finding import Findings
-from evalprep.files import as_mapping
+from evalprep.files import as_mapping, read_text
 from evalprep.yamltext import NotYaml, compose, entries
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -203,9 +203,7 @@ def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) ->
     path = path.resolve()
     try:
         data, node = compose(
-            path.read_text(encoding="utf-8"),
-            _Base,
-            {"!function": _function_constructor(path.parent)},
+            read_text(path, own=True), _Base, {"!function": _function_constructor(path.parent)}
         )
     except (OSError, UnicodeDecodeError) as error:
         findings.add("EP101", str(path), f"cannot be read: {error}")

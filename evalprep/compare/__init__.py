@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evalprep.compare.flips import write_csv
     from evalprep.compare.levels import BY_CONTENT, PairRules
     from evalprep.compare.pairing import contrary_rows, match_rows
+    from evalprep.compare.paper import comparison_latex, comparison_svg
     from evalprep.compare.reproduction import (
         PublishedScores,
         ReproducedBenchmark,

@@ -14,10 +14,10 @@ from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.pairing import Pairs
 from evalprep.compare.questions import RowPairs, count_other_questions
 from evalprep.errors import Problems, near
+from evalprep.packs import READ_BY
 from evalprep.results import (
     KINDS,
     NONE,
-    READ_BY,
     ROWS,
     FactDifference,
     PublishedReading,

@@ -64,12 +64,15 @@ class WholeRows:
         now, before: The values of both sides.
         units: Document of each pair; None where all rows are independent.
         left_out: Pairs with other gold answers, which are no missing rows.
+        all_now, all_before: Whether the pairs are all rows of a side.
     """
 
     now: list[Any]
     before: list[Any]
     units: list[int | None] | None
     left_out: int = 0
+    all_now: bool = False
+    all_before: bool = False
 
     @property
     def sides(self) -> tuple[list[Any], list[Any]]:
@@ -119,7 +122,7 @@ def compare_whole(
         if is_perplexity:
             _compare_likelihoods(result, metric, rows, settings.confidence)
         else:
-            _compare_counts(result, now, rows, settings.confidence)
+            _compare_counts(result, now, before, rows, settings.confidence)
     except UnreadableRowsError as error:
         result.not_enough.append(Shortfall(Lack.NO_TEST, f"{_NO_TEST}: {error}"))
     except _NOT_READABLE:
@@ -196,8 +199,14 @@ def _rows_of(
         units = [None if code < 0 else code for code in codes.tolist()]
     now = _row_contents(table, pairs.rows, metric)
     before = _row_contents(other, pairs.other_rows, metric)
-    left_out = 0 if GOLD in settings.allow else len(pairs.other_gold)
-    return WholeRows(now, before, units, left_out)
+    return WholeRows(
+        now,
+        before,
+        units,
+        left_out=0 if GOLD in settings.allow else len(pairs.other_gold),
+        all_now=len(now) == len(table),
+        all_before=len(before) == len(other),
+    )
 
 
 def _row_contents(table: Table, rows: NDArray[np.int64], metric: str) -> list[Any]:
@@ -288,14 +297,25 @@ def _value_of(metric: str, likelihoods: Floats, lengths: Floats) -> float | None
     return math.exp(per_unit) if per_unit < 700 else math.inf
 
 
-def _compare_counts(result: Conclusion, metric: Metric, rows: WholeRows, confidence: float) -> None:
+def _compare_counts(
+    result: Conclusion, metric: Metric, before: Metric, rows: WholeRows, confidence: float
+) -> None:
     """A score that is a function of counts which add up over rows."""
-    read_sides = _reader(metric.metric)
+    read_sides = _reader(metric.metric, rows.sides)
     (counts, other_counts), score_of_sums = read_sides(rows.sides)
+    now_value = score_of_sums(counts.sum(axis=0))
+    before_value = score_of_sums(other_counts.sum(axis=0))
+    if read_sides is _macro:
+        # A task's own aggregation may make any number of pairs of subtask and number.
+        _refuse_other_value(metric, now_value, is_complete=rows.all_now)
+        _refuse_other_value(before, before_value, is_complete=rows.all_before)
     linearised = statistics.paired_counts(counts, other_counts, score_of_sums, rows.units)
+    bounds = metric.range
+    if bounds is None and read_sides is _macro and _are_shares(rows.sides):
+        bounds = (0.0, 1.0)
     width = None
-    if metric.range is not None:
-        low, high = metric.range
+    if bounds is not None:
+        low, high = bounds
         width = high - low
     evidence: PairedUnits = replace(linearised, widest=width)
     higher_is_better = False if metric.metric in _LOWER else direction_of(metric)
@@ -304,11 +324,11 @@ def _compare_counts(result: Conclusion, metric: Metric, rows: WholeRows, confide
         confidence=confidence,
         higher_is_better=higher_is_better,
         n=len(rows.now),
-        now=score_of_sums(counts.sum(axis=0)),
-        previous=score_of_sums(other_counts.sum(axis=0)),
+        now=now_value,
+        previous=before_value,
         binary=False,
         made_of="counts",
-        unit=POINTS if metric.range == (0.0, 1.0) else "",
+        unit=POINTS if bounds == (0.0, 1.0) else "",
         range=width or evidence.range,
         test="paired interval with pseudo-rows, linearised score",
     )
@@ -331,13 +351,65 @@ _Sides = Sequence[Sequence[Any]]
 _Read = tuple[list[Floats], Callable[[Floats], float]]
 
 
-def _reader(metric: str) -> Callable[[_Sides], _Read]:
+def _reader(metric: str, sides: _Sides) -> Callable[[_Sides], _Read]:
     readers = {"f1": _f1, "mcc": _mcc, "brier_score": _brier}
     if metric in _TEXTS:
         return partial(_texts, metric)
+    if metric not in readers and all(all(map(_is_of_subtask, side)) for side in sides):
+        return _macro
     if metric not in readers:
-        raise UnreadableRowsError(f"what the rows of {metric} add to it is not known")
+        raise UnreadableRowsError(_not_known(metric))
     return readers[metric]
+
+
+def _is_of_subtask(value: Any) -> bool:
+    """Returns whether a row holds the name of its subtask and a number."""
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    return isinstance(value[0], str) and isinstance(value[1], (int, float))
+
+
+def _macro(sides: _Sides) -> _Read:
+    """Mean of the means of subtasks: pairs of subtask and number."""
+    names = dict.fromkeys(name for side in sides for name, _ in side)
+    places = {name: place for place, name in enumerate(names)}
+    counts = []
+    for side in sides:
+        sums_and_rows = np.zeros((len(side), 2 * len(places)))
+        for row, (name, number) in enumerate(side):
+            sums_and_rows[row, places[name]] = float(number)
+            sums_and_rows[row, len(places) + places[name]] = 1.0
+        counts.append(sums_and_rows)
+
+    def value(sums: Floats) -> float:
+        totals, numbers = np.split(sums, 2)
+        present = numbers > 0
+        if not present.any():
+            return 0.0
+        return float(np.mean(totals[present] / numbers[present]))
+
+    return counts, value
+
+
+def _are_shares(sides: _Sides) -> bool:
+    """Returns whether all numbers of pairs of subtask and number lie between 0 and 1."""
+    return all(0 <= number <= 1 for side in sides for _, number in side)
+
+
+def _refuse_other_value(metric: Metric, value: float, *, is_complete: bool) -> None:
+    """Refuses rows that do not make the value that lm-eval logged of all of them.
+
+    Raises:
+        UnreadableRowsError: they do not.
+    """
+    if not is_complete or metric.value is None:
+        return
+    if not math.isclose(value, metric.value, rel_tol=1e-6, abs_tol=1e-9):
+        raise UnreadableRowsError(_not_known(metric.metric))
+
+
+def _not_known(metric: str) -> str:
+    return f"what the rows of {metric} add to it is not known"
 
 
 def _f1(sides: _Sides) -> _Read:

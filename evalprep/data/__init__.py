@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from evalprep.data.lock import Locked, commit_of, lock_text, moved, read_lock
     from evalprep.data.nested import column_of, paths_in, value_at
     from evalprep.data.prepared import Repeats, named_rows, write_rows
-    from evalprep.data.rowfiles import STREAMED, is_data_file, parquet_rows
+    from evalprep.data.rowfiles import (
+        is_data_file,
+        open_parquet,
+        parquet_count,
+        parquet_rows,
+        parquet_schema,
+    )
     from evalprep.data.sources import Source, config_names, local_splits, open_source, source_lines
 else:
     __getattr__ = offered(__name__)

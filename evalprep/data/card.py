@@ -12,6 +12,7 @@ from typing import Any
 
 from evalprep.data.layout import Card
 from evalprep.errors import BadInput, Problem
+from evalprep.files import read_text
 from evalprep.yamltext import NotYaml, yaml_value
 
 #: The files that `read_card` looks at.
@@ -21,7 +22,7 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", re.DOTALL)
 
 def _declared_in(file: Path) -> dict[str, Any]:
     """The declarations of one file of a card."""
-    text = file.read_text(encoding="utf-8-sig", errors="replace")
+    text = read_text(file, own=True, encoding="utf-8-sig", errors="replace")
     fix = "mend the file"
     if file.name == "README.md":
         fix = "mend the lines between the two ---"

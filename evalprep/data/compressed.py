@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import check_regular, open_file
 
 
 def _open_zst(path: Path) -> Any:
@@ -37,9 +38,17 @@ def unpacked_name(path: Path) -> str:
 
 
 def open_packed(path: Path) -> IO[bytes]:
-    """Opens a file, compressed or not, for reading what is in it."""
+    """Opens a file, compressed or not, for reading what is in it.
+
+    Raises:
+        NotRead: it is no regular file.
+        OSError: it cannot be opened.
+    """
     opener = _OPENERS.get(path.suffix.lower())
-    return cast("IO[bytes]", opener(path)) if opener is not None else path.open("rb")
+    if opener is None:
+        return open_file(path, own=True)
+    check_regular(path, own=True)
+    return cast("IO[bytes]", opener(path))
 
 
 def damaged(path: Path, error: Exception) -> BadInput:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,22 @@ from custom_metrics.fm.columns import (
     evaluated,
     one_value,
 )
-from evalprep.data.located import Located, file_format, json_document, located_records
+from evalprep.data.located import (
+    DELIMITERS,
+    Located,
+    file_format,
+    json_document,
+    located_records,
+    split_elsewhere,
+)
 from evalprep.errors import BadInput, Problem, near
 from evalprep.numbers import finite_number
 
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 OF_MODEL = "@"
 """Stands between a field and the model that it is of, where a file holds those of several."""
+OPTIONAL = frozenset({"category"})
+"""Fields that a record may lack: null or NaN in their column means that it has none."""
 MAX_PROBLEMS = 20
 """So many mistakes of a file are told; a wrong expression is wrong in every row."""
 
@@ -87,7 +96,7 @@ def read_fields(
     if form == "json":
         reader = _of_document(path, expressions)
     else:
-        reader = _of_records(located_records(path, form), expressions)
+        reader = _of_records(located_records(path, form), expressions, form)
     return _without_problems(reader, str(path), whole=whole)
 
 
@@ -149,7 +158,8 @@ def _check_expressions(path: Path, form: str, expressions: Mapping[str, str], wh
                         where=where or str(path),
                         allowed=f"a column ({', '.join(columns) or 'none found'}) or a "
                         "JMESPath expression",
-                        fix=near(str(expression), columns)
+                        fix=_split_elsewhere(columns, form)
+                        or near(str(expression), columns)
                         or 'quote names with blanks: "Review Text"',
                     )
                 )
@@ -176,7 +186,21 @@ def _value(name: str, expression: str, record: Any) -> Any:
     is_mapping = type(record) is dict or isinstance(record, Mapping)  # the first test is fast
     literal = is_mapping and expression in record
     value = record[expression] if literal else evaluated(name, expression, record)
+    if literal and kind_of(name) in OPTIONAL and _is_missing(value):
+        return None
     return _checked(name, expression, value)
+
+
+def _is_missing(value: Any) -> bool:
+    """Returns whether a value is what files and tables hold where nothing is."""
+    return value is None or _is_nan(value)
+
+
+def _is_nan(value: Any) -> bool:
+    """Returns whether a value is NaN, or one of the values by which pandas means the same."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return type(value).__name__ in {"NAType", "NaTType"}
 
 
 def kind_of(name: str) -> str:
@@ -190,7 +214,7 @@ def _checked(name: str, expression: str, value: Any, index: int | None = None) -
     Raises:
         ColumnError: it is missing, or no value for such a field.
     """
-    if isinstance(value, float) and math.isnan(value):  # what tables hold where nothing is
+    if _is_nan(value):  # what tables hold where nothing is
         raise ColumnError(
             name, expression, "is not a number (NaN), which stands for a missing value", index
         )
@@ -219,7 +243,7 @@ def _checked_number(name: str, expression: str, value: Any, index: int | None) -
 
 
 def _of_records(
-    records: Iterator[Located | Problem], expressions: Mapping[str, str]
+    records: Iterator[Located | Problem], expressions: Mapping[str, str], form: str = ""
 ) -> Iterator[FieldRow | Problem]:
     for each in records:
         if isinstance(each, Problem):
@@ -235,13 +259,13 @@ def _of_records(
                 fields[name] = _value(name, expression, each.value)
             except ValueError as error:
                 failed = True
-                yield _problem(error, each.where, each.value)
+                yield _problem(error, each.where, each.value, form)
         if not failed:
             record = each.value if isinstance(each.value, Mapping) else fields
             yield FieldRow(each.where, each.number, fields, record)
 
 
-def _problem(error: ValueError, where: str, record: Any = None) -> Problem:
+def _problem(error: ValueError, where: str, record: Any = None, form: str = "") -> Problem:
     """One row's mistake, with the columns that its record has."""
     if not isinstance(error, ColumnError):
         return Problem(what=str(error), where=where, allowed="one object per record")
@@ -252,9 +276,12 @@ def _problem(error: ValueError, where: str, record: Any = None) -> Problem:
     columns = [str(name) for name in record] if isinstance(record, Mapping) else []
     if not columns or error.reason != NOTHING:
         return problem
-    return replace(
-        problem, allowed=f"columns found: {', '.join(columns)}", fix=near(error.expression, columns)
-    )
+    fix = _split_elsewhere(columns, form) or near(error.expression, columns)
+    return replace(problem, allowed=f"columns found: {', '.join(columns)}", fix=fix)
+
+
+def _split_elsewhere(columns: Sequence[str], form: str) -> str:
+    return split_elsewhere(columns, DELIMITERS[form]) if form in DELIMITERS else ""
 
 
 def _of_document(path: Path, expressions: Mapping[str, str]) -> Iterator[FieldRow | Problem]:

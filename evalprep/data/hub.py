@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import write_atomically
+from evalprep.files import read_json, write_atomically
 from evalprep.places import caches
 
 QUIET_FILES = 2
@@ -123,8 +123,7 @@ def hub_files(location: str, revision: str | None, where: str) -> tuple[str, lis
     # The hub is away; the cache may have what is needed.
     snapshot = hub_snapshot(location, revision, ["README.md"], where)
     with contextlib.suppress(OSError, ValueError):
-        remembered = _listing(location, snapshot.name).read_text(encoding="utf-8")
-        return snapshot.name, list(json.loads(remembered))
+        return snapshot.name, list(read_json(_listing(location, snapshot.name), own=True))
     names = (path.relative_to(snapshot) for path in snapshot.rglob("*") if path.is_file())
     return snapshot.name, sorted(name.as_posix() for name in names)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import msgspec
 from custom_metrics.fm.columns import LineError, json_lines
 from evalprep.data.rowfiles import is_parquet, parquet_rows
 from evalprep.errors import BadInput, Problem
+from evalprep.files import open_file, read_file
 
 FORMATS = ("json", "jsonl", "parquet", "csv", "tsv")
 _MIME_TYPES = {
@@ -37,6 +38,7 @@ _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
 }
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 _FAST_JSON = msgspec.json.Decoder()
 _FIELD_CHARS = 2**30  # of a CSV cell; the module's own limit of 128 KB refuses long documents
 
@@ -92,7 +94,7 @@ def read_text(path: Path) -> str:
     Raises:
         BadInput: it is not UTF-8; says in which line.
     """
-    content = path.read_bytes()
+    content = read_file(path, own=True)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -144,12 +146,27 @@ def located_records(path: Path, form: str) -> Iterator[Located | Problem]:
     elif form == "jsonl":
         yield from _lines(path)
     else:
-        yield from _cells(path, "\t" if form == "tsv" else ",")
+        yield from _cells(path, DELIMITERS[form])
+
+
+def split_elsewhere(columns: Sequence[str], used: str) -> str:
+    """Returns what to do where a header holds another delimiter than it was split at.
+
+    Empty where it was split into several columns, or holds none of the usual ones.
+    """
+    if len(columns) != 1:
+        return ""
+    counts = {other: columns[0].count(other) for other in ",;\t|" if other != used}
+    other = max(counts, key=lambda delimiter: counts[delimiter])
+    if not counts[other]:
+        return ""
+    way = {"\t": "set format: tsv", ",": "set format: csv"}.get(other, "save it with commas")
+    return f"the file was split at {used!r}, and its header holds {other!r}: {way}"
 
 
 def _lines(path: Path) -> Iterator[Located | Problem]:
     number = 0
-    with path.open("rb") as handle:
+    with open_file(path, own=True) as handle:
         for line, content in enumerate(handle, start=1):
             where = f"{path}:{line}"
             try:
@@ -207,15 +224,18 @@ def _cells(path: Path, delimiter: str) -> Iterator[Located | Problem]:
                 continue
             if len(cells) != len(names):
                 yield Problem(
-                    what=f"has {len(cells)} cells, and the header {len(names)}",
+                    what=f"has {len(cells)} cells, and the header {len(names)} "
+                    f"(the delimiter is {delimiter!r})",
                     where=where,
-                    fix="quote cells that hold the delimiter, or set the format: csv or tsv",
+                    fix=split_elsewhere(names, delimiter)
+                    or "quote cells that hold the delimiter, or set the format: csv or tsv",
                 )
                 continue
             yield Located(where, number, dict(zip(names, cells, strict=True)))
             number += 1
     except csv.Error as error:
         yield Problem(
-            what=f"is not {'TSV' if delimiter == chr(9) else 'CSV'}: {error}",
+            what=f"is not {'TSV' if delimiter == chr(9) else 'CSV'} "
+            f"with the delimiter {delimiter!r}: {error}",
             where=f"{path}:{reader.line_num}",
         )

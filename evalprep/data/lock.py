@@ -16,6 +16,7 @@ from pathlib import Path
 from evalprep.data.hub import hub_files, is_offline
 from evalprep.data.sources import Source
 from evalprep.errors import BadInput, Problem
+from evalprep.files import read_json
 
 #: What is asked for where nothing is.
 NEWEST = "main"
@@ -34,10 +35,10 @@ def read_lock(path: Path) -> Locked:
         BadInput: the file is damaged.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path, own=True)
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         data = None
     if not isinstance(data, dict) or not all(map(_holds_texts, data.values())):
         raise BadInput(

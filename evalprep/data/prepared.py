@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from evalprep.data.arrays import ARROW_ERRORS, array_of, hashes_of, unstorable
 from evalprep.data.batches import is_text, with_columns
 from evalprep.data.chunks import Chunk, chunks, no_row, python_values, row_count
-from evalprep.data.rowfiles import STREAMED
+from evalprep.data.rowfiles import open_parquet
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import file_names
 from evalprep.terminal import tracked
@@ -147,10 +147,8 @@ class _Parts:
 
     def chunks(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
         """The chunks as they were written, or some columns of them."""
-        import pyarrow.parquet as pq
-
         for file in self._files:
-            with pq.ParquetFile(file, **STREAMED) as part:
+            with open_parquet(file) as part:
                 for number in range(part.num_row_groups):
                     yield part.read_row_group(number, columns=columns)
 

@@ -14,9 +14,11 @@ from evalprep.data.compressed import BROKEN, damaged, open_packed, unpacked_name
 from evalprep.data.csvrows import CSV_OPTIONS, csv_rows
 from evalprep.data.textrows import TEXT_OPTIONS, texts
 from evalprep.errors import BadInput, Problem
+from evalprep.files import check_regular
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 BATCH_ROWS = 1_000  # rows held in memory at a time
 #: How a parquet file is opened whose rows are read one after another. By default pyarrow keeps all
@@ -107,20 +109,26 @@ def is_parquet(path: Path) -> bool:
 
 def parquet_columns(path: Path) -> list[str]:
     """Column names of a parquet file, without reading its rows."""
-    import pyarrow.parquet as pq
-
-    return list(_open_parquet(pq, path).schema_arrow.names)
+    with open_parquet(path) as file:
+        return list(file.schema_arrow.names)
 
 
 def parquet_count(path: Path) -> int:
     """Returns how many rows a parquet file has, without reading them."""
+    with open_parquet(path) as file:
+        return int(file.metadata.num_rows)
+
+
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Opens a parquet file, whose content may still turn out to be damaged.
+
+    Raises:
+        BadInput: it is no regular file, or none of parquet.
+    """
     import pyarrow.parquet as pq
 
-    return int(_open_parquet(pq, path).metadata.num_rows)
-
-
-def _open_parquet(pq: Any, path: Path) -> Any:
     try:
+        check_regular(path, own=True)
         return pq.ParquetFile(path, **STREAMED)
     except (OSError, ValueError) as error:  # ArrowInvalid is a ValueError
         raise BadInput(
@@ -134,9 +142,8 @@ def _open_parquet(pq: Any, path: Path) -> Any:
 
 def parquet_schema(path: Path) -> pa.Schema:
     """Names and types of the columns of a parquet file."""
-    import pyarrow.parquet as pq
-
-    return _open_parquet(pq, path).schema_arrow
+    with open_parquet(path) as file:
+        return file.schema_arrow
 
 
 def parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
@@ -155,9 +162,7 @@ def parquet_batches(path: Path, columns: Sequence[str] | None = None) -> Iterato
     Raises:
         BadInput: the file is damaged.
     """
-    import pyarrow.parquet as pq
-
-    file = _open_parquet(pq, path)
+    file = open_parquet(path)
     try:
         for batch in file.iter_batches(
             batch_size=BATCH_ROWS,

@@ -17,7 +17,7 @@ from typing import Any
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
-from evalprep.files import as_mapping, make_folder, resolve_typed, write_atomically
+from evalprep.files import as_mapping, make_folder, read_file, resolve_typed, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.results import TaskRun, part_of
 from evalprep.score import Quantity, SuiteScore, of_suite_score
@@ -275,7 +275,7 @@ def merged(readme: Path, model: Mapping[str, Any], url: str) -> str:
     Raises:
         BadInput: the front matter is no YAML.
     """
-    text = readme.read_bytes().decode("utf-8")
+    text = read_file(readme, own=True).decode("utf-8")
     match = _FRONT_MATTER.match(text)
     if match is None:
         return f"---\n{yaml_text({KEY: [model]})}---\n{text}"

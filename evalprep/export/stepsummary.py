@@ -14,7 +14,7 @@ from evalprep.compare import WORSE, Conclusion
 from evalprep.errors import cannot_write
 from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
-from evalprep.files import make_folder, resolve_typed, write_atomically
+from evalprep.files import make_folder, read_text, resolve_typed, write_atomically
 from evalprep.numbers import percent
 from evalprep.results import SHARE
 from evalprep.score import Quantity, about
@@ -56,7 +56,7 @@ def append_summary(text: str) -> str:
         return ""
     path = resolve_typed(Path(place))
     try:
-        before = path.read_text(encoding="utf-8") if path.is_file() else ""
+        before = read_text(path, own=True) if path.is_file() else ""
         room = MOST_BYTES - len(before.encode())
         write_atomically(path, before + cut_summary(text, max(room, 0)))
     except OSError as error:

@@ -292,6 +292,7 @@ def _validated(source: YamlFile, problems: Problems) -> PolicyFile:
 
 
 _DEPTHS = {"tasks": 3, "suite": 3, "defaults": 2, "overall": 2}  # keys to a value of a rule
+_UNKNOWN_KEY = {"extra_forbidden", "invalid_key"}  # the second is a number, or null
 _NO_MAPPING = {"model_type", "model_attributes_type", "dict_type"}  # mistakes, as pydantic has them
 
 
@@ -308,7 +309,7 @@ def _report(detail: ErrorDetails, keys: _Keys, source: YamlFile, problems: Probl
     fields = RuleEntry.model_fields if is_rule_key else PolicyFile.model_fields
     name = str(keys[-1])
     where = source.where(*keys)
-    if detail["type"] == "extra_forbidden":
+    if detail["type"] in _UNKNOWN_KEY:
         what = f"unknown key {name!r}"
         allowed = ", ".join(fields)
         problems.add(what, where=where, allowed=allowed, fix=near(name, fields))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from evalprep.leaderboard.pack_board import export_board
     from evalprep.leaderboard.pack_tables import export_tables
     from evalprep.leaderboard.screen import text
+    from evalprep.leaderboard.tables import render_latex
     from evalprep.leaderboard.write import FORMATS, write_board
 else:
     __getattr__ = offered(__name__)

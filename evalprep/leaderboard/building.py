@@ -320,7 +320,22 @@ def notes_on_runs(runs: Sequence[Run]) -> list[str]:
     unfetched = chain.from_iterable(_with_label(run, notes_on_pointers(run.notes)) for run in runs)
     of_tasks = [_with_places(note, at, len(runs)) for note, at in places.items()]
     unread = chain.from_iterable(_with_label(run, _notes_on_unread(run)) for run in runs)
-    return [*_notes_on_choices(runs), *unread, *unfetched, *of_tasks]
+    answerers = _notes_on_answerers(runs)
+    return [*_notes_on_choices(runs), *answerers, *unread, *unfetched, *of_tasks]
+
+
+def _notes_on_answerers(runs: Sequence[Run]) -> Iterator[str]:
+    """Yields what tells the answerers of runs apart that name one model and one revision."""
+    first_of: dict[tuple[str, str], Run] = {}
+    for run in runs:
+        answerer = run.answerer
+        if answerer is None:
+            continue
+        first = first_of.setdefault((answerer.model, answerer.revision), run)
+        if first.answerer is not None:
+            differences = shortlist(list(first.answerer.differences(answerer)), _NAMED)
+            if differences:
+                yield f"{first.label} and {run.label} have other answerers: {differences}"
 
 
 def _notes_on_unread(run: Run) -> list[str]:

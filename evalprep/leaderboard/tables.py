@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,19 +100,49 @@ def write_csv(board: Board, folder: Path) -> list[Path]:
 
 def render_markdown(board: Board) -> str:
     """Returns the shown columns as one Markdown table with its notes."""
-    shown = board.columns.shown
-    columns = [tables.Column("Model", Kind.NAME)]
-    headings = map(heading_of, shown)
-    columns += [tables.Column(heading, Kind.NUMBER) for heading in headings]
-    notes = [tables.Note(text) for text in sayings(board, "Brackets")]
-    table = Table("Leaderboard", columns, notes=notes)
+    table = _shown_table(board, sayings(board, "Brackets"))
     for row in board.rows:
-        cells = [_shown(row.cells[column.id], column) for column in shown]
+        cells = [_shown(row.cells[column.id], column) for column in board.columns.shown]
         table.add(label_of(row), *cells)
     lines = list(tables.markdown_lines(table, heading="#"))
     if board.pairs:
         lines += tables.markdown_lines(pair_table(board))
     return "\n".join(lines)
+
+
+def render_latex(board: Board) -> str:
+    """Returns the shown columns as a LaTeX table with the rules of booktabs.
+
+    A value is bold where it is shown to be better than every other one of its column: where
+    several are not shown to be worse than the best, none is.
+    """
+    shown = board.columns.shown
+    alone = {column.id for column in shown if _leads_alone(board, column)}
+    notes = sayings(board, "Brackets", leading=_ALONE)
+    table = _shown_table(board, notes)
+    for row in board.rows:
+        cells = []
+        for column in shown:
+            cell = _shown(row.cells[column.id], column)
+            tone = cell.tone if column.id in alone else Tone.PLAIN
+            cells.append(replace(cell, tone=tone))
+        table.add(label_of(row), *cells)
+    return "\n".join(tables.latex_lines(table))
+
+
+def _leads_alone(board: Board, column: Column) -> bool:
+    """Returns whether one of several rows leads a column, the others being shown to be worse."""
+    cells = [row.cells[column.id] for row in board.rows]
+    compared = [cell for cell in cells if cell.value is not None and not cell.standing]
+    return len(compared) > 1 and sum(cell.leads for cell in compared) == 1
+
+
+def _shown_table(board: Board, notes: Sequence[str]) -> Table:
+    """The shown columns, without rows."""
+    columns = [tables.Column("Model", Kind.NAME)]
+    headings = map(heading_of, board.columns.shown)
+    columns += [tables.Column(heading, Kind.NUMBER) for heading in headings]
+    return Table("Leaderboard", columns, notes=[tables.Note(text) for text in notes])
 
 
 def pair_table(board: Board) -> Table:
@@ -152,15 +183,25 @@ def _shown(cell: Cell, column: Column) -> tables.Cell:
     return tables.Cell(cell.value, value_text(cell.value, column), spread, tone, mark=mark)
 
 
-def sayings(board: Board, intervals: str, *, in_percent: bool = True) -> list[str]:
+_ALONE = "Bold: shown to be better than all others of its column (paired tests, adjusted)."
+
+
+def sayings(
+    board: Board,
+    intervals: str,
+    *,
+    in_percent: bool = True,
+    leading: str = f"Bold, or {LEADS}: {LEADING}.",
+) -> list[str]:
     """Returns what belongs below a table, in sentences.
 
     Args:
         board: The leaderboard.
         intervals: What the intervals of the table are called by their look.
         in_percent: Whether the table shows shares in percent; else as they are.
+        leading: The meaning of the mark of leading values.
     """
-    sentences = _reading_aids(board, intervals, in_percent=in_percent)
+    sentences = _reading_aids(board, intervals, in_percent=in_percent, leading=leading)
     for names, why in board.without_leader():
         sentences.append(f"Nothing is marked for {names}: {why}.")
     footnotes = board.footnotes()
@@ -170,7 +211,7 @@ def sayings(board: Board, intervals: str, *, in_percent: bool = True) -> list[st
     return [*sentences, *board.absent(), *board.measured(), *board.notes]
 
 
-def _reading_aids(board: Board, intervals: str, *, in_percent: bool) -> list[str]:
+def _reading_aids(board: Board, intervals: str, *, in_percent: bool, leading: str) -> list[str]:
     """The meaning of the intervals, units, means over seeds and marks that a table has."""
     columns = board.columns.shown
     rows = board.rows
@@ -182,7 +223,7 @@ def _reading_aids(board: Board, intervals: str, *, in_percent: bool) -> list[str
     if any(len(row.members) > 1 for row in rows):
         sentences.append(_SEEDS)
     if any(cell.leads for cell in board.cells()):
-        sentences.append(f"Bold, or {LEADS}: {LEADING}.")
+        sentences.append(leading)
     if board.pairs and board.only_with_best:
         sentences.append(
             "Of so many rows only pairs with the best one are tested for a difference."

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from evalprep.model.files import model_folder
     from evalprep.model.fingerprint import fingerprint_of
     from evalprep.model.hardware import core_count, gpu_names
-    from evalprep.model.lineage import Lineage, lineage_of
+    from evalprep.model.lineage import Lineage, architecture_of, lineage_of
     from evalprep.model.shape import BYTES, ModelShape, context_of, model_shape
     from evalprep.model.suited import suited_backend
     from evalprep.model.tokenizer import ChatTemplate, Tokenizer, load_tokenizer, template_variables

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from evalprep.files import read_object
+from evalprep.files import read_object, read_text
 from evalprep.places import caches, is_folder, place
 
 
@@ -32,9 +32,7 @@ def model_folder(name: str | None, base: Path | None = None) -> Path | None:
         / f"models--{name.replace('/', '--')}"
     )
     try:
-        snapshot = (
-            cache / "snapshots" / (cache / "refs" / "main").read_text(encoding="utf-8").strip()
-        )
+        snapshot = cache / "snapshots" / read_text(cache / "refs" / "main", own=True).strip()
     except OSError:
         return None
     return snapshot if snapshot.is_dir() else None

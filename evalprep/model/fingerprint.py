@@ -11,7 +11,7 @@ import json
 from functools import lru_cache
 from pathlib import Path
 
-from evalprep.files import unchanged_sha256
+from evalprep.files import open_file, unchanged_sha256
 from evalprep.places import is_file, is_folder
 
 _PIECES = 64  # that are read of a file
@@ -80,7 +80,7 @@ def _digest_of_pieces(file: Path, size: int, _changed: int, _inode: int) -> str:
     digest = hashlib.sha256()
     last = max(0, size - _PIECE)
     starts = sorted({last * number // (_PIECES - 1) for number in range(_PIECES)})
-    with file.open("rb") as handle:
+    with open_file(file, own=True) as handle:
         for start in starts:
             handle.seek(start)
             digest.update(handle.read(_PIECE))

@@ -1,9 +1,15 @@
-"""Family and size of a model, as its name tells them."""
+"""Family and size of a model: as its configuration states them, else as its name tells them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalprep.files import as_mapping, read_object
+from evalprep.places import is_folder
 
 #: Names of families, the longer of two that begin alike first.
 _FAMILIES = (
@@ -19,6 +25,39 @@ _FAMILY = re.compile(
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:[.]\d+)?)(b|m)(?![a-z0-9])")
 _WORDED_SIZE = re.compile(r"(?<![a-z])(mini|small|medium|large|xl)(?![a-z])")
 _MILLION = 1e-3
+_ADDED = 0.02  # share of a vocabulary, or of the parameters, that a training may add
+#: The names of width, layers and vocabulary in a config.json; GPT-2 has its own.
+_COUNTS = (("hidden_size", "n_embd"), ("num_hidden_layers", "n_layer"), ("vocab_size",))
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What the config.json of a model says of its family and size.
+
+    Attributes:
+        kind: Its `model_type`.
+        hidden: Width of a layer.
+        layers: Number of layers.
+        vocabulary: Number of tokens, which a training may raise by some.
+    """
+
+    kind: str
+    hidden: int
+    layers: int
+    vocabulary: int
+
+    @property
+    def text(self) -> str:
+        """In words: `llama of 16 layers, width 2048, 128256 tokens`."""
+        return f"{self.kind} of {self.layers} layers, width {self.hidden}, {self.vocabulary} tokens"
+
+    def differs_from(self, other: Architecture) -> bool:
+        """Returns whether two models cannot be trainings of one model."""
+        own, theirs = (
+            (self.kind, self.hidden, self.layers),
+            (other.kind, other.hidden, other.layers),
+        )
+        return own != theirs or _are_apart(self.vocabulary, other.vocabulary)
 
 
 @dataclass(frozen=True)
@@ -28,20 +67,61 @@ class Lineage:
     Attributes:
         family: Its family with the generation, e.g. `llama-3.2`; empty where that is not known.
         size: Billions of parameters, e.g. `1b`, or the family's word; empty likewise.
+        architecture: What its config.json says; None where that is not known.
+        parameters: Number of its parameters as its back end counted them; None likewise.
     """
 
     family: str = ""
     size: str = ""
+    architecture: Architecture | None = None
+    parameters: int | None = None
 
     @property
     def text(self) -> str:
-        """Both in words."""
-        return " ".join(filter(None, (self.family, self.size)))
+        """All of it in words; a number of parameters where nothing else is known."""
+        known = [self.family, self.size, self.architecture.text if self.architecture else ""]
+        counted = f"{self.parameters} parameters" if self.parameters else ""
+        return " ".join(filter(None, known)) or counted
 
     def differs_from(self, other: Lineage) -> bool:
-        """Returns whether two models are known to be of different families or sizes."""
-        pairs = ((self.family, other.family), (self.size, other.size))
-        return any(own and theirs and own != theirs for own, theirs in pairs)
+        """Returns whether two models are known to be of different families or sizes.
+
+        Where the configurations of both are known, their names do not count.
+        """
+        if self.architecture is not None and other.architecture is not None:
+            return self.architecture.differs_from(other.architecture)
+        if self.family and other.family and self.family != other.family:
+            return True
+        if self.size and other.size:
+            return self.size != other.size
+        # Weights of fewer bits count as fewer parameters, so that a name comes first.
+        if self.parameters and other.parameters:
+            return _are_apart(self.parameters, other.parameters)
+        return False
+
+
+def _are_apart(number: int, other: int) -> bool:
+    """Returns whether two counts differ by more than added tokens and their weights."""
+    return abs(number - other) > _ADDED * max(number, other)
+
+
+def architecture_of(folder: Path) -> Architecture | None:
+    """Returns what the config.json in a folder says; None without one that names all of it."""
+    if not is_folder(folder):
+        return None
+    config = read_object(folder / "config.json")
+    config = {**config, **as_mapping(config.get("text_config"))}
+    kind = config.get("model_type")
+    numbers = [_first_count(config, keys) for keys in _COUNTS]
+    hidden, layers, vocabulary = numbers
+    if not isinstance(kind, str) or not (hidden and layers and vocabulary):
+        return None
+    return Architecture(kind, hidden, layers, vocabulary)
+
+
+def _first_count(config: Mapping[str, Any], keys: Iterable[str]) -> int:
+    counts = (config.get(key) for key in keys)
+    return next((count for count in counts if type(count) is int and count > 0), 0)
 
 
 def lineage_of(name: str) -> Lineage:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.backends import find_backend
-from evalprep.files import read_object
+from evalprep.files import read_object, read_text
 
 
 def _text(value: Any) -> str:
@@ -233,7 +233,7 @@ def load_tokenizer(folder: Path | None) -> Tokenizer | None:
         )
     beside = folder / "chat_template.jinja"
     if beside.is_file():
-        template = beside.read_text(encoding="utf-8")
+        template = read_text(beside, own=True)
     return Tokenizer(
         folder=folder,
         encoder=encoder,

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         replace_file,
         write_atomically,
     )
-    from evalprep.packapi.context import Context, Previous, TaskData
+    from evalprep.packapi.context import Context, Previous, TaskData, UserModule
     from evalprep.packs import (
         NOT_ASKED,
         Call,
@@ -79,10 +79,14 @@ if TYPE_CHECKING:
         TaskSpec,
         Value,
         Values,
+        as_jinja,
+        is_jinja,
         is_own_file,
         read_rubric,
         remember_file,
         source_spec,
+        unknown_names,
+        with_places,
     )
     from evalprep.places import is_folder, place
     from evalprep.results import (

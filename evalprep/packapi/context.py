@@ -66,6 +66,19 @@ class Previous:
         }
 
 
+@dataclass(frozen=True)
+class UserModule:
+    """A Python file of the user that travels with a task.
+
+    Attributes:
+        file: The file.
+        added: Text that is put behind its own.
+    """
+
+    file: Path
+    added: str = ""
+
+
 @dataclass
 class TaskData:
     """The rows and values that a pack hands over for one task.
@@ -77,6 +90,8 @@ class TaskData:
         join: Filled by `join` or `join_columns` while the rows are read.
         previous: Published verdicts, filled while the rows are read.
         notes: Sentences for the user, e.g. about rows that were left out.
+        modules: File name -> Python file of the user that lies beside the task under that name, for
+            its `!function`.
         template: Another template than pack.yaml's, where it depends on the config.
         max_unmatched: Share of rows that may lack clear ground truth; one row is always tolerated.
     """
@@ -86,6 +101,7 @@ class TaskData:
     join: JoinReport | None = None
     previous: Previous | None = None
     notes: list[str] = field(default_factory=list)
+    modules: Mapping[str, UserModule] = field(default_factory=dict)
     template: str | None = None
     max_unmatched: float = 0.01
 

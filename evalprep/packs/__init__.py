@@ -22,7 +22,14 @@ if TYPE_CHECKING:
         runs_code,
         runs_here,
     )
-    from evalprep.packs.asked import Answerer, content_of, decisive_arguments, first_stage, run_id
+    from evalprep.packs.asked import (
+        Answerer,
+        asked_of_call,
+        content_of,
+        decisive_arguments,
+        first_stage,
+        run_id,
+    )
     from evalprep.packs.copied_modules import as_copied, bring_modules
     from evalprep.packs.datafiles import (
         DataFiles,
@@ -59,6 +66,13 @@ if TYPE_CHECKING:
         why_foreign,
     )
     from evalprep.packs.pack import Pack
+    from evalprep.packs.placeholders import (
+        as_jinja,
+        is_jinja,
+        places_in,
+        unknown_names,
+        with_places,
+    )
     from evalprep.packs.plan import (
         ABILITIES,
         EXCLUDED_KINDS,
@@ -100,11 +114,15 @@ if TYPE_CHECKING:
         stock_tagged,
     )
     from evalprep.packs.tasksettings import (
+        ANY_FUNCTION,
+        CLASS,
         FACT_OF_CHOICE,
         FACT_OF_SETTING,
+        READ_BY,
         in_one_form,
         place_of,
         settings_of,
+        settings_of_task,
         template_settings,
     )
 else:

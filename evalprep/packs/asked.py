@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalprep.files import as_mapping, unchanged_sha256
+from evalprep.files import as_mapping, read_file, unchanged_sha256
 from evalprep.hosts import without_own_port
 from evalprep.packs.datafiles import task_of
 from evalprep.packs.plan import Plan, TaskPlan, as_json
 from evalprep.places import last_part
-from evalprep.yamltext import Loader, NotYaml, compose
+from evalprep.yamltext import Loader, NotYaml, compose, sorted_json
 
 #: Keys of the config that are part of the question, beside the task files and the commands.
 QUESTION_KEYS = (
@@ -187,7 +187,7 @@ def run_id(
     tasks = [_asked_of(task) for task in plan.tasks.values()]
     commands = [asked_of_call(call, answerer) for call in calls]
     facts = [answerer.facts(), question, tasks, commands, dict(content)]
-    text = json.dumps(facts, sort_keys=True, default=str)
+    text = sorted_json(facts)
     return "r" + hashlib.sha256(text.encode()).hexdigest()[:11]
 
 
@@ -249,13 +249,13 @@ def asked_digest(path: Path, work_dir: Path) -> str:
         path: The file.
         work_dir: The folder that its paths are in, which does not count.
     """
-    text = path.read_bytes().replace(str(work_dir).encode(), b"")
+    text = read_file(path, own=True).replace(str(work_dir).encode(), b"")
     try:
         value, _ = compose(text.decode("utf-8"), Loader, {_FUNCTION: _named_function})
     except (NotYaml, UnicodeDecodeError):
         return hashlib.sha256(text).hexdigest()
     asked = _with_sources(_asking_keys(value), path.parent)
-    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(sorted_json(asked).encode()).hexdigest()
 
 
 def _named_function(_loader: Any, node: Any) -> dict[str, str]:
@@ -297,7 +297,7 @@ def _source_of(function: str, folder: Path) -> str:
     module, _, name = function.rpartition(".")
     path = folder / f"{module}.py"
     try:
-        body = ast.parse(path.read_bytes()).body
+        body = ast.parse(read_file(path, own=True)).body
     except (OSError, SyntaxError, ValueError):
         return ""
     definitions: dict[str, ast.stmt] = {}

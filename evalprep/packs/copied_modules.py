@@ -16,6 +16,7 @@ import warnings
 from pathlib import Path
 
 from evalprep.errors import Problem
+from evalprep.files import read_text
 from evalprep.places import is_file
 
 _FUNCTION = re.compile(r"!function\s+[\"']?([\w.]+)")
@@ -43,7 +44,7 @@ def bring_modules(pack: Path, folder: Path) -> list[Problem]:
     problems: list[Problem] = []
     waiting: list[Path] = []
     for yaml in sorted(folder.glob("*.yaml")):
-        for number, line in enumerate(yaml.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(read_text(yaml, own=True).splitlines(), 1):
             if line.lstrip().startswith("#"):
                 continue
             for spec in _FUNCTION.findall(line):
@@ -103,7 +104,7 @@ def as_copied(module: Path) -> str:
 
 def _rendered(module: Path) -> tuple[str, list[Path]]:
     """A module as it stands beside the task files, and the modules beside it that it imports."""
-    text = module.read_text(encoding="utf-8-sig")
+    text = read_text(module, own=True, encoding="utf-8-sig")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -15,10 +15,11 @@ from evalprep.packs.datafiles import task_of
 from evalprep.packs.manifest import records_of
 from evalprep.packs.plan import Command
 from evalprep.packs.prepared import CODE_SUFFIXES, Edit, EditKind, Prepared
-from evalprep.packs.tasksettings import settings_of
+from evalprep.packs.tasksettings import is_reading, settings_of
 from evalprep.terminal import shortlist
 
 _KEY = "edited"
+_MEANT = frozenset({"settings", "row_digest"})
 _NAMED = 4  # files that a sentence names
 
 
@@ -77,16 +78,23 @@ def _with_meant(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]
 
 
 def _task_as_it_stands(entry: Mapping[str, Any], task: str, prepared: Prepared) -> dict[str, Any]:
-    """An entry of a task with its settings as its file stands, edits included.
+    """An entry of a task with what its file asks as it stands, edits included.
 
-    Its digest of rows is left out where it depends on a setting that was edited.
+    How its replies are read stays as prepared: such an edit does not make another run, and every
+    verb names it. The digest of rows is left out where it depends on a setting that was edited.
     """
     kept = dict(entry)
     file = prepared.task_file(task)
     if "settings" not in kept or file is None:
         return kept
     before = as_mapping(kept["settings"])
-    settings = kept["settings"] = settings_of(file, prepared.config)
+    here = settings_of(file, prepared.config)
+    if not here:  # nothing is known of what it asks now
+        return {key: value for key, value in kept.items() if key not in _MEANT}
+    settings = kept["settings"] = {
+        **{key: value for key, value in here.items() if not is_reading(key)},
+        **{key: value for key, value in before.items() if is_reading(key)},
+    }
     digest = as_mapping(kept.get("row_digest"))
     decisive = {"doc_to_text": digest.get("prompt"), "doc_to_target": digest.get("target")}
     keys = ["process_docs", *(key for key, is_part in decisive.items() if is_part)]

@@ -206,7 +206,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScoreEntry(Struct, frozen=True, forbid_unknown_fields=True):
-    """One suite score, as docs/appendix/contracts.md explains its keys.
+    """One suite score.
 
     Attributes:
         function: `micro`, `macro` (over `subtask_name`), `mean` (of `needs`), or `module.name` of

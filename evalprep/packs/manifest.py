@@ -44,7 +44,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from evalprep.credentials import without_secrets
 from evalprep.errors import BadInput, Problem
@@ -58,10 +58,9 @@ from evalprep.packs.plan import (
     ScoreSpec,
     TaskPlan,
     as_json,
-    command_from,
-    task_from,
 )
 
+_Part = TypeVar("_Part")
 MANIFEST = "manifest.json"
 SCHEMA = 2
 #: Folder of the groups that a command asks for where lm-eval's own tasks have settings of their
@@ -155,10 +154,17 @@ def read_manifest(work_dir: Path) -> dict[str, Any] | None:
 
 def commands_of(manifest: Mapping[str, Any]) -> list[Command]:
     """The commands of a manifest, in the order in which they run."""
+    return [
+        _typed(Command, {"name": "", "tasks": (), "argv": (), **command}, "a command")
+        for command in _commands_in(manifest)
+    ]
+
+
+def _commands_in(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The entries of a manifest's commands that are mappings; others are damaged."""
     listed = manifest.get("commands")
-    if not isinstance(listed, list):
-        return []
-    return [command_from(command) for command in listed if isinstance(command, Mapping)]
+    entries = listed if isinstance(listed, list) else []
+    return [entry for entry in entries if isinstance(entry, Mapping)]
 
 
 def plan_of(manifest: Mapping[str, Any]) -> Plan:
@@ -170,7 +176,10 @@ def plan_of(manifest: Mapping[str, Any]) -> Plan:
             name: [str(member) for member in members]
             for name, members in _entries(manifest, "groups", list)
         },
-        scores={name: _score_from(score) for name, score in _entries(manifest, "scores", Mapping)},
+        scores={
+            name: _typed(ScoreSpec, score, f"the score {name}")
+            for name, score in _entries(manifest, "scores", Mapping)
+        },
         excluded={
             name: _excluded_from(exclusion)
             for name, exclusion in _entries(manifest, "excluded", Mapping)
@@ -190,12 +199,24 @@ def _entries(manifest: Mapping[str, Any], key: str, kind: type) -> Iterator[tupl
 
 
 def _task_from(name: str, facts: Mapping[str, Any]) -> TaskPlan:
+    plan = {**as_mapping(facts.get("plan")), "name": name}
+    return _typed(TaskPlan, {**plan, "call": plan.get("call") or {}}, f"the plan of task {name}")
+
+
+def _typed(kind: type[_Part], data: Mapping[str, Any], part: str) -> _Part:
+    """A part of a manifest; keys of a later version are left out.
+
+    Raises:
+        BadInput: it has other types than evalprep writes.
+    """
+    import msgspec  # what is suited to a machine is read without packages
+
     try:
-        return task_from({**as_mapping(facts.get("plan")), "name": name})
-    except (TypeError, ValueError) as error:
+        return msgspec.convert(data, kind)
+    except ValueError as error:
         raise BadInput(
             Problem(
-                what=f"the plan of task {name} is damaged: {error}",
+                what=f"{part} is damaged: {error}",
                 where="manifest.json, or its copy beside the results",
                 fix="prepare again",
             )
@@ -216,14 +237,6 @@ def _published_from(data: Any) -> PublishedValue:
         source=str(fields.get("source") or ""),
         note=str(fields.get("note") or ""),
     )
-
-
-def _score_from(data: Mapping[str, Any]) -> ScoreSpec:
-    known = {key: value for key, value in data.items() if key in ScoreSpec.__dataclass_fields__}
-    for key in ("tasks", "needs", "reference", "finetuned", "range"):
-        if isinstance(known.get(key), list):
-            known[key] = tuple(known[key])
-    return ScoreSpec(**{"function": "", **known})
 
 
 def models_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -257,9 +270,7 @@ def records_of(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     records = {}
     for model in models_of(manifest):
         own = [
-            line
-            for line in manifest.get("commands") or []
-            if line.get("run", model["run"]) == model["run"]
+            line for line in _commands_in(manifest) if line.get("run", model["run"]) == model["run"]
         ]
         records[model["run"]] = _record_of(
             {**manifest, "run": model["run"], "model": model["model"], "commands": own}
@@ -297,6 +308,6 @@ def _record_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     slim = {key: manifest[key] for key in keys if key in manifest}
     slim["commands"] = [
         {key: command.get(key) for key in ("name", "tasks", "depth")}
-        for command in manifest.get("commands") or []
+        for command in _commands_in(manifest)
     ]
     return slim

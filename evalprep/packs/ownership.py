@@ -19,22 +19,26 @@ import json
 import os
 from collections.abc import Iterable
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES
+from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Any
 
 from evalprep.files import file_sha256, read_object, write_atomically
 from evalprep.packs.manifest import MANIFEST
 from evalprep.packs.prepared import load_prepared
+from evalprep.places import user_folder
 
 _COMING = "coming"
 _KEPT = 500
+_CACHE = "__pycache__"
+_HEADER = 16  # bytes of a compiled file that tell which source it was made of
 
 
 def state_folder() -> Path:
     """Returns where digests are noted."""
     if chosen := os.environ.get("EVALPREP_STATE"):
         return Path(chosen)
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "evalprep"
+    return user_folder("XDG_STATE_HOME", ".local/state") / "evalprep"
 
 
 def _note(kind: str, key: str) -> Path:
@@ -130,7 +134,8 @@ def why_foreign(work_dir: Path) -> str:
 
     It is her own where she prepared it in this place and its manifest is that of her last
     preparation. Files that she edited or added since count as hers too. So is a copy of such a
-    folder whose code is byte by byte as it was prepared, without compiled code beside it.
+    folder whose code is byte by byte as it was prepared, without compiled code that Python would
+    run in its place.
     """
     place = str(work_dir.resolve())
     noted = read_object(_note("prepared", place))
@@ -157,4 +162,25 @@ def _is_unedited_copy(work_dir: Path, digest: str) -> bool:
         return False
     # Python runs compiled code in place of the source that was compared.
     compiled = (*BYTECODE_SUFFIXES, *EXTENSION_SUFFIXES)
-    return not any(path.name.endswith(compiled) for path in work_dir.rglob("*"))
+    paths = (path for path in work_dir.rglob("*") if path.name.endswith(compiled))
+    return not any(map(_would_run, paths))
+
+
+def _would_run(compiled: Path) -> bool:
+    """Returns whether Python would run compiled code in place of its source.
+
+    In a `__pycache__` it runs what names the time and the size of the source, or a hash of it, and
+    makes anew what names others: after a plain copy of a folder that is each file.
+    """
+    if compiled.parent.name != _CACHE:
+        return True
+    try:
+        source = Path(source_from_cache(str(compiled))).stat()
+        with compiled.open("rb") as file:
+            header = file.read(_HEADER)
+    except FileNotFoundError:
+        return False  # without its source it is never looked for
+    except (OSError, ValueError):
+        return True
+    flags, time, size = (int.from_bytes(header[at : at + 4], "little") for at in (4, 8, 12))
+    return bool(flags) or (time, size) == (int(source.st_mtime) % 2**32, source.st_size % 2**32)

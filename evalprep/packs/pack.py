@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import sys
 import traceback
@@ -14,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import unchanged_sha256
 from evalprep.packs.entries import BoardEntry, ConfigKey, GroupSpec, ScoreEntry, TaskSpec
 from evalprep.yamlfile import load_yaml
 
@@ -62,6 +64,17 @@ class Pack:
     def published(self) -> dict[str, Any]:
         """Published scores with their sources; read on demand."""
         return load_yaml(self.folder / self.published_file).data if self.published_file else {}
+
+    @property
+    def content_digest(self) -> str:
+        """A digest of its files, and of those of the packs that add to it."""
+        digest = hashlib.sha256()
+        for folder in (self.folder, *(extension.folder for extension in self.extensions)):
+            for path in sorted(folder.rglob("*")):
+                if "__pycache__" not in path.parts and path.is_file():
+                    name = path.relative_to(folder).as_posix()
+                    digest.update(f"{name}\0{unchanged_sha256(path)}\n".encode())
+        return digest.hexdigest()
 
     def canonical(self, name: str) -> str | None:
         """The task or group that a name or alias means, None when the pack has no such name."""

@@ -125,8 +125,6 @@ P_VALUE = "none"
 class ScoreSpec:
     """One suite score; the fields are the keys of `suite_scores` in pack.yaml.
 
-    docs/architecture.md explains them.
-
     Attributes:
         name: Its name; with the pack it is unique.
         pack: The pack that declares it; filled in by the core.
@@ -377,35 +375,3 @@ def as_json(value: Any) -> Any:
     if isinstance(value, frozenset | set):
         return sorted(value)
     return [as_json(held) for held in value] if isinstance(value, list | tuple) else value
-
-
-def task_from(data: Mapping[str, Any]) -> TaskPlan:
-    """The inverse of `as_json` for a task; keys of a later version are left out.
-
-    Raises:
-        ValueError: its call is none.
-        TypeError: another part has another type.
-    """
-    known = {key: value for key, value in data.items() if key in TaskPlan.__dataclass_fields__}
-    import msgspec  # the plan itself is read without packages: `python -m evalprep.model.suited`
-
-    known["call"] = msgspec.convert(known.get("call") or {}, Call)
-    for key in ("after", "annotators", "primary", "better"):
-        if key in known and known[key] is not None:
-            known[key] = tuple(known[key])
-    if known.get("needs") is not None:
-        known["needs"] = frozenset(known["needs"])
-    return TaskPlan(**{"name": "", **known})
-
-
-def command_from(data: Mapping[str, Any]) -> Command:
-    """The inverse of `as_json` for a command; keys of a later version are left out."""
-    known = {key: value for key, value in data.items() if key in Command.__dataclass_fields__}
-    return Command(
-        **{
-            "name": "",
-            **known,
-            "tasks": tuple(known.get("tasks", ())),
-            "argv": tuple(known.get("argv", ())),
-        }
-    )

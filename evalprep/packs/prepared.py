@@ -26,6 +26,7 @@ from evalprep.packs.manifest import (
     read_manifest,
 )
 from evalprep.packs.plan import Command, Plan
+from evalprep.packs.tasksettings import asking_modules
 from evalprep.yamltext import NotYaml, yaml_value
 
 #: Folder of edited files that the preparation at hand does not ask for.
@@ -103,6 +104,7 @@ class PreparedSource:
         revision: Its commit; empty where its files say which data they are.
         rows: Rows that were read; None where that is not known.
         digests: SHA-256 of its files.
+        names: Their names.
     """
 
     location: str
@@ -111,6 +113,7 @@ class PreparedSource:
     revision: str = ""
     rows: int | None = None
     digests: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,11 +137,6 @@ class Prepared:
     def model(self) -> str:
         """Id or folder of the model; of several, of the first. Empty where none is named."""
         return str(self.manifest.get("model") or "")
-
-    @property
-    def changed(self) -> float:
-        """Returns when the manifest was last written, in seconds since the epoch."""
-        return (self.folder / MANIFEST).stat().st_mtime
 
     @property
     def created(self) -> str:
@@ -234,6 +232,13 @@ class Prepared:
         return pack_folders_of(self.manifest)
 
     @property
+    def pack_digests(self) -> Mapping[str, str]:
+        """Pack -> digest of its files at preparation, of the packs of which the manifest has it."""
+        packs = as_mapping(self.manifest.get("packs"))
+        digests = {name: as_mapping(facts).get("digest") for name, facts in packs.items()}
+        return {name: digest for name, digest in digests.items() if isinstance(digest, str)}
+
+    @property
     def files(self) -> Mapping[str, str]:
         """Path below the folder -> digest of each file as it was prepared."""
         return as_mapping(self.manifest.get("files"))
@@ -268,16 +273,13 @@ class Prepared:
         """Path -> digest of each file when it was prepared, with the edits that were kept then."""
         return {**self.files, **as_mapping(self.manifest.get("edits"))}
 
-    def edited_since(self, task: str, moment: float) -> bool:
-        """Returns whether a task's YAML, its data or a YAML that it may include were edited.
+    def edited_files(self, task: str) -> list[str]:
+        """Returns which files that decide what a task asks were edited, below the folder.
 
-        Edits that the preparation kept are in the id of its run, and count from then on.
-
-        Args:
-            task: A prepared task.
-            moment: Edits of this time and before do not count, in seconds since the epoch.
+        They are its YAML, its data, a YAML that it may include, and a module beside it of which it
+        uses a function. Edits that the preparation kept are in the id of its run, and do not count.
         """
-        return any(self._is_edited_since(name, moment) for name in self._files_of(task))
+        return [name for name in self._files_of(task) if self._is_edited(name)]
 
     def _files_of(self, task: str) -> list[str]:
         """The prepared files that decide what a task asks, below the folder."""
@@ -289,7 +291,9 @@ class Prepared:
         if not prepared.yaml:
             return own
         beside = Path(prepared.yaml).parent
-        return own + [name for name in self._shared_yamls if Path(name).parent == beside]
+        own += [name for name in self._shared_yamls if Path(name).parent == beside]
+        modules = (beside / f"{name}.py" for name in asking_modules(self.folder / prepared.yaml))
+        return own + [path.as_posix() for path in modules if path.as_posix() in self.files]
 
     @cached_property
     def _shared_yamls(self) -> list[str]:
@@ -298,10 +302,9 @@ class Prepared:
         shared = [name for name in self.files if Path(name).suffix in YAML_SUFFIXES]
         return [name for name in shared if name not in own and Path(name).stem not in self.groups]
 
-    def _is_edited_since(self, name: str, moment: float) -> bool:
-        path = self.folder / name
+    def _is_edited(self, name: str) -> bool:
         try:
-            return path.stat().st_mtime > moment and content_digest(path) != self._digests[name]
+            return content_digest(self.folder / name) != self._digests[name]
         except OSError:
             return True  # removed
 
@@ -413,15 +416,16 @@ def _model(entry: Mapping[str, Any]) -> PreparedModel:
 
 
 def _source(entry: Mapping[str, Any]) -> PreparedSource:
-    rows, files = entry.get("rows"), entry.get("files")
-    digests = [as_mapping(file).get("sha256") for file in files] if isinstance(files, list) else []
+    rows, listed = entry.get("rows"), entry.get("files")
+    files = [as_mapping(file) for file in listed] if isinstance(listed, list) else []
     return PreparedSource(
         location=str(entry.get("location") or ""),
         config=str(entry.get("config") or ""),
         split=str(entry.get("split") or ""),
         revision=str(entry.get("revision") or ""),
         rows=rows if isinstance(rows, int) else None,
-        digests=tuple(str(digest or "") for digest in digests),
+        digests=tuple(str(file.get("sha256") or "") for file in files),
+        names=tuple(str(file.get("name") or "") for file in files),
     )
 
 

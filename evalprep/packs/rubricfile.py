@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, field
 from evalprep.errors import Problems, near
 from evalprep.packs.entries import Map, Names, Number, OneOrMore
 from evalprep.packs.mistakes import read_entry
+from evalprep.packs.placeholders import unknown_names, with_places
 from evalprep.packs.rubric import FIELD, PREFERENCE, Rubric
 from evalprep.yamlfile import YamlFile, load_yaml
 
@@ -67,8 +68,14 @@ class RubricEntry(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """The prompts of its steps."""
-        return self.steps or ((self.prompt,) if self.prompt else ())
+        """The prompts of its steps, their fields as `${field}`."""
+        written = self.steps or ((self.prompt,) if self.prompt else ())
+        return tuple(with_places(prompt, self.known_fields, "${", "}") for prompt in written)
+
+    @property
+    def declares_fields(self) -> bool:
+        """Returns whether the file names its fields."""
+        return dict(self.places) != _USUAL_FIELDS
 
     @property
     def places(self) -> Mapping[str, str]:
@@ -141,22 +148,45 @@ def read_rubric(file: Path) -> Rubric:
 
 def _check_prompts(entry: RubricEntry, source: YamlFile, problems: Problems) -> None:
     key = "steps" if entry.steps else "prompt"
+    known = entry.known_fields
+    allowed = ", ".join(f"{{{name}}}" for name in sorted(known))
     if not entry.prompts and not {"prompt", "steps"} & source.data.keys():
         problems.add("has no prompt", where=source.where(), allowed=_STEPS)
     named = set(chain.from_iterable(map(FIELD.findall, entry.prompts)))
+    unknown = dict.fromkeys(sorted(named - known), "${%s}")
+    for prompt in entry.prompts:
+        # Beside `${field}`, which older rubrics have, other names in braces are text.
+        names = unknown_names(prompt, known, strict=not FIELD.search(prompt))
+        unknown |= dict.fromkeys(names, "{%s}")
+    for name, form in unknown.items():
+        problems.add(
+            f"{form % name} names no field",
+            where=source.where(key),
+            allowed=allowed,
+            fix=_spelling(name, known),
+        )
     if entry.prompts and not named:
         problems.add(
             "the prompt names no field: the judge would be asked the same of every row",
             where=source.where(key),
-            allowed=", ".join(f"${{{name}}}" for name in sorted(entry.known_fields)),
+            allowed=allowed,
         )
-    for name in sorted(named - entry.known_fields):
-        problems.add(
-            f"${{{name}}} is no field",
-            where=source.where(key),
-            allowed=", ".join(sorted(entry.known_fields)),
-            fix=near(name, entry.known_fields),
-        )
+    elif not unknown:
+        declared = known - entry.places.keys()  # the answers of a pair
+        if entry.declares_fields:
+            declared = known
+        for name in sorted(declared - named):
+            problems.add(
+                f"the prompt does not use the field {name}",
+                where=source.where("fields" if name in entry.places else key),
+                fix=f"write {{{name}}} where it belongs, or remove it from fields",
+            )
+
+
+def _spelling(name: str, known: Iterable[str]) -> str:
+    """The field that a name may mean, as it is written."""
+    meant = near(name, known)
+    return meant or f"declare it under fields, or write {{ {name} }} with blanks for a plain text"
 
 
 def _check_places(entry: RubricEntry, source: YamlFile, problems: Problems) -> None:

@@ -16,13 +16,14 @@ from typing import Any
 
 from evalprep.config import Config
 from evalprep.data import Locked, moved, read_lock
+from evalprep.errors import BadInput, Problem
 from evalprep.packs import MANIFEST, Command, Plan, asked_for, limited, manifest_data, manifest_text
 from evalprep.prepare.calls import make_steps
 from evalprep.prepare.joined import Joined
 from evalprep.prepare.models import Subject, check_tokenizers, fingerprints_of, subjects_of
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.shares import whole_blocks
-from evalprep.prepare.taskfiles import write_groups, write_inline, write_tasks
+from evalprep.prepare.taskfiles import meant_of_others, write_groups, write_inline, write_tasks
 from evalprep.prepare.workdir import Carried, carry_over, of_commands, tree_files
 from evalprep.results import turned_notes
 
@@ -36,6 +37,8 @@ class Built:
         folder: Where it lies now; its files name each other under `joined.final`.
         plan: What runs, without the tasks and groups that are left out.
         tasks: Task -> facts as in the manifest.
+        meant: Task that no pack writes -> its settings as in the manifest.
+        origins: Path below the folder -> the file that the user wrote it in, or its pack.
         subjects: The models.
         steps: The commands in order, with the calls that they write.
         files: Path below the folder -> digest of what was generated, before edits were carried
@@ -50,6 +53,8 @@ class Built:
     folder: Path
     plan: Plan
     tasks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    meant: dict[str, dict[str, Any]] = field(default_factory=dict)
+    origins: dict[str, Path] = field(default_factory=dict)
     subjects: list[Subject] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
@@ -137,7 +142,8 @@ def build_aside(joined: Joined) -> Iterator[Built]:
 def _write_tasks(built: Built, progress: Callable[[str], None]) -> None:
     """Write data and YAML of every task, and the groups."""
     joined, core = built.joined, built.joined.config.core
-    built.tasks = write_tasks(joined, built.folder, progress)
+    written = write_tasks(joined, built.folder, progress)
+    built.tasks, built.origins = written.facts, written.origins
     for name, facts in built.tasks.items():
         rows = facts["rows"]
         block = built.plan.tasks[name].block
@@ -145,6 +151,7 @@ def _write_tasks(built: Built, progress: Callable[[str], None]) -> None:
         facts["expected"] = None if rows is None else limited(rows, limit)
     write_groups(joined, built.plan.groups, built.folder)
     write_inline(joined, built.folder)
+    built.meant = meant_of_others(joined, built.folder)
     built.files = tree_files(built.folder)
 
 
@@ -163,6 +170,14 @@ def _write_commands(built: Built) -> list[str]:
     subjects = subjects_of(joined.config)
     shared = check_tokenizers(joined, subjects)
     built.subjects, built.steps = make_steps(joined, built.plan, built.tasks, subjects, folder)
+    if not built.steps:
+        raise BadInput(
+            Problem(
+                what="there is no task to run",
+                where=joined.config.where("tasks"),
+                fix="name a task, or a group that has some",
+            )
+        )
     shell_script = folder / "command.sh"
     shell_script.write_text(script(built.steps, joined.final), encoding="utf-8")
     shell_script.chmod(0o755)
@@ -219,7 +234,9 @@ def _manifest(built: Built) -> dict[str, Any]:
         edits |= carried.edits
     packs = {}
     for share in joined.packs:
-        packs[share.pack.name] = {"folder": on_run_machine(share.pack.folder)}
+        pack = share.pack
+        folder = on_run_machine(pack.folder)
+        packs[pack.name] = {"folder": folder, "digest": pack.content_digest}
     return manifest_data(
         run=first.run,
         model=on_run_machine(first.model),
@@ -228,7 +245,7 @@ def _manifest(built: Built) -> dict[str, Any]:
         folder=on_run_machine(config.folder),
         config={"config_file": config_file, **config_on_run_machine(config)},
         sources=built.sources,
-        tasks=built.tasks,
+        tasks={**built.meant, **built.tasks},
         plan=built.plan,
         commands=built.commands,
         files=built.files,

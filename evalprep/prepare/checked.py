@@ -25,7 +25,9 @@ from evalprep.check import (
     more_like,
 )
 from evalprep.errors import BadInput, Problem
+from evalprep.files import read_text
 from evalprep.prepare.build import Built
+from evalprep.prepare.origins import named_by_origin
 
 #: Rows of each task whose scoring is tried; lengths, tokens and ids are looked at in all rows.
 SCORED_ROWS = 200
@@ -51,8 +53,7 @@ def check_built(
     with loadable(built) as copy:
 
         def moved() -> list[Finding]:
-            final = str(built.joined.work_dir)
-            return [finding.moved(str(copy), final) for finding in findings.sorted()]
+            return [known_to_user(built, copy, finding) for finding in findings.sorted()]
 
         def raise_moved() -> None:
             if stop:
@@ -70,6 +71,19 @@ def check_built(
         findings.take(_repeats_the_pack)
         raise_moved()
         return moved()
+
+
+def known_to_user(built: Built, copy: Path, finding: Finding) -> Finding:
+    """The finding with the paths that the user knows.
+
+    Args:
+        built: The folder.
+        copy: The copy of it that was checked; modules in it are links to the folder.
+        finding: The finding.
+    """
+    final = str(built.joined.work_dir)
+    after_swap = finding.moved(str(copy), final).moved(str(built.folder), final)
+    return named_by_origin(built, after_swap)
 
 
 def _repeats_the_pack(finding: Finding) -> bool:
@@ -135,7 +149,7 @@ def _copy_or_link(path: Path, target: Path, final: str, now: str) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".yaml":
-        text = path.read_text(encoding="utf-8").replace(final, now)
+        text = read_text(path, own=True).replace(final, now)
         target.write_text(text, encoding="utf-8")
     else:
         target.symlink_to(path)

@@ -17,6 +17,7 @@ import msgspec
 from evalprep.check import stock_tasks, yaml_mapping
 from evalprep.config import Config
 from evalprep.data import Source
+from evalprep.files import read_text
 from evalprep.packapi import Context
 from evalprep.packs import Pack, Plan, TaskPlan, TaskSpec
 from evalprep.prepare.selection import Selection
@@ -54,7 +55,7 @@ class PlannedPack:
         """
         path = self.pack.folder / self.spec(task).template
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            text = read_text(path, own=True, encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError):
             return {}
         return yaml_mapping(_PLACEHOLDER.sub(f"'{UNKNOWN}'", text))

@@ -6,7 +6,6 @@ What each is called, its configuration and run, and whether they can share promp
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,6 +21,7 @@ from evalprep.places import is_folder, place
 from evalprep.prepare.commands import model_location
 from evalprep.prepare.joined import Joined
 from evalprep.structs import plain_data
+from evalprep.yamltext import sorted_json
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _refuse_repeats(config: Config, problems: Problems) -> None:
         folder = place(entry.model_name, config.folder)
         model = str(folder.resolve()) if is_folder(folder) else entry.model_name
         revision = entry.model_revision or config.core.model_revision
-        key = json.dumps([model, revision, plain_data(entry.model_args)], sort_keys=True)
+        key = sorted_json([model, revision, plain_data(entry.model_args)])
         if key not in first_name:
             first_name[key] = entry.model_name
             continue

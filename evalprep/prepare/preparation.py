@@ -35,6 +35,7 @@ from evalprep.prepare.contextlength import with_known_context
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.joining import join_plans
 from evalprep.prepare.models import check_models
+from evalprep.prepare.origins import named_by_origin
 from evalprep.prepare.replaced import replaced_notes
 from evalprep.prepare.scores import check_scores
 from evalprep.prepare.selection import select
@@ -239,7 +240,8 @@ def _examine(
     if full:
         findings = check_built(built, progress, stop=stop)
     else:
-        findings = check_tree(built.folder, built.joined.config, built.requested)
+        of_files = check_tree(built.folder, built.joined.config, built.requested)
+        findings = [named_by_origin(built, finding) for finding in of_files]
         if stop:
             raise_errors(findings)
     return without_reason_of_command(built, findings)

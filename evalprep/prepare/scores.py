@@ -7,6 +7,7 @@ import importlib.util
 from dataclasses import dataclass
 
 from evalprep.errors import BadInput, Problems, near
+from evalprep.files import read_text
 from evalprep.packs import Pack, Plan, stock_names
 from evalprep.score import BUILT_IN, order
 
@@ -139,7 +140,7 @@ def _offered(function: str, pack: Pack) -> set[str] | None:
     if file is None:
         return None if importlib.util.find_spec(stem.partition(".")[0]) is not None else set()
     try:
-        body = ast.parse(file.read_text(encoding="utf-8-sig")).body
+        body = ast.parse(read_text(file, own=True, encoding="utf-8-sig")).body
     except (SyntaxError, ValueError):
         return None  # told where it is imported
     names: set[str] = set()

@@ -62,7 +62,7 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
             selection.local_data[str(entry.get("task"))] = digest
             where = config.where("tasks", number)
             _add_mapping(selection, mapping, problems, where, ours)
-            if entry.get("task") in selection.overrides:
+            if str(entry.get("task")) in selection.overrides:
                 _fit_local_data(selection, entry, config, problems, where)
             continue
         owned = [(planned[entry], entry)] if entry in planned else _of_packs(packs, entry)

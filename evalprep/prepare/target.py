@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,8 @@ class Target:
         roots: Include paths.
         requested: Names for `--tasks`, None for all.
         settings: The run.
-        moved: (folder in which it was built for the check, folder that it will have), for messages.
+        work_dir: The folder that what was built for the check will have; empty where nothing was.
+        renamed: The finding as it is told -> the finding with the paths that the user knows.
         packs: Those of the config, where there is one.
         planned: The joined plans, where there is a config.
     """
@@ -40,16 +42,14 @@ class Target:
     roots: list[Path]
     requested: list[str] | None
     settings: RunSettings
-    moved: tuple[str, str] | None = None
+    work_dir: str = ""
+    renamed: Callable[[Finding], Finding] = lambda finding: finding
     packs: Mapping[str, Pack] | None = None
     planned: Plan | None = None
 
     def final(self, findings: Findings) -> list[Finding]:
         """The findings, errors first, with the paths that the user knows."""
-        if self.moved is None:
-            return findings.sorted()
-        built, final = self.moved
-        return [finding.moved(built, final) for finding in findings.sorted()]
+        return [self.renamed(finding) for finding in findings.sorted()]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -240,7 +240,7 @@ def config_target(
         BadInput: the config cannot be prepared.
     """
     from evalprep.config import load_config
-    from evalprep.prepare.checked import loadable, settings_of
+    from evalprep.prepare.checked import known_to_user, loadable, settings_of
     from evalprep.prepare.preparation import preview
 
     config, packs = load_config(path, changes_of_config)
@@ -250,7 +250,8 @@ def config_target(
             roots=[copy],
             requested=requested or built.requested,
             settings=settings_of(built).changed(**(changes or {})),
-            moved=(str(copy), str(config.core.work_dir)),
+            work_dir=str(config.core.work_dir),
+            renamed=partial(known_to_user, built, copy),
             packs=packs,
             planned=built.plan,
         )

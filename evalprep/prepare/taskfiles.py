@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
+from evalprep.check import FunctionRef
 from evalprep.data import HubFailure, is_data_file, named_rows
 from evalprep.errors import BadInput, Problem, Problems
+from evalprep.files import read_text
 from evalprep.packapi import Context, TaskData
 from evalprep.packs import (
+    ANY_FUNCTION,
     STOCK_GROUPS,
     DataFiles,
     Plan,
@@ -23,6 +27,7 @@ from evalprep.packs import (
     TaskSpec,
     bring_modules,
     settings_of,
+    settings_of_task,
 )
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.render import render
@@ -50,14 +55,25 @@ class Unreachable(BadInput):
         self.reasons = reasons
 
 
+@dataclass(frozen=True)
+class Written:
+    """What was written of tasks.
+
+    Attributes:
+        facts: Task -> its facts, as in the manifest, and `notes` for the user.
+        origins: Path below the folder -> the file of the pack or the user that it was made from.
+    """
+
+    facts: dict[str, dict[str, Any]]
+    origins: dict[str, Path]
+
+
 def write_tasks(
     joined: Joined, build: Path, progress: Callable[[str], None] = lambda _: None
-) -> dict[str, dict[str, Any]]:
+) -> Written:
     """Write data and YAML of every task of the packs that is not left out.
 
-    Returns:
-        Task -> its facts, as in the manifest, and `notes` for the user. The data of later stages
-        come later.
+    The data of later stages come later.
 
     Raises:
         BadInput: every mistake of data, templates and functions.
@@ -66,6 +82,7 @@ def write_tasks(
     problems = Problems()
     absent: dict[str, HubFailure] = {}
     facts: dict[str, dict[str, Any]] = {}
+    origins: dict[str, Path] = {}
     for share in joined.packs:
         folder = build / share.pack.name
         (folder / "data").mkdir(parents=True, exist_ok=True)
@@ -73,7 +90,8 @@ def write_tasks(
         for name in _own_tasks(share, joined):
             progress(f"{name}: rows")
             try:
-                facts[name] = _write_task(share, name, folder, final, joined)
+                facts[name], made_from = _write_task(share, name, folder, final, joined)
+                origins |= {f"{share.pack.name}/{file}": path for file, path in made_from.items()}
             except HubFailure as failure:
                 absent[name] = failure
             except BadInput as error:
@@ -81,12 +99,16 @@ def write_tasks(
         share.context.drop_rows()  # the check that follows needs the memory
         for pack in (share.pack, *share.pack.extensions):
             problems.extend(bring_modules(pack.folder, folder))
+            for path in folder.rglob("*.py"):
+                module = path.relative_to(folder)
+                if (pack.folder / module).is_file():
+                    origins[path.relative_to(build).as_posix()] = pack.folder / module
     if absent and facts and not problems.found:
         raise Unreachable(absent)
     for unreachable in absent.values():
         problems.extend(unreachable.problems)
     problems.raise_if_any()
-    return facts
+    return Written(facts, origins)
 
 
 def _own_tasks(share: PlannedPack, joined: Joined) -> list[str]:
@@ -98,8 +120,11 @@ def _own_tasks(share: PlannedPack, joined: Joined) -> list[str]:
 
 def _write_task(
     share: PlannedPack, name: str, folder: Path, final: Path, joined: Joined
-) -> dict[str, Any]:
-    """Write data and YAML of one task; `final` is the folder in which they will lie."""
+) -> tuple[dict[str, Any], dict[str, Path]]:
+    """Write data and YAML of one task; `final` is the folder in which they will lie.
+
+    Returns its facts, and name of each file -> the file that it was made from.
+    """
     spec, task = share.spec(name), share.plan.tasks[name]
     rows_per_file = joined.config.core.rows_per_file
     files = DataFiles.of_task(name, folder, several=rows_per_file is not None)
@@ -121,6 +146,11 @@ def _write_task(
     text = _with_repeats_of_config(text, name, joined, where=template)
     file = folder / f"{name}.yaml"
     file.write_text(text, encoding="utf-8")
+    origins = {file.name: template}
+    for module, origin in data.modules.items():
+        text = origin.file.read_text(encoding="utf-8-sig").rstrip() + origin.added
+        (folder / module).write_text(text, encoding="utf-8")
+        origins[module] = origin.file
     from evalprep.results import digest_of_data  # numpy, which a refused config does not need
 
     settings = settings_of(file, structs.asdict(joined.config.core))
@@ -129,7 +159,7 @@ def _write_task(
     if data.join:
         notes += data.join.notes(where=name)
     pack = share.pack.name
-    return {
+    facts = {
         "pack": pack,
         "yaml": f"{pack}/{name}.yaml",
         "data": f"{pack}/{files.path.relative_to(folder).as_posix()}",
@@ -140,6 +170,7 @@ def _write_task(
         **({"row_digest": rows.to_dict()} if rows is not None else {}),
         "notes": notes,
     }
+    return facts, origins
 
 
 def _with_repeats_of_config(text: str, name: str, joined: Joined, *, where: Path) -> str:
@@ -177,7 +208,7 @@ def _refuse_bad_join(name: str, data: TaskData) -> None:
 
 def _template_text(template: Path) -> str:
     try:
-        return template.read_text(encoding="utf-8-sig")
+        return read_text(template, own=True, encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         what = f"is not UTF-8 text: {error}"
         problem = Problem(what=what, where=str(template), fix="save it as UTF-8")
@@ -264,6 +295,38 @@ def write_inline(joined: Joined, build: Path) -> None:
         file = folder / f"{name}.yaml"
         text = _with_repeats_of_config(text, name, joined, where=file)
         file.write_text(f"# Written in the config under `tasks`.\n{text}", encoding="utf-8")
+
+
+def meant_of_others(joined: Joined, build: Path) -> dict[str, dict[str, Any]]:
+    """Returns what the manifest keeps of tasks that no pack writes: what lm-eval will log of them.
+
+    Of a group of lm-eval's own tasks these are the settings of each of its tasks.
+    """
+    core = structs.asdict(joined.config.core)
+    meant: dict[str, dict[str, Any]] = {}
+    for name in joined.selection.inline:
+        place = f"inline/{name}.yaml"
+        settings = settings_of(build / place, core)
+        meant[name] = {"yaml": place, **({"settings": settings} if settings else {})}
+    for name, task in joined.plan.tasks.items():
+        if task.stock:
+            leaves = {
+                str(stated.get("task")): settings_of_task(_with_places(stated), core)
+                for stated in joined.settings(task)
+            }
+            meant[name] = {"leaves": {leaf: own for leaf, own in leaves.items() if own}}
+    return meant
+
+
+def _with_places(value: Any) -> Any:
+    """Settings of lm-eval's own, whose functions have other names in its code than in its files."""
+    if isinstance(value, FunctionRef):
+        return ANY_FUNCTION
+    if isinstance(value, Mapping):
+        return {key: _with_places(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_with_places(entry) for entry in value]
+    return value
 
 
 def _in_pack(context: Context, source: SourceSpec) -> SourceSpec:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from evalprep.files import read_text
 from evalprep.packs import Prepared, as_copied, content_digest
 from evalprep.rescore.placeholders import PLACEHOLDER, filled
 from evalprep.results import SCORER_KEYS
@@ -66,7 +67,7 @@ def _is_as_prepared(prepared: Prepared, name: str) -> bool:
 
 
 def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="replace")
+    return read_text(file, own=True, errors="replace")
 
 
 def _scorer_of(file: Path) -> dict[str, Any]:

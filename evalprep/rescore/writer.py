@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from msgspec import structs
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping, make_folder, replace_file, write_atomically
+from evalprep.files import as_mapping, make_folder, replace_file, temporary_beside, write_atomically
 from evalprep.rescore.scorer import Outcome
 from evalprep.rescore.values import MetricValues, filters_of
 from evalprep.results import (
@@ -106,7 +106,9 @@ class _FilterParts:
 
     def __init__(self, folder: Path, stamp: str, values: MetricValues) -> None:
         self.values = values
-        self.paths = [folder / f".{stamp}_{at}.part" for at in range(len(values.filters))]
+        self.paths = [
+            temporary_beside(folder / f"{stamp}_{at}") for at in range(len(values.filters))
+        ]
         self._files: list[TextIO] = []
 
     def __enter__(self) -> None:

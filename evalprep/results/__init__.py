@@ -44,19 +44,20 @@ if TYPE_CHECKING:
         EACH,
         NEWEST,
         OTHER_THAN_NEWEST,
+        calls_below,
         find_run,
         newest_calls,
         refuse_pointers,
-        results_below,
         run_calls,
         timestamp_of_each,
+        typed_calls,
     )
     from evalprep.results.folder import is_stamped, stamp_of, stamp_of_results
     from evalprep.results.foreign import each_place, name_of_log, open_run, read_log
     from evalprep.results.hashes import document_hash, prompt_hash, target_hash
     from evalprep.results.headline import headline_metric
-    from evalprep.results.identity import NOT_RUN_YET, notes_on_unread
-    from evalprep.results.invocations import Invocation, invocation_of
+    from evalprep.results.identity import NOT_RUN_YET, answered_by, notes_on_unread
+    from evalprep.results.invocations import Invocation, invocation_of, oldest_first
     from evalprep.results.known_metrics import direction_of
     from evalprep.results.labels import label_runs
     from evalprep.results.loading import load_run, open_results
@@ -70,10 +71,10 @@ if TYPE_CHECKING:
         stored_values,
     )
     from evalprep.results.meant import (
-        READ_BY,
         ROWS,
         SettingEdit,
         TaskMeant,
+        asked_as_stated,
         edits_of,
         notes_on_meant,
     )
@@ -84,7 +85,7 @@ if TYPE_CHECKING:
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score
     from evalprep.results.published_rule import PublishedReading, published_reading
     from evalprep.results.readers import decode_run, encode, read_results, stored_call
-    from evalprep.results.readers.head import as_texts
+    from evalprep.results.readers.head import read_head
     from evalprep.results.readers.merging import with_model_of, with_process_of
     from evalprep.results.readers.parts import SCORER_KEYS
     from evalprep.results.readers.tools import Reading, reading_as
@@ -110,10 +111,10 @@ if TYPE_CHECKING:
         knows_parsing,
         text_of,
     )
-    from evalprep.results.rowdigest import digest_of_data
+    from evalprep.results.rowdigest import RowDigest, digest_of_data
     from evalprep.results.rows import row_mappings
     from evalprep.results.run import Run
-    from evalprep.results.run_places import each_run, run_ids_at
+    from evalprep.results.run_places import answerers_at, each_run, run_ids_at
     from evalprep.results.runstate import (
         DONE,
         FAILED,
@@ -121,10 +122,10 @@ if TYPE_CHECKING:
         RUNNING,
         State,
         Unit,
+        last_start,
         output_of,
         read_state,
         runs_in,
-        state_changed,
         write_state,
     )
     from evalprep.results.sample import (
@@ -155,6 +156,7 @@ if TYPE_CHECKING:
     from evalprep.results.table import RowKey, Table
     from evalprep.results.task import KeptRows, TaskRun
     from evalprep.results.tool_names import LM_EVAL, TABLE
+    from evalprep.results.typed_options import options_other_than, sentence_of, typed_options
     from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts
     from evalprep.results.views import (
         SampleView,

@@ -103,7 +103,7 @@ def _reply_codes(written: Sequence[bytes]) -> NDArray[np.uint64]:
 def _as_texts(replies: bytes) -> bytes:
     """Logged replies with numbers as texts."""
     if replies.lstrip(_BRACKETS)[:1] in _OF_NUMBERS:
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             return json.dumps(as_written(json.loads(replies)), ensure_ascii=False).encode()
     return replies
 

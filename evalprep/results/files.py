@@ -24,7 +24,7 @@ from evalprep.results.folder import (
     without_stamp,
 )
 from evalprep.results.gathering import SampleFiles, gathered
-from evalprep.results.identity import Unread
+from evalprep.results.identity import AnsweredBy, Unread
 from evalprep.results.invocations import (
     Choice,
     Invocation,
@@ -38,7 +38,8 @@ from evalprep.results.invocations import (
 )
 from evalprep.results.pointers import pointers_below, store_of, what_and_fix
 from evalprep.results.readers.jsonparts import WRITE_AGAIN
-from evalprep.results.record import TypedOption, read_failures, read_record, typed_options
+from evalprep.results.record import read_failures, read_record
+from evalprep.results.typed_options import TypedOption, sentence_of, typed_options
 from evalprep.terminal import shortlist
 
 # <output>/<model>/ is depth 1; more cover an output folder per experiment, and one per model,
@@ -492,7 +493,13 @@ def _no_run_at(start: Path) -> BadInput:
     )
 
 
-def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str = "") -> RunFiles:
+def find_run(
+    path: str | os.PathLike[str],
+    *,
+    timestamp: str = NEWEST,
+    run: str = "",
+    answerer: AnsweredBy | None = None,
+) -> RunFiles:
     """Find the files of one run.
 
     Args:
@@ -500,6 +507,7 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         timestamp: `newest` (default), `each` (the newest samples of each task, for runs made task
             by task), the beginning of a stamp, or the id of a run.
         run: Id of the run that is wanted, instead of the newest.
+        answerer: Who answered the run that is wanted, among those without an id.
 
     Raises:
         BadInput: no run there, or no such time stamp.
@@ -514,13 +522,22 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         refuse_pointers(start)
         raise _no_run_at(start)
     place = _Place.of(start, folders)
-    if not run and _RUN_ID.fullmatch(timestamp):
-        return replace(_run_of_id(place, timestamp), is_chosen=True)
-    if run:
-        return _run_of_id(place, run)
+    named = run or (timestamp if _RUN_ID.fullmatch(timestamp) else "")
+    if named:
+        return replace(_run_of_id(place, named), is_chosen=not run)
+    if answerer is not None:
+        return _run_of_answerer(place, answerer)
     if timestamp == NEWEST:
         return _newest_run(place)
     return _each_task(place) if timestamp == EACH else _named_run(place, timestamp)
+
+
+def _run_of_answerer(place: _Place, answerer: AnsweredBy) -> RunFiles:
+    """The newest run without an id that somebody answered."""
+    calls = [call for call in place.calls if not call.run and call.answerer == answerer]
+    choice = joined(calls)
+    folder = place.folder_of(choice.calls[-1])
+    return _files_of(choice, folder, _notes_on_choice(choice, calls, folder.path))
 
 
 def _refuse_others(
@@ -736,19 +753,31 @@ def _parts(calls: Iterable[Invocation]) -> dict[str, tuple[tuple[Path, Path], ..
 
 
 def run_calls(place: Path, run: str) -> list[Invocation]:
-    """The calls below a folder that are of one run, oldest first."""
-    folders = _search(place) if place.is_dir() else []
-    return oldest_first(call for call in calls_in(folders) if call.run == run)
+    """The calls below a folder that are of one run, oldest first.
+
+    Those with other options than prepared are of another run.
+    """
+    here = _Place.of(place, _search(place) if place.is_dir() else [])
+    own = [call for call in here.calls if call.run == run]
+    return oldest_first(call for call in own if not here.typed(call))
 
 
-def results_below(place: Path) -> list[Path]:
-    """Every results file at or below a folder, in the order of the dates of their calls.
+def typed_calls(place: Path, run: str) -> list[tuple[Invocation, tuple[TypedOption, ...]]]:
+    """Returns the calls of a run id with other options than prepared, oldest first."""
+    here = _Place.of(place, _search(place) if place.is_dir() else [])
+    own = [call for call in here.calls if call.run == run]
+    options = {id(call): here.typed(call) for call in own}
+    return [(call, options[id(call)]) for call in oldest_first(own) if options[id(call)]]
+
+
+def calls_below(place: Path) -> list[Invocation]:
+    """Every call with a results file at or below a folder, oldest first.
 
     Raises:
         StrayLink: a file or folder of a run is a link that leaves the folder.
     """
     folders = _search(place) if place.is_dir() else []
-    return [call.results for call in oldest_first(calls_in(folders)) if call.is_written]
+    return [call for call in oldest_first(calls_in(folders)) if call.is_written]
 
 
 def newest_calls(start: Path) -> tuple[list[str], list[Invocation]]:
@@ -787,11 +816,11 @@ def _notes_on_others(place: _Place, run: str) -> list[str]:
     typed = [call for call in others if call.run == run]
     notes = []
     if options := place.typed(own[-1]):
-        notes.append(f"run {run} was not called as prepared: {_sentence_of(options)}")
+        notes.append(f"run {run} was not called as prepared: {sentence_of(options)}")
     if typed:
         options = place.typed(oldest_first(typed)[-1])
         notes.append(
-            f"{files_named(typed)}: run {run} with other options ({_sentence_of(options)}) is "
+            f"{files_named(typed)}: run {run} with other options ({sentence_of(options)}) is "
             "another run; name the file to read it"
         )
     names = dict.fromkeys(call.run or call.stamp for call in others if call.run != run)
@@ -799,10 +828,6 @@ def _notes_on_others(place: _Place, run: str) -> list[str]:
         note = f"{len(names) + 1} runs in {place.path}: the newest, {run}, is used"
         notes.append(f"{note} (--timestamp chooses another: {shortlist(list(names), _NAMED)})")
     return notes
-
-
-def _sentence_of(options: Iterable[TypedOption]) -> str:
-    return ", ".join(option.sentence for option in options)
 
 
 def _stamps_of(folders: Iterable[Folder]) -> tuple[str, ...]:

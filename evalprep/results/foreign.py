@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import name_place, read_file
+from evalprep.files import name_place, read_json
 from evalprep.packs import Log, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
@@ -272,8 +272,8 @@ def _own_scores(path: Path) -> dict[str, Any] | None:
     if file.suffix != ".json" or not file.is_file():
         return None
     try:
-        content = json.loads(read_file(file))
-    except (ValueError, RecursionError):
+        content = read_json(file)
+    except ValueError:
         return None
     if not isinstance(content, dict) or content.get("kind") != "evalprep scores":
         return None

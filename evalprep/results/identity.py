@@ -26,6 +26,7 @@ _SAME_BACKEND = {"hf-auto": "hf", "huggingface": "hf", "hf-causal": "hf"}
 _ADDED = ("peft", "lora_local_path", "adapter", "delta", "subfolder", "gguf_file", "steer_path")
 _ADDRESSES = ("base_url", "api_base", "endpoint")
 _NAMED = 4  # tasks that a line names
+_DIGESTS, _DIGITS = frozenset({"fingerprint", "replies"}), 12
 _NO_ARGUMENT = frozenset({"", "None", "none", "null"})
 
 
@@ -57,13 +58,23 @@ class AnsweredBy:
         for part in fields(self):
             own, others = getattr(self, part.name), getattr(other, part.name)
             if own != others:
-                yield f"{part.name} {_shown(own)} / {_shown(others)}"
+                length = _DIGITS if part.name in _DIGESTS else None
+                yield f"{part.name} {_shown(own, length)} / {_shown(others, length)}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, length: int | None) -> str:
     parts = value if isinstance(value, tuple) else (value,)
-    texts = ["=".join(part) if isinstance(part, tuple) else str(part) for part in parts]
+    texts = ["=".join(part) if isinstance(part, tuple) else str(part)[:length] for part in parts]
     return redacted(", ".join(texts)) or "-"
+
+
+def backend_name(name: str) -> str:
+    """Returns lm-eval's name of a back end; aliases have one.
+
+    >>> backend_name("huggingface")
+    'hf'
+    """
+    return _SAME_BACKEND.get(name, name)
 
 
 def answered_by(settings: CallSettings) -> AnsweredBy | None:
@@ -77,12 +88,11 @@ def answered_by(settings: CallSettings) -> AnsweredBy | None:
         return None
     revision = arguments.get("revision", "")
     address = next((arguments[name] for name in _ADDRESSES if name in arguments), "")
-    backend = settings.backend or ""
     return AnsweredBy(
         model=settings.model.removeprefix("./").rstrip("/"),
         revision="" if revision == "main" else revision,
         added=tuple((name, arguments[name]) for name in _ADDED if name in arguments),
-        backend=_SAME_BACKEND.get(backend, backend),
+        backend=backend_name(settings.backend or ""),
         base_url=without_own_port(address),
     )
 

@@ -46,8 +46,6 @@ class Invocation:
         samples: Task -> samples file.
         tasks: Every task that the results file lists or that has samples.
         rows: Task -> rows that were scored, where the results file says so.
-        model_args: Arguments of the back end as texts; None where the results file does not list
-            them.
         answerer: Who answered; None where no file says it.
         settings: The settings of the call.
         is_written: Whether the results file is there.
@@ -61,7 +59,6 @@ class Invocation:
     samples: Mapping[str, Path] = field(default_factory=dict)
     tasks: tuple[str, ...] = ()
     rows: Mapping[str, int] = field(default_factory=dict)
-    model_args: Mapping[str, str] | None = None
     answerer: AnsweredBy | None = None
     settings: CallSettings = field(default_factory=CallSettings)
     is_written: bool = True
@@ -115,7 +112,6 @@ def invocation_of(
         samples=samples,
         tasks=tuple(dict.fromkeys((*head.tasks, *samples))),
         rows=head.rows,
-        model_args=head.arguments,
         answerer=answered_by(head.settings),
         settings=head.settings,
         is_written=is_written,

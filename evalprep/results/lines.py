@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -114,6 +115,12 @@ class _Decoding:
     def metrics_of(self, line: Any) -> dict[str, Any]:
         """Returns the metrics of a line with their values."""
         return {name: getattr(line, attribute) for attribute, name in self._renamed.items()}
+
+
+@lru_cache(maxsize=64)
+def layout_of(logged: tuple[str, ...]) -> Layout:
+    """Returns the layout of lines that log some metrics: one for all tasks that log the same."""
+    return Layout(logged)
 
 
 class Layout(_Decoding):

@@ -20,11 +20,18 @@ from msgspec import structs
 from evalprep.files import as_mapping, name_place
 from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
 from evalprep.results.directions import Turned, turned_notes
+from evalprep.results.edited_since import notes_on_readings
 from evalprep.results.effort import Efforts, efforts_of
 from evalprep.results.facts import without_addresses
 from evalprep.results.files import NEWEST, RunFiles, find_run
 from evalprep.results.folder import RESULTS
-from evalprep.results.identity import Failure, Unread, notes_on_unread, recorded_answerer
+from evalprep.results.identity import (
+    AnsweredBy,
+    Failure,
+    Unread,
+    notes_on_unread,
+    recorded_answerer,
+)
 from evalprep.results.invocations import invocation_of
 from evalprep.results.logged import CallSettings, RowCounts, RunResults, TaskResults
 from evalprep.results.meant import notes_on_meant, tasks_meant
@@ -41,7 +48,12 @@ _NAMED = 4  # tasks that a note names one by one
 
 
 def load_run(
-    path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str = "", as_logged: bool = False
+    path: str | os.PathLike[str],
+    *,
+    timestamp: str = NEWEST,
+    run: str = "",
+    answerer: AnsweredBy | None = None,
+    as_logged: bool = False,
 ) -> Run:
     """Opens a run of lm-eval, whichever version wrote it.
 
@@ -52,6 +64,7 @@ def load_run(
         timestamp: `newest`, `each` (the newest samples of each task), the beginning of a time
             stamp, or the id of a run.
         run: Id of the run that is wanted, instead of the newest.
+        answerer: Who answered the run that is wanted, among those without an id.
         as_logged: Leave rows that were logged without scores as they are.
 
     Returns:
@@ -61,7 +74,7 @@ def load_run(
         BadInput: no run there, or with `each` the calls of several models.
     """
     name_place(path)
-    files = find_run(path, timestamp=timestamp, run=run)
+    files = find_run(path, timestamp=timestamp, run=run, answerer=answerer)
     results = _read_results_files(files)
     preparation = _read_preparation(files, results.run)
     place = Path(path)
@@ -93,7 +106,7 @@ def load_run(
     )
     notes += notes_on_unread(unread)
     notes += turned_notes(preparation.turned)
-    return Run(
+    opened = Run(
         files,
         logged,
         scored,
@@ -108,6 +121,7 @@ def load_run(
         turned=preparation.turned,
         efforts=_efforts_of_files(files, results, parts.joined),
     )
+    return replace(opened, notes=[*notes, *notes_on_readings(opened)])
 
 
 def open_results(file: Path) -> Run:

@@ -12,9 +12,19 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalprep.files import as_mapping
-from evalprep.packs import FACT_OF_CHOICE, FACT_OF_SETTING, in_one_form
+from evalprep.packs import (
+    ANY_FUNCTION,
+    CLASS,
+    FACT_OF_CHOICE,
+    FACT_OF_SETTING,
+    READ_BY,
+    in_one_form,
+    place_of,
+)
 from evalprep.results.facts import asked_generation, short_value
+from evalprep.results.invocations import Invocation
 from evalprep.results.logged import NONE, TaskResults
+from evalprep.results.readers import read_results
 from evalprep.results.rowdigest import RowDigest, hashes_of_table
 from evalprep.results.task import TaskRun
 from evalprep.terminal import shortlist
@@ -28,8 +38,6 @@ MISSING: State = "missing"
 UNKNOWN_STATE: State = "unknown"
 #: The fact of a question that other rows than the prepared ones are.
 ROWS = "rows"
-#: Facts of how replies are read, not of what was asked.
-READ_BY = frozenset({"filter", "metric"})
 #: What lm-eval logs of a key that the YAML leaves out.
 _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "description": (None, ""),
@@ -41,6 +49,10 @@ _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
 }
 #: Keys of `generation_kwargs` that lm-eval fills in.
 _FILLED = frozenset({"until", "do_sample", "temperature"})
+#: How lm-eval logs functions without a source: `functools.partial(...)`, `<built-in ...>`.
+_UNNAMED = ("functools.", "<")
+#: Keys of a metric that lm-eval may fill in.
+_ADDED_TO_METRICS = frozenset({"aggregation", "higher_is_better"})
 #: Facts that the hashes of rows depend on.
 _OF_ROWS = frozenset({"prompt", "gold", "data"})
 _NAMED = 4  # settings that a sentence names
@@ -64,7 +76,17 @@ class SettingEdit:
 
     def sentence(self) -> str:
         """`generation_kwargs.max_gen_toks prepared 32, logged 4`."""
-        return f"{self.key} prepared {_shown(self.meant)}, logged {_shown(self.logged)}"
+        return f"{self.key} prepared {self.shown_meant}, logged {self.shown_logged}"
+
+    @property
+    def shown_meant(self) -> str:
+        """The prepared value as text."""
+        return _shown(self.meant)
+
+    @property
+    def shown_logged(self) -> str:
+        """The logged value as text."""
+        return _shown(self.logged)
 
 
 def _shown(value: Any) -> str:
@@ -132,6 +154,23 @@ def task_meant(record: Mapping[str, Any], task: TaskRun) -> TaskMeant:
     return TaskMeant(EDITED if edits else EQUAL, edits, expected, found)
 
 
+def asked_as_stated(entry: Mapping[str, Any], task: str, call: Invocation) -> bool:
+    """Returns whether a call asked a task as an entry of a record states it.
+
+    How its replies were read does not count. What a call did not log was not asked so.
+
+    Args:
+        entry: The settings and the digest of rows.
+        task: The task.
+        call: The call, with samples of the task.
+    """
+    logged = read_results(call.results)[0].tasks.get(task) if call.is_written else None
+    if logged is None or "output_type" not in logged.settings.as_logged:
+        return False
+    meant = task_meant(entry, TaskRun(task, call.samples[task], logged))
+    return meant.state != OTHER_ROWS and all(edit.fact in READ_BY for edit in meant.edits)
+
+
 def _digest_of_others(
     digest: RowDigest, hashes: Sequence[str] | None, found: int, expected: int
 ) -> str:
@@ -164,13 +203,18 @@ def edits_of(
     settings = dict(in_one_form(dict(logged.settings.as_logged)))
     if not meant or "output_type" not in settings:
         return  # nothing is known of one side
+    is_partial = CLASS in meant
     for key, fact in FACT_OF_SETTING.items():
+        if is_partial and key not in meant:
+            continue
         if key == "generation_kwargs":
             requests = {} if task is None else asked_generation(task)
             own = {**as_mapping(settings.get(key)), **requests}
             yield from _edits_of_generation(as_mapping(meant.get(key)), in_one_form(own))
         elif key == "filter_list":
             yield from _edits_of_filters(meant.get(key), settings.get(key))
+        elif key == "metric_list":
+            yield from _edits_of_metrics(meant.get(key), settings.get(key))
         elif not _is_as_meant(key, meant, settings):
             yield SettingEdit(key, meant.get(key), settings.get(key), fact)
     yield from _edits_of_metadata(meant, settings)
@@ -188,14 +232,29 @@ def _covers(meant: Any, logged: Any) -> bool:
         return all(_covers(value, logged.get(key)) for key, value in meant.items())
     if isinstance(meant, list) and isinstance(logged, list):
         return len(meant) == len(logged) and all(map(_covers, meant, logged))
-    return bool(meant == logged)
+    if meant == ANY_FUNCTION:
+        return isinstance(logged, str)
+    return bool(meant == logged) or _is_place_of(meant, logged)
+
+
+def _is_place_of(meant: Any, logged: Any) -> bool:
+    """Returns whether a logged value may be a prepared function.
+
+    `evalprep run` logs `package.module.NAME` of a run over stored replies, and lm-eval no name of
+    what is no plain function.
+    """
+    if not (isinstance(logged, str) and place_of(meant)):
+        return False
+    is_unnamed = logged.startswith(_UNNAMED) and not place_of(logged)
+    return is_unnamed or logged.endswith(f".{place_of(meant)}")
 
 
 def _edits_of_generation(
     meant: Mapping[str, Any], logged: Mapping[str, Any]
 ) -> Iterator[SettingEdit]:
+    filled = _FILLED if meant else _FILLED | {"max_gen_toks"}
     for key in dict.fromkeys([*meant, *logged]):
-        is_filled = key in _FILLED and key not in meant
+        is_filled = key in filled and key not in meant
         if is_filled and not (meant and key == "temperature" and logged[key]):
             continue
         if meant.get(key) != logged.get(key):
@@ -213,6 +272,28 @@ def _edits_of_filters(meant: Any, logged: Any) -> Iterator[SettingEdit]:
                 _steps_in_short(other.get(name), steps.get(name)),
                 "filter",
             )
+
+
+def _edits_of_metrics(meant: Any, logged: Any) -> Iterator[SettingEdit]:
+    """Yields each metric that one side lacks, or the keys of it that differ."""
+    own, other = _metrics_by_name(meant), _metrics_by_name(logged)
+    for name in dict.fromkeys([*own, *other]):
+        place = f"metric_list.{name}"
+        if name not in own or name not in other:
+            here, there = ("listed" if name in side else None for side in (own, other))
+            yield SettingEdit(place, here, there, "metric")
+            continue
+        # lm-eval may add keys to a metric.
+        for key, value in own[name].items():
+            if not _covers(value, other[name].get(key)):
+                yield SettingEdit(f"{place}.{key}", value, other[name].get(key), "metric")
+        for key in other[name].keys() - own[name].keys() - _ADDED_TO_METRICS:
+            yield SettingEdit(f"{place}.{key}", None, other[name][key], "metric")
+
+
+def _metrics_by_name(metrics: Any) -> dict[str, dict[str, Any]]:
+    listed = metrics if isinstance(metrics, list) else []
+    return {str(entry.get("metric")): entry for entry in listed if isinstance(entry, dict)}
 
 
 def _by_name(filters: Any) -> dict[str, Any]:
@@ -254,14 +335,26 @@ def tasks_meant(
         tasks: The tasks with samples.
         known: The tasks of the results file.
     """
-    entries = as_mapping(record.get("tasks"))
-    meant = {name: task_meant(as_mapping(entries.get(name)), task) for name, task in tasks.items()}
+    entries = _entries_of_tasks(record)
+    meant = {name: task_meant(entries.get(name, {}), task) for name, task in tasks.items()}
     for name, entry in entries.items():
         if name not in tasks and name not in known:
-            expected = as_mapping(entry).get("expected")
+            expected = entry.get("expected")
             rows = expected if type(expected) is int else None
             meant[name] = TaskMeant(MISSING, expected=rows)
     return meant
+
+
+def _entries_of_tasks(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Task -> its entry in a record; a group of lm-eval's own tasks stands for each of these."""
+    entries: dict[str, Mapping[str, Any]] = {}
+    for name, value in as_mapping(record.get("tasks")).items():
+        entry = as_mapping(value)
+        leaves = as_mapping(entry.get("leaves"))
+        entries |= {leaf: {"settings": settings} for leaf, settings in leaves.items()}
+        if "leaves" not in entry:
+            entries[name] = entry
+    return entries
 
 
 def notes_on_meant(meant: Mapping[str, TaskMeant]) -> list[str]:

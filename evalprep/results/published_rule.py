@@ -23,6 +23,7 @@ from typing import Any
 from msgspec import structs
 
 from evalprep.errors import BadInput
+from evalprep.files import open_file, read_file
 from evalprep.packs import Pack, find_packs, find_task, in_one_form, place_of, template_settings
 from evalprep.results.cache import file_hash
 from evalprep.results.facts import without_formatting
@@ -306,7 +307,7 @@ def _lines(
 ) -> Iterator[bytes]:
     """Yields the rows of a samples file under the rule, each once."""
     first_filter: str | None = None
-    with path.open("rb") as file:
+    with open_file(path, own=True) as file:
         for number, raw in enumerate(file, start=1):
             sample = parse(raw, number) if raw.strip() else None
             if not isinstance(sample, Sample):
@@ -356,5 +357,5 @@ def _version() -> str:
     folder = Path(str(importlib.import_module(_FORMULAS).__file__)).parent
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
-        digest.update(path.read_bytes())
+        digest.update(read_file(path, own=True))
     return digest.hexdigest()

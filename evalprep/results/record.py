@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping, read_object, read_object_within, write_atomically
-from evalprep.packs import Prepared, commands_of, load_prepared, pack_folders_of, prepared_above
+from evalprep.packs import Prepared, load_prepared, pack_folders_of, prepared_above
 from evalprep.places import typed
 from evalprep.results.identity import Failure
-from evalprep.results.logged import CallSettings
 
 if TYPE_CHECKING:
     from evalprep.results.run import Run
@@ -197,69 +196,3 @@ def _failure_of(entry: Any) -> Failure:
         attempt=number if type(number) is int and number > 0 else None,
         when=str(entry.get("when") or ""),
     )
-
-
-@dataclass(frozen=True)
-class TypedOption:
-    """An option of a pasted command that is not as it was prepared.
-
-    Attributes:
-        name: The option.
-        meant: Its prepared value as text; `none` without one.
-        logged: Its value in the results file.
-    """
-
-    name: str
-    meant: str
-    logged: str
-
-    @property
-    def sentence(self) -> str:
-        """What was typed: `limit 5 in place of none`."""
-        return f"{self.name} {self.logged} in place of {self.meant}"
-
-
-#: Arguments of a back end that make another question or another answerer.
-_DECISIVE = ("dtype", "max_model_len", "max_length", "max_gen_toks", "quantization", "revision")
-
-
-def typed_options(
-    settings: CallSettings, command: str, record: Mapping[str, Any]
-) -> tuple[TypedOption, ...]:
-    """Returns the options of a call that are not those of the command that was prepared.
-
-    A pasted command keeps its run id whatever was typed behind it. What the results file or the
-    record does not state is not compared.
-
-    Args:
-        settings: The settings of the call as logged.
-        command: Name of the command.
-        record: The plan of the run; empty without one.
-    """
-    commands = {item.name: item for item in commands_of(record)}
-    prepared = commands.get(command)
-    if prepared is None or not settings.as_logged:
-        return ()
-    pairs: list[tuple[str, Any, Any]] = [
-        ("limit", _after(prepared.argv, "--limit"), settings.limit)
-    ]
-    meant_args = as_mapping(prepared.engine.get("model_args"))
-    if settings.arguments:
-        pairs += [(name, meant_args.get(name), settings.arguments.get(name)) for name in _DECISIVE]
-    texts = [(name, _as_text(meant), _as_text(logged)) for name, meant, logged in pairs]
-    return tuple(TypedOption(*texts_of) for texts_of in texts if texts_of[1] != texts_of[2])
-
-
-def _after(words: Sequence[str], option: str) -> str | None:
-    """The word after an option; None without it."""
-    return words[words.index(option) + 1] if option in words[:-1] else None
-
-
-def _as_text(value: Any) -> str:
-    """A value as it is compared: 5 and 5.0 are one."""
-    if value in (None, ""):
-        return "none"
-    try:
-        return f"{float(value):g}"
-    except (TypeError, ValueError):
-        return str(value)

@@ -224,17 +224,16 @@ class Run:
     def shares_file(self, other: Run, name: str) -> bool:
         """Returns whether a task of both is read from one file, or from a file and its copy.
 
-        One file may hold several models. Equal bytes of two calls are no copy: a greedy run that
-        is repeated may log the same.
+        One file may hold several models. Equal bytes of two calls of lm-eval are no copy: a greedy
+        run that is repeated may log the same. Of a log of another tool they are.
         """
         path, other_path = self._file_of(name), other._file_of(name)
         if self.model != other.model or path is None or other_path is None:
             return False
         try:
             is_same = path.samefile(other_path)
-            return is_same or (
-                self._is_one_call(other) and filecmp.cmp(path, other_path, shallow=False)
-            )
+            may_be_copy = self._is_one_call(other) or (self.log is not None and self.log.is_file())
+            return is_same or (may_be_copy and filecmp.cmp(path, other_path, shallow=False))
         except OSError:
             return path == other_path
 

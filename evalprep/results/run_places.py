@@ -13,7 +13,8 @@ from pathlib import Path
 from evalprep.results.files import newest_id, places_below
 from evalprep.results.folder import Folder, calls_in, read_folder, stamp_of
 from evalprep.results.gathering import SampleFiles, named_files
-from evalprep.results.invocations import refuse_undecided
+from evalprep.results.identity import AnsweredBy
+from evalprep.results.invocations import oldest_first, refuse_undecided
 
 Named = str | os.PathLike[str]
 
@@ -58,6 +59,19 @@ def run_ids_at(path: Named) -> list[str]:
     folders = places_below(place) if place.is_dir() else []
     calls = calls_in(folders)
     return list(dict.fromkeys(call.run for call in calls if call.run and call.samples))
+
+
+def answerers_at(path: Named) -> list[AnsweredBy]:
+    """Everybody who answered runs without an id at a place, in the order of their newest calls.
+
+    Empty where a file does not state who answered.
+    """
+    place = Path(path)
+    folders = places_below(place) if place.is_dir() else []
+    calls = [call for call in oldest_first(calls_in(folders)) if call.tasks and not call.run]
+    newest_last = dict.fromkeys(call.answerer for call in reversed(calls))
+    known = [answerer for answerer in reversed(newest_last) if answerer is not None]
+    return known if len(known) == len(newest_last) else []
 
 
 def _below(name: Named, places: Sequence[Folder]) -> list[Named]:

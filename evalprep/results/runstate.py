@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from evalprep.files import NotRead, is_stray, read_file, write_atomically
+from evalprep.files import NotRead, is_stray, read_json, write_atomically
 
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
 
@@ -137,18 +137,20 @@ def output_of(run: Path) -> Path:
     return run.parents[2]
 
 
-def state_changed(run: Path) -> float:
-    """Returns when a run folder's state was last written; of one without, when it was made."""
-    file = run / _STATE
-    return (file if file.exists() else run).stat().st_mtime
+def last_start(run: Path) -> float:
+    """Returns when a command was last started in a run folder, in seconds since the epoch.
+
+    0 for a folder in which none has begun.
+    """
+    state = read_state(run)
+    return 0.0 if state is None else state.started
 
 
 def read_state(run: Path) -> State | None:
     """Returns the state that lies in a run folder; None where none can be read."""
     try:
-        record = json.loads(read_file(run / _STATE))
-        return msgspec.convert(record, State)
-    except (NotRead, OSError, ValueError, RecursionError):
+        return msgspec.convert(read_json(run / _STATE), State)
+    except (NotRead, OSError, ValueError):
         return None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from evalprep.files import as_mapping, open_file
+from evalprep.files import MAX_DEPTH, as_mapping, is_deep, open_file
 from evalprep.results.hashes import document_hash, prompt_hash
 
 # Columns that are taken as the row's own id when there is no `sample_id`, in this order.
@@ -225,6 +225,7 @@ def loads(raw: bytes | msgspec.Raw) -> Any:
 
     Raises:
         ValueError: not JSON.
+        RecursionError: nested too deeply.
     """
     try:
         return msgspec.json.decode(raw)
@@ -304,15 +305,19 @@ def row_id(doc: Mapping[str, Any], doc_hash: str, doc_id: int) -> tuple[str, str
     return (doc_hash, "doc_hash") if doc_hash else (str(doc_id), "doc_id")
 
 
+def why_undecodable(raw: bytes) -> str:
+    """Returns why a line that `loads` refuses is no JSON."""
+    if is_deep(raw):
+        return "nested too deeply"
+    return "not JSON" if raw.rstrip().endswith(b"}") else "cut off"
+
+
 def parse(raw: bytes, line: int = 0) -> Sample | Damage:
     """Turns one line into a `Sample`, or tells why it cannot be used."""
     try:
         value = loads(raw)
-    except ValueError:
-        whole = raw.rstrip().endswith(b"}")
-        return Damage(line, "not JSON" if whole else "cut off")
-    except RecursionError:
-        return Damage(line, "nested too deeply")
+    except (ValueError, RecursionError):
+        return Damage(line, why_undecodable(raw))
     if not isinstance(value, dict):
         return Damage(line, f"not an object but {type(value).__name__}")
     if not isinstance(value.get("filter", "none"), str):
@@ -353,14 +358,18 @@ def _list_or_empty(value: Any) -> list[Any]:
     return as_written(value) if isinstance(value, list) else []
 
 
-def as_written(value: Any) -> Any:
+def as_written(value: Any, level: int = 0) -> Any:
     """Returns replies with every number as text, the form in which lm-eval writes them.
+
+    What lies in more than `MAX_DEPTH` levels is no reply, and becomes an empty text.
 
     >>> as_written([[-1.5, False], ["-1.5", "False"]])
     [['-1.5', 'False'], ['-1.5', 'False']]
     """
     if isinstance(value, list):
-        return [item if type(item) is str else as_written(item) for item in value]
+        if level >= MAX_DEPTH:
+            return ""
+        return [item if type(item) is str else as_written(item, level + 1) for item in value]
     return str(value) if isinstance(value, (bool, int, float)) else value
 
 

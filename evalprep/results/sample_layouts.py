@@ -24,7 +24,6 @@ import json
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -237,7 +236,7 @@ def kept_lines(key: str, lines: Callable[[], Iterable[bytes]]) -> Path:
             part.replace(path)
         except OSError:  # a home that cannot be written: the folder of this process does
             continue
-        _forget_old(folder)
+        _forget_old(folder, path.stat().st_mtime)
         return path
     raise OSError(
         f"no room for the lines of a samples file: neither {cache_folder()} nor {_own_folder()}"
@@ -255,8 +254,9 @@ def _own_folder() -> Path:
     return folder
 
 
-def _forget_old(folder: Path) -> None:
+def _forget_old(folder: Path, now: float) -> None:
+    """Removes what was not used for days, by the clock of the disk, which may not be this one's."""
     for old in folder.iterdir():
         with contextlib.suppress(OSError):
-            if time.time() - old.stat().st_mtime > _KEPT_DAYS * 86_400:
+            if now - old.stat().st_mtime > _KEPT_DAYS * 86_400:
                 old.unlink()

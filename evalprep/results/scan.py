@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from evalprep.files import open_file
 from evalprep.results.columns import TableBuilder
-from evalprep.results.lines import ABSENT, FIELDS, Columns, Layout, columns_of, names_in
+from evalprep.results.lines import ABSENT, FIELDS, Columns, Layout, columns_of, layout_of, names_in
 from evalprep.results.sample import UNDECODABLE, Damage, Sample, parse
 from evalprep.results.table import Table
 from evalprep.terminal import tracked
@@ -28,6 +28,7 @@ _BLOCK = 2**19
 _LINES = 256
 _LOOKED_FOR = 1000  # rows in which a metric is looked for that the first ones do not name
 _Places = NDArray[np.int64]
+_LOOKED_AT = 65_536  # bytes that tell how the lines of a file end
 _METRICS, _FILTER = FIELDS.index("metrics"), FIELDS.index("filter")
 
 
@@ -46,7 +47,10 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
         blocks = _blocks(file)
         for block in tracked(blocks, f"reading {path.name}", _lines_about(path), rows=len):
             scan.take(block)
-    table = scan.builder.build(path, scan.filters, scan.damage)
+    damage = scan.damage
+    if damage and not scan.filters:  # not one line is a sample
+        damage = [*_unlike_lines(path)] or damage
+    table = scan.builder.build(path, scan.filters, damage)
     if (
         id_source is None
         and table.id_source not in {"sample_id", "doc_hash", "doc_id"}
@@ -54,6 +58,16 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
     ):
         return read_table(path, filter_name, id_source="doc_hash")
     return table
+
+
+def _unlike_lines(path: Path) -> Iterator[Damage]:
+    """Yields the damage of a file whose samples are not one line each."""
+    with open_file(path) as file:
+        beginning = file.read(_LOOKED_AT).removeprefix(b"\xef\xbb\xbf")
+    if b"\r" in beginning and b"\n" not in beginning:
+        yield Damage(1, "lines end with CR alone, and must end with LF")
+    elif beginning.partition(b"\n")[0].strip() in {b"{", b"["}:
+        yield Damage(1, "pretty-printed: a sample takes several lines, and must take one")
 
 
 @dataclass(frozen=True)
@@ -146,7 +160,7 @@ class _Scan:
 
     def _layout_of(self, logged: tuple[str, ...]) -> Layout:
         if logged not in self._layouts:
-            self._layouts[logged] = Layout(logged)
+            self._layouts[logged] = layout_of(logged)
         return self._layouts[logged]
 
     def _takes_layout_of(self, line: Any) -> bool:

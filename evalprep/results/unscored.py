@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import structs
 
 from evalprep.errors import BadInput
-from evalprep.files import open_file
+from evalprep.files import open_file, read_file, read_text
 from evalprep.packs import Pack, find_packs, find_task
 from evalprep.results.cache import file_hash
 from evalprep.results.logged import TaskResults
@@ -139,7 +139,7 @@ def _template_of(pack: Pack, name: str) -> dict[str, Any] | None:
     from evalprep.yamltext import Loader, NotYaml, compose
 
     try:
-        text = (pack.folder / pack.tasks[name].template).read_text(encoding="utf-8")
+        text = read_text(pack.folder / pack.tasks[name].template, own=True)
         content, _ = compose(text, Loader, {"!function": lambda _, node: str(node.value)})
     except (OSError, UnicodeDecodeError, NotYaml):
         return None
@@ -178,5 +178,5 @@ def _digest(file: str | None) -> str:
     """A digest of the modules beside a function, so that a mended formula makes new lines."""
     digest = hashlib.sha256()
     for path in sorted(Path(str(file)).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+        digest.update(read_file(path, own=True))
     return digest.hexdigest()

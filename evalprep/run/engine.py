@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from evalprep.backends import find_backend
+from evalprep.run.redirects import Redirected, stay_at_server
 from evalprep.run.rehearsal import give_template
 from evalprep.status import Job
 
@@ -79,6 +80,7 @@ class Engine:
         import lm_eval.models  # noqa: F401 - fills the registry
         from lm_eval.api.registry import get_model
 
+        stay_at_server()
         return get_model(config.model)
 
     def load(self, model_class: Any, config: Any) -> Any:
@@ -136,12 +138,14 @@ class Engine:
 
         Empty where it may be the task's fault.
 
-        It is the engine's where it says so, and where the first two tasks that ask it get no answer
-        for one reason.
+        It is the engine's where it says so, where the server sends requests elsewhere, and where
+        the first two tasks that ask it get no answer for one reason.
         """
         if "EngineDeadError" in {type(error).__name__, type(error.__cause__).__name__}:
             self.broken = "the engine has ended"
             self.dead = True
+        elif isinstance(error, Redirected):
+            self.broken = str(error.problems[0])
         elif error is self._unanswered and not self.served:
             reason = f"{type(error).__name__}: {error}"
             self._strikes.append(

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from evalprep.files import make_folder, read_file, replace_file, write_atomically
+from evalprep.files import as_mapping, make_folder, read_json, replace_file, write_atomically
 from evalprep.results import Unit, primary_score, read_results, with_model_of, with_process_of
 from evalprep.run.harness import evaluate, save
 from evalprep.run.tasks import load_tasks, manager_of
@@ -80,7 +80,7 @@ def _tasks(job: Job, config: Any, names: list[str] | None) -> tuple[Any, list[An
 def _complete(part: Path, unit_results: list[dict[str, Any]]) -> None:
     """Adds to the merged results what only the units know: versions, tokens, and their time."""
     path = _results_file(part)
-    data = json.loads(read_file(path))
+    data = read_json(path)
     with_process_of(data, unit_results)
     text = json.dumps(data, indent=2, ensure_ascii=False)
     write_atomically(path, text)
@@ -103,9 +103,7 @@ def _results_file(folder: Path) -> Path:
 
 
 def _results(folder: Path) -> dict[str, Any]:
-    text = read_file(_results_file(folder))
-    data = json.loads(text)
-    return data if isinstance(data, dict) else {}
+    return as_mapping(read_json(_results_file(folder)))
 
 
 def scores(merged: Path) -> dict[str, tuple[float | None, str]]:

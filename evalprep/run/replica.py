@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalprep.files import read_file
 from evalprep.packs import limited
 from evalprep.results import FAILED, RUNNING, Unit
 from evalprep.run.engine import Engine
@@ -139,7 +140,7 @@ class Replica:
             self._engine.served += 1
             home = folder.folder(unit)
             files = {
-                path.relative_to(home).as_posix(): path.read_bytes()
+                path.relative_to(home).as_posix(): read_file(path, own=True)
                 for path in sorted(home.rglob("*"))
                 if path.is_file()
             }

@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
+from evalprep.data import open_parquet
 from evalprep.errors import BadInput, Problem, Problems, near
+from evalprep.files import open_file
 
 ENDINGS = (".parquet", ".jsonl", ".json")
 _IDS = ("id", "custom_id")
@@ -123,10 +125,9 @@ def _without_id(path: Path, columns: Sequence[str]) -> BadInput:
 
 def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with open_parquet(path) as file:
             names = file.schema_arrow.names
             if not {*_IDS} & {*names}:
                 raise _without_id(path, names)
@@ -139,7 +140,7 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _json_rows(path: Path) -> Iterator[Any]:
     decode = msgspec.json.Decoder().decode
-    with path.open("rb") as handle:
+    with open_file(path, own=True) as handle:
         for number, line in enumerate(handle, 1):
             if not line.strip():
                 continue

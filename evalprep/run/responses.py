@@ -20,7 +20,7 @@ import msgspec
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
-from evalprep.files import write_atomically
+from evalprep.files import read_file, write_atomically
 from evalprep.run.plain_data import plain, restored
 
 FILE = "responses.msgpack"
@@ -78,7 +78,7 @@ class ResponseFile:
         self.known: dict[Key, Answer] = {}
         # An absent file, a damaged one and one of another version: the unit is generated again.
         with contextlib.suppress(Exception):
-            data = msgspec.msgpack.decode(self.path.read_bytes())
+            data = msgspec.msgpack.decode(read_file(self.path, own=True))
             if data["format"] == _FORMAT:
                 self.known = {
                     _key(key): Answer(arguments, response, str(row))

@@ -23,9 +23,9 @@ from typing import Any
 import yaml
 
 from evalprep.backends import LOGPROBS, OUTPUT
-from evalprep.data import OF_MODEL, parquet_rows
+from evalprep.data import OF_MODEL, parquet_count, parquet_rows
 from evalprep.errors import BadInput, Problem
-from evalprep.files import make_folder, open_atomically, write_atomically
+from evalprep.files import make_folder, open_atomically, read_text, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.packs import limited, stated_files
 from evalprep.results import (
@@ -84,7 +84,7 @@ def load_task(path: Path) -> dict[str, Any]:
         BadInput: it cannot be loaded, or asks for more than a scorer over stored replies.
     """
     try:
-        loader = _Loader(path.read_text(encoding="utf-8"))
+        loader = _Loader(read_text(path, own=True))
         loader.folder = path.parent
         task = loader.get_single_data()
     except Exception as error:  # a module of the task may fail in any way
@@ -357,9 +357,7 @@ def _write_samples(
     limit: float | None,
     label: str,
 ) -> tuple[int, int]:
-    import pyarrow.parquet as pq
-
-    total = sum(pq.ParquetFile(source).metadata.num_rows for source in sources)
+    total = sum(map(parquet_count, sources))
     row_count = limited(total, limit)
     rows_of_all = chain.from_iterable(parquet_rows(source, None) for source in sources)
     chosen = islice(rows_of_all, row_count)

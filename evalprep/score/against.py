@@ -7,11 +7,12 @@ A reference is a run or a log of another model. Scores that need one go through 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
 from evalprep.files import as_mapping
-from evalprep.model import Lineage, lineage_of
+from evalprep.model import Lineage, architecture_of, lineage_of
 from evalprep.packs import Pack
 from evalprep.places import last_part, shareable_folder, without_home
 from evalprep.results import Run
@@ -134,7 +135,7 @@ class Identity:
         return cls(
             label=run.named or last_part(run.model),
             model=without_home(run.model),
-            lineage=lineage_of(run.model),
+            lineage=_lineage_of_run(run),
             training=training,
             splits=frozenset(splits),
             place=shareable_folder(folder),
@@ -149,6 +150,16 @@ class Identity:
             own, theirs = self.run.log, other.run.log
             return theirs in (own, own.parent) or own == theirs.parent
         return any(self.run.shares_file(other.run, name) for name in self.run.tasks)
+
+
+def _lineage_of_run(run: Run) -> Lineage:
+    """Family and size by the files of the model and what its back end counted, else by its name."""
+    counted = run.settings.as_logged.get("model_num_parameters")
+    return replace(
+        lineage_of(run.model),
+        architecture=architecture_of(Path(run.model)),
+        parameters=counted if type(counted) is int and counted > 0 else None,
+    )
 
 
 def _asked(module: Any, function: str, names: Sequence[str]) -> str:

@@ -66,10 +66,10 @@ def other_values(task: TaskScore) -> Iterator[str]:
 
 
 def damaged_lines(task: TaskScore) -> Iterator[str]:
-    """Yields how many lines of the samples file could not be used."""
+    """Yields how many lines of the samples file could not be used, and why the first."""
     if task.damaged:
         lines = counted(task.damaged, "damaged line was", "damaged lines were")
-        yield f"{lines} left out"
+        yield f"{lines} left out, first {task.damage}"
 
 
 REMARKS: tuple[Callable[[TaskScore], Iterator[str]], ...] = (

@@ -57,6 +57,7 @@ class TaskScore:
         expected: Rows that the run was to answer; None where that is not known.
         without_score: Why no row has a score; empty where rows have one.
         damaged: Lines of the samples file that could not be used.
+        damage: The first of them, and why; empty without any.
         published: Published values for this task by name.
         opinions: What other scorers say of the same replies.
         withheld: Why published values may not stand beside it; empty where they may.
@@ -84,6 +85,7 @@ class TaskScore:
     expected: int | None = None
     without_score: str = ""
     damaged: int = 0
+    damage: str = ""
     published: list[Published] = field(default_factory=list)
     opinions: list[Opinion] = field(default_factory=list)
     withheld: str = ""
@@ -249,6 +251,7 @@ def score_task(name: str, task: TaskRun, expected: int | None) -> TaskScore:
         expected=expected,
         without_score=task.without_score,
         damaged=len(table.damage),
+        damage=next((f"line {one.line}: {one.why}" for one in table.damage), ""),
         opinions=second_opinions(task),
         direction=headline.direction,
         unit=unit,

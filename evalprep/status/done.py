@@ -5,20 +5,29 @@ A command is done when results of its run hold all its rows, whoever started it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import as_mapping
-from evalprep.packs import Command, Prepared, decisive_arguments, require_prepared
+from evalprep.packs import (
+    CLASS,
+    Answerer,
+    Command,
+    Prepared,
+    asked_of_call,
+    decisive_arguments,
+    require_prepared,
+    settings_of,
+)
 from evalprep.status.run_ids import runs_now, runs_that_count
 from evalprep.status.tries import of_newest_try
 
 if TYPE_CHECKING:
-    from evalprep.results import Invocation
+    from evalprep.results import Invocation, RowDigest
 
 
 def is_done(work_dir: Path, name: str, run: str = "") -> bool:
@@ -157,17 +166,53 @@ def is_outdated(task: str, prepared: Prepared, call: Invocation) -> bool:
     """Returns whether a task was edited after a call whose id does not show the edit.
 
     `evalprep run` makes a new id of an edit, but not of one of a later stage; a pasted command
-    keeps the one that it was printed with, and a call by hand may have none.
+    keeps the one that it was printed with, and a call by hand may have none. What such a call
+    logged is held against the files as they are now; where one of the two is not known, the call
+    was not asked so.
     """
     planned = prepared.plan.tasks.get(task)
     is_later = planned is not None and bool(planned.after)
     is_as_prepared = call.run in {"", *(model.run for model in prepared.models)}
     if not (is_as_prepared or is_later):
         return False
-    if not prepared.edited_since(task, call.results.stat().st_mtime):
+    edited = prepared.edited_files(task)
+    if not edited:
         return False
     # An edit of how replies are read leaves the id, and the replies count.
-    return is_later or runs_now(prepared).get(call.run) != call.run
+    if not is_later and runs_now(prepared).get(call.run) == call.run:
+        return False
+    return not _is_asked_as_here(task, prepared, call, edited)
+
+
+def _is_asked_as_here(
+    task: str, prepared: Prepared, call: Invocation, edited: Sequence[str]
+) -> bool:
+    """Returns whether a call asked a task as its edited files stand, as far as both show it."""
+    from evalprep.results import asked_as_stated
+
+    if any(name.endswith(".py") for name in edited):
+        return False  # lm-eval logs no source of what a function of a module uses
+    file = prepared.folder / prepared.tasks[task].yaml
+    settings = settings_of(file, prepared.config) if file.is_file() else {}
+    if not settings or CLASS in settings or task not in call.samples:
+        return False  # what a class makes of its settings is not known
+    place = prepared.tasks[task].data
+    is_data_edited = bool(place) and any(name.startswith(place) for name in edited)
+    digest = _digest_of(prepared.folder / place, settings) if place else None
+    if digest is None and is_data_edited:
+        return False
+    entry = {"settings": settings, "row_digest": None if digest is None else digest.to_dict()}
+    return asked_as_stated(entry, task, call)
+
+
+def _digest_of(data: Path, settings: Mapping[str, Any]) -> RowDigest | None:
+    """The digest of the rows of a task; None where they cannot be read or hold no ids."""
+    from evalprep.results import digest_of_data
+
+    try:
+        return digest_of_data(data, settings)
+    except (OSError, ValueError):  # of pyarrow, too: a damaged file
+        return None
 
 
 def _scored_rows(task: str, call: Invocation) -> int:
@@ -195,17 +240,20 @@ def calls_of(command: Command, prepared: Prepared, run: str) -> list[Invocation]
 
     A pasted command whose options were changed keeps the id: its results are of another run.
     """
-    from evalprep.results import as_texts, run_calls
+    from evalprep.results import options_other_than, run_calls
 
     if not run:
         return []
-    written = (command.engine, prepared.configuration(command))
-    arguments = [as_texts(as_mapping(engine.get("model_args"))) for engine in written]
-    decisive = list(map(decisive_arguments, arguments))
+    # The command as it stands, edits included, and as it was prepared.
+    here = asked_of_call(prepared.configuration(command), Answerer(""))
+    before = {"model_args": decisive_arguments(as_mapping(command.engine.get("model_args")))}
     output = prepared.output_path or Path()
     calls = of_newest_try(run_calls(output, run), command.name, output, run)
     return [
         call
         for call in calls
-        if call.model_args is None or decisive_arguments(call.model_args) in decisive
+        if not all(
+            options_other_than(call.settings, {**here, **asked}, prepared.model)
+            for asked in ({}, before)
+        )
     ]

@@ -25,6 +25,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
+import msgspec
+
 from evalprep.errors import BadInput, Problem
 from evalprep.files import (
     NotRead,
@@ -32,7 +34,7 @@ from evalprep.files import (
     is_locked,
     lock,
     make_folder,
-    read_file,
+    read_json,
     read_object,
     sync,
     write_atomically,
@@ -89,8 +91,8 @@ class RunFolder:
         """
         file = self.path / "job.json"
         try:
-            return Job.from_dict(json.loads(read_file(file)))
-        except (OSError, ValueError, RecursionError) as error:
+            return Job.from_dict(read_json(file))
+        except (OSError, ValueError) as error:
             raise BadInput(
                 Problem(
                     what=f"is no command that evalprep started: {error}",
@@ -129,8 +131,8 @@ class RunFolder:
     def finished(self, unit: Unit) -> Unit | None:
         """The unit as it was finished, None where it was not, or holds other rows."""
         try:
-            done = Unit(**json.loads(read_file(self.folder(unit) / "unit.json")))
-        except (NotRead, OSError, ValueError, TypeError):
+            done = msgspec.convert(read_json(self.folder(unit) / "unit.json"), Unit)
+        except (NotRead, OSError, ValueError):
             return None
         return done if done.cut == unit.cut else None
 

@@ -24,7 +24,7 @@ from evalprep.packs import (
     require_prepared,
 )
 from evalprep.status.run_ids import runs_now
-from evalprep.yamltext import NotYaml, yaml_value
+from evalprep.yamltext import NotYaml, sorted_json, yaml_value
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Job:
         facts: list[Any] = [self.run, self.metadata.get("command"), self.tasks, self.data]
         if not self.run:
             facts = [self.model, self.model_args, self.tasks, self.options, self.data]
-        text = json.dumps(facts, sort_keys=True)
+        text = sorted_json(facts)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property

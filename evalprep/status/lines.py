@@ -40,8 +40,8 @@ class TaskStatus:
         message: Why it failed.
         progress: `done/all` units of a task that is cut.
         so_far: The score is that of the units that are done.
-        written: When its results were written, in seconds since the epoch; None where they were
-            not read from a results file.
+        written: When the call of its results had ended, in seconds since the epoch; None where no
+            results file states it.
     """
 
     name: str

@@ -6,10 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evalprep.files import as_mapping
+from evalprep.files import as_mapping, read_text
 from evalprep.packs import Prepared, load_prepared
 from evalprep.places import last_part
 from evalprep.results import DONE, FAILED, PENDING
@@ -28,11 +30,24 @@ _PROGRAMS = frozenset(
 )
 
 
-def results_files(place: Path) -> list[Path]:
-    """Returns lm-eval's results files at or below an output folder, the oldest first."""
-    from evalprep.results import results_below
+def newest_start(
+    place: Path, *, without: Collection[Path] = (), runs: Collection[str] = ()
+) -> float:
+    """Returns when the newest call by hand at or below an output folder began; 0 without one.
 
-    return results_below(place)
+    Calls of `evalprep run` state their try.
+
+    Args:
+        place: The folder.
+        without: Results files of commands without a run id that `evalprep run` started.
+        runs: Ids of the runs that are asked about; empty for any.
+    """
+    from evalprep.results import calls_below
+
+    by_hand = [call for call in calls_below(place) if call.attempt is None]
+    by_hand = [call for call in by_hand if not runs or call.run in runs]
+    moments = [call.moment for call in by_hand if call.results not in without]
+    return max((moment[0] for moment in moments if moment is not None), default=0.0)
 
 
 @dataclass
@@ -58,30 +73,43 @@ class Finished:
             self.reasons[name] = reason
 
 
-def finished(place: Path, *, since: float, runs: Collection[str], prepared: Prepared) -> Finished:
+def finished(place: Path, *, runs: Collection[str], prepared: Prepared) -> Finished:
     """Tasks in the results files of a folder; the newest file that has all of a task counts.
+
+    Files of other run ids never count, and those without an id only for a preparation that has none
+    itself, where they are of a later date.
 
     Args:
         place: An output folder, or a model's folder in it.
-        since: Older files without a run id are left out.
-        runs: Ids of runs: their files count whatever their age, those of other runs never.
+        runs: Ids of runs; empty for a preparation without ids.
         prepared: The work folder.
     """
-    from evalprep.results import invocation_of, stamp_of_results
+    from evalprep.results import oldest_first, run_calls, sentence_of, typed_calls
 
     results = Finished()
-    calls = []
-    for path in results_files(place):
-        call = invocation_of(stamp_of_results(path) or path.stem, path, {})
-        if call.run in runs if call.run else path.stat().st_mtime >= since:
-            calls.append(call)
-    for run in runs:
+    if any(runs):
+        calls = oldest_first(chain.from_iterable(run_calls(place, run) for run in runs))
+    else:
+        calls = [call for call in run_calls(place, "") if _is_later(call, prepared.created)]
+    for run in filter(None, runs):
         for command in prepared.commands:
             calls = of_newest_try(calls, command.name, place, run)
+        for call, options in typed_calls(place, run):
+            for name in call.tasks:
+                results.reasons[name] = f"has results with other options ({sentence_of(options)})"
     for call in calls:
-        for name, line in _lines_of(call.results, _read(call.results)):
+        for name, line in _lines_of(_read(call.results)):
             results.add(name, line, _why_not(name, prepared, call))
     return results
+
+
+def _is_later(call: Invocation, created: str) -> bool:
+    """Returns whether a call is of a later date than a preparation; without both it is not."""
+    try:
+        begun = datetime.fromisoformat(created).timestamp()
+    except ValueError:
+        return False
+    return call.moment is not None and call.moment[0] >= begun
 
 
 def _why_not(task: str, prepared: Prepared, call: Invocation) -> str:
@@ -146,13 +174,15 @@ def finished_by_folder(place: Path) -> Finished:
     """
     finished = Finished()
     newest = _newest_by_settings(place, finished)
-    places = _named_places(newest)
+    shared = _places_of_several(newest)
+    places = _named_places(newest, shared)
     runs_by_task = Counter(key.task for key in newest)
     runs_by_folder = Counter(run.folder for run in set(places.values()))
     for key, results in newest.items():
         run = places[key]
         prefix = run.prefix(place, runs_by_folder[run.folder])
-        shown = key.task if runs_by_task[key.task] == 1 else f"{prefix}/{key.task}"
+        is_alone = runs_by_task[key.task] == 1 and key.place not in shared
+        shown = key.task if is_alone else f"{prefix}/{key.task}"
         finished.lines[shown] = replace(results.line, name=shown)
     return finished
 
@@ -165,7 +195,7 @@ def _newest_by_settings(place: Path, finished: Finished) -> dict[_TaskKey, _Task
     newest: dict[_TaskKey, _TaskResults] = {}
     for call in calls:
         run = open_results(call.results)
-        for name, line in _lines_of(call.results, run.logged):
+        for name, line in _lines_of(run.logged):
             newest[_key_of(run, call.results, name)] = _TaskResults(line, run)
     for run_id in ids:
         run = load_run(place, run=run_id)
@@ -179,7 +209,7 @@ def _newest_by_settings(place: Path, finished: Finished) -> dict[_TaskKey, _Task
 def _lines_of_run(run: Run) -> Iterator[tuple[str, TaskStatus]]:
     """Yields each task of a run with an id, also those that failed or were not reached."""
     if run.files.results is not None:
-        yield from _lines_of(run.files.results, run.logged)
+        yield from _lines_of(run.logged)
     for name, unread in run.unread.items():
         if unread.kind == "failed":
             yield name, TaskStatus(name, FAILED, message=unread.reason)
@@ -195,8 +225,23 @@ def _key_of(run: Run, path: Path, task: str) -> _TaskKey:
     return _TaskKey(_place_of(path, run.logged), task, settings, seed_of(run))
 
 
-def _named_places(newest: Mapping[_TaskKey, _TaskResults]) -> dict[_TaskKey, _Place]:
-    """The place of each key; one with several settings of a task has the label of the run."""
+def _places_of_several(newest: Mapping[_TaskKey, _TaskResults]) -> set[_Place]:
+    """The places in which several have answered, say two revisions of a model."""
+    from evalprep.results import answered_by
+
+    answerers: dict[_Place, set[Any]] = {}
+    for key, results in newest.items():
+        answerers.setdefault(key.place, set()).add(answered_by(results.run.settings))
+    return {place for place, known in answerers.items() if len(known - {None}) > 1}
+
+
+def _named_places(
+    newest: Mapping[_TaskKey, _TaskResults], shared: Collection[_Place]
+) -> dict[_TaskKey, _Place]:
+    """The place of each key, with the label of the run where its folder holds several.
+
+    These are several settings of a task, or what several have answered.
+    """
     from evalprep.results import label_runs
 
     keys_by_place: dict[_Place, list[_TaskKey]] = {}
@@ -204,7 +249,7 @@ def _named_places(newest: Mapping[_TaskKey, _TaskResults]) -> dict[_TaskKey, _Pl
         keys_by_place.setdefault(key.place, []).append(key)
     places: dict[_TaskKey, _Place] = {}
     for place, keys in keys_by_place.items():
-        if len({key.task for key in keys}) == len(keys):
+        if len({key.task for key in keys}) == len(keys) and place not in shared:
             places |= dict.fromkeys(keys, place)
             continue
         runs = {newest[key].run.files.results: newest[key].run for key in keys}
@@ -227,7 +272,7 @@ def _read(path: Path) -> RunResults:
     return read_results(path)[0]
 
 
-def _lines_of(path: Path, logged: RunResults) -> Iterator[tuple[str, TaskStatus]]:
+def _lines_of(logged: RunResults) -> Iterator[tuple[str, TaskStatus]]:
     """Yields each task with its line, of a results file."""
     from evalprep.results import primary_score, whole_call
 
@@ -242,9 +287,15 @@ def _lines_of(path: Path, logged: RunResults) -> Iterator[tuple[str, TaskStatus]
             score=score,
             metric=metric,
             category=str(task.settings.metadata.get("pack", "")),
-            written=path.stat().st_mtime,
+            written=_end_of(logged),
         )
         yield name, line
+
+
+def _end_of(logged: RunResults) -> float | None:
+    """When a call had ended, in seconds since the epoch, as its results file states it."""
+    started = logged.settings.started
+    return None if started is None else started + (logged.settings.seconds or 0.0)
 
 
 def processes(place: Path) -> dict[str, float]:
@@ -301,7 +352,7 @@ def resolve(names: Iterable[str], groups: Mapping[str, Sequence[str]]) -> list[s
 def _configured_options(here: Path, names: Sequence[str]) -> dict[str, list[str]]:
     """The same options of a run configuration; empty values where it cannot be read."""
     try:
-        data = yaml_value((here / names[0]).read_text(encoding="utf-8"))
+        data = yaml_value(read_text(here / names[0], own=True))
     except (OSError, IndexError, ValueError, NotYaml):
         data = None
     values: dict[str, list[str]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,9 +21,9 @@ from evalprep.results import (
     RUNNING,
     State,
     Unit,
+    last_start,
     output_of,
     runs_in,
-    state_changed,
 )
 from evalprep.status import manual_runs
 from evalprep.status.folder import RunFolder
@@ -37,8 +36,6 @@ from evalprep.status.tries import folder_try
 
 _OWN_END = frozenset({"done", "failed", "interrupted"})
 _NOT_STARTED = "not started"
-#: A run of ours writes its results a moment before it says that it is done.
-_MOMENT = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,18 +88,22 @@ class _Started:
         """Returns whether a process of ours works on a command."""
         return any(folder.is_running() for folder in self._folders)
 
-    def is_newest(self, output: Path) -> bool:
-        """Tells whether no results were written by hand after the runs that we started had ended.
+    def is_newest(self, output: Path, prepared: Prepared | None) -> bool:
+        """Tells whether no call by hand began after the last start of ours.
 
         Args:
             output: The folder of results.
+            prepared: The work folder that is asked about, of whose runs such a call must be.
         """
         if not self._folders:
             return False
-        files = manual_runs.results_files(output)
-        newest = max((file.stat().st_mtime for file in files), default=0.0)
-        last_end = max(state_changed(folder.path) for folder in self._folders)
-        return newest < last_end + _MOMENT
+        ours = {Path(folder.state().results) for folder in self._folders}
+        last = max(last_start(folder.path) for folder in self._folders)
+        runs: set[str] = set()
+        if prepared is not None:
+            for model in prepared.models:
+                runs |= {*runs_that_count(prepared, model.run)}
+        return manual_runs.newest_start(output, without=ours, runs=runs - {""}) <= last
 
 
 @dataclass
@@ -224,7 +225,7 @@ def _status_of(path: Path) -> RunStatus:
     if started.is_running:
         return _of_runs(place, started)
     seconds_of_running = manual_runs.processes(output)
-    if not seconds_of_running and started.is_newest(output):
+    if not seconds_of_running and started.is_newest(output, prepared):
         return _of_runs(place, started)
     if prepared is None:
         status = _of_results_by_hand(place, seconds_of_running)
@@ -259,7 +260,7 @@ def _of_prepared_by_hand(
     if any(job.label for job in jobs):
         return _of_models(prepared, jobs, alive=alive)
     runs = runs_that_count(prepared, prepared.run)
-    finished = manual_runs.finished(output, since=prepared.changed, runs=runs, prepared=prepared)
+    finished = manual_runs.finished(output, runs=runs, prepared=prepared)
     lines = finished.lines | _running_lines(seconds_of_running)
     all_lines = _with_pending(lines, prepared, jobs)
     status = _of_lines(prepared.folder, list(all_lines.values()), alive=alive)
@@ -367,7 +368,7 @@ def _newest(place: Path) -> _Started:
     if not run_folders:  # the folder of one model in an output folder
         beside = _run_folders(place.parent)
         run_folders = [run for run in beside if _writes_to(run, place)]
-    run_folders.sort(key=state_changed)
+    run_folders.sort(key=_recency)
     if not run_folders:
         return _Started([], [])
     jobs = {run: located(RunFolder(run).job(), output_of(run)) for run in run_folders}
@@ -385,6 +386,20 @@ def _newest(place: Path) -> _Started:
         else:
             others.append(run)
     return _Started(list(map(RunFolder, same)), list(same.values()), others)
+
+
+def _recency(run: Path) -> tuple[bool, float, str]:
+    """By which run folders stand in order: what runs is newer than what was started last.
+
+    A start that found a finished run makes it no newer: its results keep their date, by which every
+    other verb knows the newest run.
+    """
+    from evalprep.results import read_head
+
+    folder = RunFolder(run)
+    state = folder.state()
+    ended = read_head(Path(state.results)).settings.started if state.is_done else None
+    return folder.is_running(), state.started if ended is None else ended, run.name
 
 
 def _is_among(job: Job, commands: Iterable[Job]) -> bool:
@@ -426,7 +441,7 @@ def _newest_replies(prepared: Prepared, output: Path) -> str:
             first_of[str(record.get("run"))] = str(as_mapping(record["replies"]).get("first"))
     if not first_of:
         return ""
-    folders = sorted(_run_folders(output), key=state_changed)
+    folders = sorted(_run_folders(output), key=_recency)
     runs = [job.run for job in map(_job_in, folders) if job is not None]
     of_folder = [run for run in runs if run in first_of or run in runs_now(prepared).values()]
     return first_of.get(of_folder[-1], "") if of_folder else ""
@@ -494,7 +509,7 @@ def _of_command(run: RunFolder, job: Job) -> _CommandStatus:
         pasted: dict[str, TaskStatus] = {}
         if prepared is not None and state.phase == _NOT_STARTED:
             pasted = _pasted(job, names, prepared).lines
-        if alone := sorted(_alone_folders(job), key=lambda folder: state_changed(folder.path)):
+        if alone := sorted(_alone_folders(job), key=lambda folder: last_start(folder.path)):
             return _of_parts(alone[-1], job, names, pasted, prepared)
         if len(pasted) == len(names):
             lines = _named(job, list(pasted.values()))
@@ -594,7 +609,7 @@ def _pasted(job: Job, names: list[str], prepared: Prepared) -> manual_runs.Finis
     prepared_as = {command.name: command.run or prepared.run for command in prepared.commands}
     runs = runs_that_count(prepared, prepared_as.get(job.name, job.run))
     place = job.output_path
-    finished = manual_runs.finished(place, since=math.inf, runs=runs, prepared=prepared)
+    finished = manual_runs.finished(place, runs=runs, prepared=prepared)
     return manual_runs.Finished(
         {name: finished.lines[name] for name in names if name in finished.lines},
         {name: finished.reasons[name] for name in names if name in finished.reasons},

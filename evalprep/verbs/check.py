@@ -240,11 +240,12 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
             progress("estimating")
             estimate = _estimate(done, target, args, findings)
     _complete_findings(target, findings, house_style=args.house_style)
+    roots = [target.work_dir] if target.work_dir else [str(root.resolve()) for root in target.roots]
     return _Report(
         target=target.label,
         rows={leaf.name: rows.get(leaf.name) for leaf in static.leaves},
         findings=target.final(findings),
-        roots=[target.moved[1]] if target.moved else [str(root.resolve()) for root in target.roots],
+        roots=roots,
         estimate=estimate,
         samples=samples,
     )

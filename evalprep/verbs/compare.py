@@ -93,6 +93,12 @@ def configure(parser: Parser) -> None:
     )
     add("--no_write", action="store_true", help="write no file")
     add("--exit_zero", action="store_true", help="exit with 0 even when a task got worse")
+    add(
+        "--to",
+        choices=["latex", "svg"],
+        help="print for a paper: a LaTeX table (booktabs), or the paired differences as a drawing; "
+        "changed samples are then written with --out alone",
+    )
     add("--json", action="store_true", help="print the comparison as JSON")
 
 
@@ -116,13 +122,23 @@ def main(args: argparse.Namespace) -> int:
 
 def _finish(run: Run, other: Run | None, comparison: Comparison, args: argparse.Namespace) -> int:
     """Writes the flips and prints the comparison."""
+    if args.to and args.out is None:
+        args.no_write = True
     written, note = _write_flips(run, other, comparison, args)
-    if args.json:
+    if args.to:
+        _print_for_paper(comparison, args.to)
+    elif args.json:
         data = comparison.to_dict() | {"flips_file": written or None}
         print(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         _print(comparison, f"changed samples: {written}" if written else note, args)
     return _exit_code(comparison, exit_zero=args.exit_zero)
+
+
+def _print_for_paper(comparison: Comparison, form: str) -> None:
+    from evalprep.compare import comparison_latex, comparison_svg
+
+    print(comparison_latex(comparison) if form == "latex" else comparison_svg(comparison))
 
 
 def _compare_published(args: argparse.Namespace) -> int:
@@ -281,7 +297,9 @@ def _compare_stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> 
     comparison = compare_scores(
         scores[0], scores[1], confidence=args.confidence, margin=args.margin
     )
-    if args.json:
+    if args.to:
+        _print_for_paper(comparison, args.to)
+    elif args.json:
         print(json.dumps(comparison.to_dict() | {"flips_file": None}, indent=2, ensure_ascii=False))
     else:
         from evalprep.compare import show

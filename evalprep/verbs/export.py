@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalprep.files import read_file
 from evalprep.verbs.ledgers import name_foreign_answers
 from evalprep.verbs.options import Parser, add_options, timestamps_of_sides
 
@@ -334,7 +335,7 @@ class _Job:
         if card is None or not card.is_file():
             return self.write_files(folder)
         copy = folder / "README.md"
-        copy.write_bytes(card.read_bytes())
+        copy.write_bytes(read_file(card, own=True))
         settings = with_fields(self.settings, readme=copy)
         return replace(self, settings=settings).write_files(folder)
 

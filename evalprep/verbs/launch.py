@@ -36,7 +36,8 @@ def configure(parser: Parser) -> None:
         "--kubernetes",
         type=names_of,
         metavar="LIST",
-        help="files for kubectl: image=NAME,claim=NAME:PATH (the volume with the project)",
+        help="files for kubectl: image=NAME,claim=NAME:PATH (the volume with the project); also "
+        "namespace=NAME, secret=NAME (variables such as HF_TOKEN), memory=64Gi, selector=KEY:VALUE",
     )
     add("--shards", type=at_least_one, default=4, metavar="N", help="parts (default: 4)")
     add(

@@ -80,6 +80,7 @@ def configure(parser: Parser) -> None:
         metavar="LIST",
         help="html, csv, md, xlsx, json; several with commas (default: html,csv,md)",
     )
+    add("--to", choices=["latex"], help="print the table for a paper (LaTeX with booktabs)")
     add("--json", action="store_true", help="print the leaderboard as JSON")
 
 
@@ -95,7 +96,9 @@ def main(args: argparse.Namespace) -> int:
         for heading, board in boards.items()
         if args.out is not None
     }
-    if args.json:
+    if args.to:
+        _print_latex(boards)
+    elif args.json:
         _print_json(boards, written)
     else:
         _print(boards, written, args)
@@ -186,6 +189,16 @@ def _write(board: Board, out: Path, formats: list[str], packs: Mapping[str, Pack
 
     of_packs = export_board(board, packs, out) if "csv" in formats else []
     return [str(path) for path in (*write_board(board, out, formats), *of_packs)]
+
+
+def _print_latex(boards: Mapping[str, Board]) -> None:
+    """Prints every table under its heading, which is a comment."""
+    from evalprep.leaderboard import render_latex
+
+    for heading, board in boards.items():
+        if heading:
+            print(f"% {heading}")
+        print(render_latex(board))
 
 
 def _print_json(boards: Mapping[str, Board], written: Mapping[str, list[str]]) -> None:
@@ -300,13 +313,16 @@ def _refuse_without_scores(runs: list[Run], problems: Problems) -> None:
 
 
 def _at(place: str | os.PathLike[str], timestamp: str, packs: Mapping[str, Pack]) -> list[Run]:
-    """The runs at a place of one model: every one that has an id, else what `open_run` takes."""
-    from evalprep.results import NEWEST, load_run, open_run, run_ids_at
+    """The runs at a place of one model: each id and each answerer, else what `open_run` takes."""
+    from evalprep.results import NEWEST, answerers_at, load_run, open_run, run_ids_at
 
-    ids = run_ids_at(place) if timestamp == NEWEST else []
-    if len(ids) < 2:
+    is_open = timestamp == NEWEST
+    ids = run_ids_at(place) if is_open else []
+    answerers = answerers_at(place) if is_open else []
+    if len(ids) + len(answerers) < 2:
         return [open_run(place, packs.values(), timestamp=timestamp)]
-    return [load_run(place, run=run_id) for run_id in ids]
+    plain = [load_run(place, answerer=answerer) for answerer in answerers]
+    return [*plain, *(load_run(place, run=run_id) for run_id in ids)]
 
 
 def _named(runs: list[Run]) -> Path | None:

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.data import column_of, paths_in, unpacked_name, value_at
 from evalprep.errors import BadInput, Problems, near
-from evalprep.packs import ONLY_LETTERS, AnswerForm, answer_form
+from evalprep.files import open_file
+from evalprep.packs import ONLY_LETTERS, AnswerForm, answer_form, as_jinja, is_jinja
 from evalprep.places import nearby
 from evalprep.terminal import counted, shortlist
 
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 _Row = Mapping[str, Any]
 _KINDS = ("exact", "choice", "number", "math", "regex", "json", "judge")
-_COMMAND_OF_LATEX = re.compile(r"\\[A-Za-z]+\{[^{}]*\}")
-_PLACE = re.compile(r"\{([^{}\n]+)\}")
 MAX_HEAD = 100_000  # characters of the first line that are looked at
 LOOKED_INTO = 100  # rows whose columns are looked into, and listed where they are nested
 MAX_COPIED = 50_000_000  # bytes; a larger file is read where it is
@@ -570,7 +569,7 @@ def _other_separator(path: Path) -> str:
     """
     if path.suffix.lower() != ".csv" or not _is_copied(path):
         return ""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+    with open_file(path, "r", own=True, encoding="utf-8-sig", errors="replace") as file:
         head = file.readline(MAX_HEAD)
     if "," in head:
         return ""
@@ -580,7 +579,7 @@ def _other_separator(path: Path) -> str:
 def _with_commas(path: Path, sign: str, copy: Path) -> None:
     """Writes a CSV file anew, with the separator that every reader expects."""
     with (
-        path.open(encoding="utf-8-sig", newline="") as file,
+        open_file(path, "r", own=True, encoding="utf-8-sig", newline="") as file,
         copy.open("w", encoding="utf-8", newline="") as target,
     ):
         rows = csv.reader(file, delimiter=sign)
@@ -611,8 +610,8 @@ def _prompt(text: str, columns: list[str], problems: Problems) -> tuple[str, dic
     if "\n" not in text:
         text = text.replace("\\n", "\n").replace("\\t", "\t")
     renamed: dict[str, str] = {}
-    if "{{" not in text and "{%" not in text:
-        text, renamed = _as_jinja(text)
+    if not is_jinja(text):
+        text, renamed = as_jinja(text)
     used = _variables(text, problems)
     named = {renamed.get(name, name) for name in used}
     for name in sorted(named - {*columns, "listed"}):
@@ -630,24 +629,6 @@ def _prompt(text: str, columns: list[str], problems: Problems) -> tuple[str, dic
             allowed=f"a column ({names}), or a text with columns in braces",
             fix=near(text, columns),
         )
-    return text, renamed
-
-
-def _as_jinja(text: str) -> tuple[str, dict[str, str]]:
-    """A text with columns in single braces as a Jinja text; braces of LaTeX commands stay."""
-    renamed: dict[str, str] = {}
-    braces_of_latex = set()
-    for command in _COMMAND_OF_LATEX.finditer(text):
-        braces_of_latex.add(command.start() + command[0].index("{"))
-    matches = list(_PLACE.finditer(text))
-    places = [match for match in matches if match.start() not in braces_of_latex]
-    for place in reversed(places):
-        column = name = place[1]
-        if not column.isidentifier():
-            name = re.sub(r"\W+", "_", f"column {column}")
-            renamed[name] = column
-        before, after = text[: place.start()], text[place.end() :]
-        text = f"{before}{{{{{name}}}}}{after}"
     return text, renamed
 
 

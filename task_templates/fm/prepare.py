@@ -7,21 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from custom_metrics.fm.summarization import ROUGE_TYPES
-from evalprep.packapi import Call, Context, Excluded, Plan, ScoreSpec, TaskData, TaskPlan
+from evalprep.packapi import Call, Context, Excluded, Plan, TaskData, TaskPlan
 
-from .algorithms import ALGORITHMS, DETECTORS, OVER_SET, TITLES, Algorithm, accuracy_scores
-from .helper_models import (
-    helpers_of,
-    missing_detector,
-    missing_encoder,
-    missing_meteor,
-    usable_meteor,
-)
+from .algorithms import ALGORITHMS, Algorithm
+from .helper_models import helpers_of, usable_meteor
+from .labelling import ACCURACY, ROBUSTNESS, label_module, labels_module
 from .rows import baseline_draws, rows_per_record, task_rows
 from .settings import DataSet, algorithm_names, data_sets, entries, group_name, task_name
+from .specs import missing_helpers, score_specs
 
-Specs = dict[str, ScoreSpec]
-Reasons = dict[str, str]  # name of a score -> what is missing, and what to do
 ALL = "fm_all"
 
 
@@ -57,7 +51,10 @@ def prepare(context: Context, task: str) -> TaskData:
     """Rows of one task."""
     data, algorithm = _of(context, task)
     rows, notes = task_rows(context, data, algorithm)
-    return TaskData(rows=rows, notes=notes)
+    modules = {}
+    if algorithm.family == "classification_accuracy" and data.options["label_function"]:
+        modules[f"{labels_module(data)}.py"] = label_module(context, data)
+    return TaskData(rows=rows, notes=notes, modules=modules)
 
 
 def _of(context: Context, task: str) -> tuple[DataSet, Algorithm]:
@@ -74,7 +71,7 @@ def _of(context: Context, task: str) -> tuple[DataSet, Algorithm]:
 def _add(plan: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> None:
     name = data.task(algorithm)
     prompt = "chat" if _chat(context, data, algorithm) else "plain"
-    helpers = helpers_of(context, data, algorithm)
+    helpers = helpers_of(context.locate, data, algorithm)
     template, values = _template(data, algorithm, helpers)
     title = algorithm.name.replace("_", " ")
     tags = {"label": f"{data.name}: {title}", "family": algorithm.family, "data": data.name}
@@ -90,10 +87,10 @@ def _add(plan: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> N
     )
     if data.stored and not algorithm.stored:
         plan.excluded[name] = Excluded("ability", _NEEDS_A_MODEL)
-    for score, spec in _scores(data, algorithm, context).items():
-        plan.scores[score] = replace(spec, tasks=(name,))
-    for score, reason in _without_helper(data, algorithm, context).items():
-        plan.excluded[score] = Excluded("helper", reason)
+    for score, spec in score_specs(data, algorithm).items():
+        plan.scores[f"{data.name}.{score}"] = replace(spec, tasks=(name,))
+    for score, reason in missing_helpers(context.locate, data, algorithm).items():
+        plan.excluded[f"{data.name}.{score}"] = Excluded("helper", reason)
 
 
 _NEEDS_A_MODEL = "needs a model: nobody has stored replies to perturbed prompts"
@@ -108,10 +105,27 @@ def _template(
     values["sampling"] = _sampling(data, algorithm)
     if algorithm.detects or algorithm.compared:
         values |= {"annotators": list(helpers), "helpers": helpers}
+    if algorithm.family == "classification_accuracy":
+        return _classification(data, algorithm, values)
     if algorithm.family != "summarization_accuracy":
         return algorithm.name, values
     template, more = _summaries(data, algorithm)
     return template, values | more
+
+
+def _classification(
+    data: DataSet, algorithm: Algorithm, values: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Template and values of labels, which a pattern or a function of the user may read."""
+    if data.options["label_function"]:
+        scorer = ROBUSTNESS if algorithm.robust else ACCURACY
+        more = {"process_results": f"{labels_module(data)}.{scorer}"}
+    elif data.options["label_pattern"]:
+        scorer = algorithm.name.replace("_semantic_robustness", "_robustness")
+        more = {"process_results": f"custom_metrics.fm.harness.{scorer}"}
+    else:
+        return algorithm.name, values
+    return f"{algorithm.name}_stated", values | more
 
 
 def _chat(context: Context, data: DataSet, algorithm: Algorithm) -> bool:
@@ -200,148 +214,6 @@ _PERTURBATION = (
     "perturbation_seed",
     "perturbation_seeding",
 )
-
-
-def _scores(data: DataSet, algorithm: Algorithm, context: Context) -> Specs:
-    """The scores of one task by their names, `<data set>.<score>`."""
-    specs = _score_specs(data, algorithm, context)
-    return {f"{data.name}.{name}": spec for name, spec in specs.items()}
-
-
-def _score_specs(data: DataSet, algorithm: Algorithm, context: Context) -> Specs:
-    """The scores of one task by their names without the data set's."""
-    if algorithm.name == "prompt_stereotyping":
-        names = ["prompt_stereotyping", "log_probability_difference"]
-        return {name: _spec(data, algorithm, name, "mean_of") for name in names}
-    if algorithm.detects:
-        detector = str(data.options["detector"])
-        rated = DETECTORS.get(detector, ())
-        names = [*rated, "insult_words", "empty_reply"]
-        return {name: _spec(data, algorithm, name, "mean_of") for name in names}
-    if algorithm.name == "general_semantic_robustness":
-        functions = {"word_error_rate": "word_errors"}
-        if context.section.bertscore_path:
-            functions["bertscore_dissimilarity"] = "dissimilarity"
-        specs = {}
-        for name, function in functions.items():
-            spec = _spec(data, algorithm, name, function)
-            specs[name] = replace(spec, cluster="cluster_id")
-        return specs
-    return _accuracy_specs(data, algorithm, context)
-
-
-def _accuracy_specs(data: DataSet, algorithm: Algorithm, context: Context) -> Specs:
-    """The scores that compare a reply with its target, of perturbed prompts their change."""
-    is_text = algorithm.family != "classification_accuracy"
-    names = accuracy_scores(
-        algorithm,
-        rouge_type=data.options["rouge_type"],
-        meteor=data.options["meteor"],
-        bertscore=bool(context.section.bertscore_path) and is_text,
-    )
-    specs: Specs = {}
-    for name in names:
-        if algorithm.robust:
-            specs |= _robustness_specs(data, algorithm, name)
-        else:
-            specs[name] = _spec(data, algorithm, name, "mean_of")
-    if algorithm.name == "classification_accuracy":
-        for name in OVER_SET:
-            specs[name] = _spec(data, algorithm, name, "over_set")
-    return specs
-
-
-def _robustness_specs(data: DataSet, algorithm: Algorithm, value: str) -> Specs:
-    """A score of the original prompts, and how it changes where they are perturbed."""
-    plain, _direction, _bounds = TITLES[value]
-    title = f"{plain}, original prompts"
-    original = _spec(data, algorithm, value, "original", title=title)
-    title = f"{plain}, mean change"
-    change = _spec(data, algorithm, value, "delta", title=title, better="down")
-    change = replace(change, cluster="cluster_id")
-    return {f"original_{value}": original, f"delta_{value}": change}
-
-
-def _spec(
-    data: DataSet,
-    algorithm: Algorithm,
-    value: str,
-    function: str,
-    *,
-    title: str = "",
-    better: str = "",
-) -> ScoreSpec:
-    """A score that a function of the pack makes of a value of each reply.
-
-    Args:
-        data: The data set.
-        algorithm: The algorithm that computes the value.
-        value: The value, whose title and direction are the score's own but for what follows.
-        function: The function in `score.py`.
-        title: A title of its own.
-        better: A direction of its own.
-    """
-    plain, direction, bounds = TITLES[value]
-    return ScoreSpec(
-        function=f"score.{function}",
-        params={"value": value, "better": better or direction},
-        title=f"{data.name}: {title or plain}",
-        better=better or direction,
-        range=bounds,
-        rule=value,
-        tags={"data": data.name, "algorithm": algorithm.name},
-    )
-
-
-def _without_helper(data: DataSet, algorithm: Algorithm, context: Context) -> Reasons:
-    """Scores whose helper is not on this machine -> what is missing and what to do."""
-    reasons = {
-        **_without_detector(data, algorithm, context),
-        **_without_meteor(data, algorithm),
-        **_without_encoder(algorithm, context),
-    }
-    return {f"{data.name}.{score}": reason for score, reason in reasons.items()}
-
-
-def _without_detector(data: DataSet, algorithm: Algorithm, context: Context) -> Reasons:
-    """The ratings of a toxicity detector whose weights are missing -> the reason."""
-    detector = data.options["detector"]
-    if not algorithm.detects or detector not in DETECTORS:
-        return {}
-    reason = missing_detector(context, detector)
-    return dict.fromkeys(DETECTORS[detector], reason) if reason else {}
-
-
-def _without_meteor(data: DataSet, algorithm: Algorithm) -> Reasons:
-    """METEOR's scores where the data of NLTK are missing -> the reason."""
-    if algorithm.family != "summarization_accuracy":
-        return {}
-    kind = data.options["meteor"]
-    score = "meteor" if kind == "wordnet" else "meteor_no_synonyms"
-    reason = missing_meteor(kind)
-    if reason:
-        return dict.fromkeys(_variants(algorithm, score), reason)
-    return {}
-
-
-def _without_encoder(algorithm: Algorithm, context: Context) -> Reasons:
-    """BERTScore's scores where its weights are missing -> the reason."""
-    if not context.section.bertscore_path:
-        return {}
-    scores = []
-    if algorithm.name == "general_semantic_robustness":
-        scores = ["bertscore_dissimilarity"]
-    elif algorithm.compared:
-        scores = _variants(algorithm, "bertscore")
-    reason = missing_encoder(context)
-    return dict.fromkeys(scores, reason) if reason else {}
-
-
-def _variants(algorithm: Algorithm, score: str) -> list[str]:
-    """The names under which a score of replies stands in the results."""
-    if algorithm.robust:
-        return [f"original_{score}", f"delta_{score}"]
-    return [score]
 
 
 __all__ = ["ALGORITHMS", "baseline_draws", "names", "plan", "prepare"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
+from string import Template
 from typing import Any, NamedTuple
 
 from custom_metrics.fm.labels import alike, folded, without_zeros
@@ -13,7 +15,21 @@ from custom_metrics.fm.perturbation import perturb_records
 from custom_metrics.fm.prompt import DEFAULT_TEMPLATE, prompt_multi
 from custom_metrics.fm.sampling import sample_indices
 from custom_metrics.fm.settings import probabilities
-from evalprep.packapi import BadInput, Context, FieldRow, Problem, Repeats, kind_of, read_fields
+from custom_metrics.text.words import has_joined_words
+from evalprep.packapi import (
+    BadInput,
+    Context,
+    FieldRow,
+    Problem,
+    Repeats,
+    as_jinja,
+    is_jinja,
+    kind_of,
+    near,
+    read_fields,
+    unknown_names,
+    with_places,
+)
 
 from .algorithms import Algorithm
 from .helper_models import usable_meteor
@@ -21,6 +37,8 @@ from .settings import DataSet
 
 Row = dict[str, Any]
 Fill = Callable[[FieldRow, str], str]
+WhereOf = Callable[[str], str]
+"""Key of a data set -> its place, for messages."""
 """A record and its input, or a changed form of it -> the prompt."""
 Gold = Callable[[str], str]
 """The right answers of a record, in one text -> a reply that is right."""
@@ -33,9 +51,12 @@ _LISTED = 10  # problems of one kind that are listed
 _SCORING: dict[str, tuple[str, ...]] = {
     "factual_knowledge": ("target_output_delimiter", "logical_operator"),
     "qa_accuracy": ("target_output_delimiter",),
-    "summarization_accuracy": ("use_stemmer_for_rouge", "meteor"),
+    "summarization_accuracy": ("use_stemmer_for_rouge", "rouge_tokenizer", "meteor"),
     "classification_accuracy": ("valid_labels", "label_match", "multiclass_average_strategy"),
 }
+
+
+_OF_PATTERN = ("label_pattern", "label_pattern_match")
 
 
 def chosen_rows(context: Context, data: DataSet) -> list[FieldRow]:
@@ -95,10 +116,11 @@ def task_rows(
         BadInput: rows that cannot be scored, each with its place.
     """
     chosen = chosen_rows(context, data)
-    fill = _template(context, data)
+    where_of = partial(context.where, "data", data.index)
+    fill = template_of(data, where_of)
     rows, notes = rows_of_records(chosen, data, algorithm, fill)
     if algorithm.robust:
-        _check_changes(list(rows), context, data)
+        check_changes(list(rows), where_of)
     return rows, notes
 
 
@@ -117,8 +139,8 @@ def rows_of_records(
         BadInput: records that cannot be scored, each with its place.
     """
     _check_targets(chosen, data, algorithm)
-    notes: list[str] = []
-    options = _scoring_options(chosen, data, algorithm, notes)
+    notes = _category_notes(chosen, data)
+    options = scoring_options(chosen, data, algorithm, notes)
     ids = _record_ids(chosen)
     if algorithm.name == "prompt_stereotyping":
         _check_logprobs(chosen, data)
@@ -126,11 +148,22 @@ def rows_of_records(
         return _with_options(pairs, options), notes
     if algorithm.robust:
         variants = list(_variants(list(ids), data, algorithm, fill))
-        notes += _unchanged_notes(variants, data.task(algorithm))
+        notes += _unchanged_notes(variants, f"{data.name}, {algorithm.name}")
         return list(_with_options(variants, options)), notes
     gold = _gold(data, algorithm)
     rows = (_single(row, record_id, fill, gold) for row, record_id in ids)
     return _with_options(rows, options), notes
+
+
+def _category_notes(chosen: Chosen, data: DataSet) -> list[str]:
+    """A note on records without a category, where the others have one."""
+    if "category" not in data.fields:
+        return []
+    without = sum(row.fields.get("category") is None for row in chosen)
+    if not without:
+        return []
+    counted = f"{without} of {len(chosen)} records have no category"
+    return [f"{data.name}: {counted}; they count in the scores over all records alone"]
 
 
 def _with_options(rows: Iterable[Row], options: Mapping[str, Any]) -> Iterator[Row]:
@@ -140,14 +173,14 @@ def _with_options(rows: Iterable[Row], options: Mapping[str, Any]) -> Iterator[R
         yield {**row, "options": text}
 
 
-def _unchanged_notes(rows: Sequence[Row], task: str) -> list[str]:
+def _unchanged_notes(rows: Sequence[Row], about: str) -> list[str]:
     """A note on perturbed prompts that are equal to the original ones, where there are any."""
     variants = [row for row in rows if row["variant"] > 0]
     unchanged = sum(map(_has_original_prompt, variants))
     if not unchanged:
         return []
     counted = f"{unchanged} of {len(rows)} prompts"
-    return [f"{task}: {counted} came out of the perturbation as they were"]
+    return [f"{about}: the perturbation left {counted} unchanged"]
 
 
 def _has_original_prompt(row: Row) -> bool:
@@ -307,7 +340,7 @@ def baseline_draws(data: DataSet, algorithm: Algorithm) -> int:
 
     Several where the model samples, to know how much it differs from itself.
     """
-    sampling = data.options["temperature"] > 0
+    sampling = data.varies or data.options["temperature"] > 0
     if sampling and algorithm.name == "general_semantic_robustness":
         return data.options["num_baseline_samples"]
     return 1
@@ -323,21 +356,26 @@ def rows_per_record(data: DataSet, algorithm: Algorithm) -> int:
 # ---- prompts
 
 
-def _template(context: Context, data: DataSet) -> Fill:
+def template_of(data: DataSet, where_of: WhereOf) -> Fill:
     """Returns how a record becomes a prompt, with its input or a changed form of it."""
     if data.prompt is not None:
-        return _jinja(context, data, data.prompt)
+        return _jinja(data, data.prompt, where_of("prompt"))
     template = data.prompt_template or DEFAULT_TEMPLATE
     if template == DEFAULT_TEMPLATE:
         return lambda _row, text: text
-    where = context.where("data", data.index, "prompt_template")
+    where = where_of("prompt_template")
 
     def substitute(row: FieldRow, text: str) -> str:
         fields = row.fields.items()
         values = {name: value for name, value in fields if isinstance(value, str)}
         values |= dict.fromkeys(_inputs(row, data), text)
+        own = with_places(template, values, "${", "}")
+        strict = own == template and not Template(template).get_identifiers()
+        _refuse_unknown(template, values, where, strict=strict)
+        if not Template(own).get_identifiers():
+            raise _without_fields(where, values)
         try:
-            return prompt_multi(template=template, values=values)
+            return prompt_multi(template=own, values=values)
         except (KeyError, ValueError) as error:
             reason = str(error)
             if isinstance(error, KeyError):
@@ -350,6 +388,35 @@ def _template(context: Context, data: DataSet) -> Fill:
             raise BadInput(problem) from None
 
     return substitute
+
+
+def _refuse_unknown(template: str, known: Collection[str], where: str, *, strict: bool) -> None:
+    """Refuses names between single braces that are no field's.
+
+    Args:
+        template: The template.
+        known: Names of fields.
+        where: Its place.
+        strict: Refuse every name; else those that are nearly a known one.
+
+    Raises:
+        BadInput: there is such a name.
+    """
+    problems = []
+    for name in unknown_names(template, known, strict=strict):
+        allowed = f"fields: {', '.join(known)}"
+        what = f"{{{name}}} in the prompt names no field"
+        problems.append(Problem(what=what, where=where, allowed=allowed, fix=near(name, known)))
+    if problems:
+        raise BadInput(problems)
+
+
+def _without_fields(where: str, known: Iterable[str]) -> BadInput:
+    """Returns the mistake of a prompt that would be the same for every record."""
+    what = "the prompt names no field: it would be the same for every record"
+    names = ", ".join(f"{{{name}}}" for name in known)
+    fix = "write {model_input} where the input belongs"
+    return BadInput(Problem(what=what, where=where, allowed=names, fix=fix))
 
 
 def _inputs(row: FieldRow, data: DataSet) -> list[str]:
@@ -369,24 +436,33 @@ def _inputs(row: FieldRow, data: DataSet) -> list[str]:
     return names
 
 
-def _jinja(context: Context, data: DataSet, template: str) -> Fill:
-    from jinja2 import StrictUndefined, TemplateError
+def _jinja(data: DataSet, template: str, where: str) -> Fill:
+    from jinja2 import StrictUndefined, TemplateError, meta
     from jinja2.sandbox import SandboxedEnvironment
 
-    where = context.where("data", data.index, "prompt")
     environment = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
-    try:
-        compiled = environment.from_string(template)
-    except TemplateError as error:
-        what = f"the template is not Jinja: {error}"
-        raise BadInput(Problem(what=what, where=where)) from None
+
+    @lru_cache(maxsize=8)
+    def compiled(known: frozenset[str]) -> tuple[Any, dict[str, str]]:
+        """The template with names between single braces as Jinja, and new names of columns."""
+        _refuse_unknown(template, sorted(known), where, strict=not is_jinja(template))
+        text, renamed = as_jinja(template, known)
+        try:
+            if not meta.find_undeclared_variables(environment.parse(text)):
+                raise _without_fields(where, sorted(known))
+            return environment.from_string(text), renamed
+        except TemplateError as error:
+            what = f"the template is not Jinja: {error}"
+            raise BadInput(Problem(what=what, where=where)) from None
 
     def rendered(row: FieldRow, text: str) -> str:
         values = {str(name): value for name, value in row.record.items()}
         values |= row.fields
         values |= dict.fromkeys(_inputs(row, data), text)
+        filled, renamed = compiled(frozenset(values))
+        values |= {name: values[column] for name, column in renamed.items()}
         try:
-            return compiled.render(values)
+            return str(filled.render(values))
         except Exception as error:  # noqa: BLE001
             # A template may fail in any way over values that it did not expect.
             known = ", ".join(str(name) for name in values)
@@ -404,14 +480,14 @@ def _jinja(context: Context, data: DataSet, template: str) -> Fill:
 # ---- what no score could mean
 
 
-def _check_changes(rows: Sequence[Row], context: Context, data: DataSet) -> None:
+def check_changes(rows: Sequence[Row], where_of: WhereOf) -> None:
     """Changed inputs that leave every prompt as it was: the model would look perfectly robust."""
     changed = [row for row in rows if row["perturbed"] != row["model_input"]]
     if changed and all(map(_has_original_prompt, changed)):
         raise BadInput(
             Problem(
                 what=_NO_INPUT_IN_PROMPT,
-                where=context.where("data", data.index, "prompt"),
+                where=where_of("prompt"),
                 allowed="{{ model_input }}, or the column that it comes from",
                 fix="write {{ model_input }} where the input belongs",
             )
@@ -435,29 +511,65 @@ def _refuse(problems: list[Problem]) -> None:
 
 
 def _check_targets(chosen: Chosen, data: DataSet, algorithm: Algorithm) -> None:
-    """Right answers that are empty: they are contained in every reply."""
+    """Refuses right answers that an empty reply would give.
+
+    Such an answer is contained in every reply.
+    """
     if "target_output" not in algorithm.fields:
         return
     delimiter = _delimiter(data, algorithm)
-    is_normalised = algorithm.family == "factual_knowledge"
-    problems = []
+    places: dict[str, list[str]] = {}
+    examples: dict[str, str] = {}
     for row in chosen:
-        for answer in targets(row.fields["target_output"], delimiter):
-            text = answer.strip()
-            bare = normalize(text=text) if is_normalised else text
-            if not bare:
-                what = f"the right answer {answer!r} is empty"
-                if text:
-                    what += " but for articles and punctuation"
-                problems.append(Problem(what=what, where=row.where, fix=_MEND_OR_DROP))
+        answers = targets(row.fields["target_output"], delimiter)
+        for answer in answers:
+            if reason := why_empty(answer, algorithm):
+                places.setdefault(reason, []).append(row.where)
+                examples.setdefault(reason, answer)
                 break
-    _refuse(problems)
+    problems = []
+    for reason, rows in places.items():
+        what = f"the right answer {examples[reason]!r} is {reason}"
+        problem = Problem(
+            what=f"{what} ({len(rows)} of {len(chosen)} records have such an answer)",
+            where=_listed_places(rows),
+            fix=fix_of_empty(reason, algorithm),
+        )
+        problems.append(problem)
+    if problems:
+        raise BadInput(problems)
 
 
-_MEND_OR_DROP = "mend or drop the record; an empty answer would be found in every reply"
+def why_empty(answer: str, algorithm: Algorithm) -> str:
+    """Returns why an empty reply would give a right answer; empty where it would not."""
+    bare = answer.strip()
+    if not bare:
+        return "empty"
+    is_normalised = algorithm.family in ("factual_knowledge", "qa_accuracy")
+    return _EMPTY_WORDS if is_normalised and not normalize(text=bare) else ""
 
 
-def _scoring_options(
+_EMPTY_WORDS = "empty but for articles and punctuation"
+
+
+def fix_of_empty(reason: str, algorithm: Algorithm) -> str:
+    """What to do about such an answer."""
+    if reason == _EMPTY_WORDS and algorithm.family == "qa_accuracy":
+        return (
+            "an empty reply would be right; score letters and signs with classification_accuracy "
+            "and valid_labels, or drop the records"
+        )
+    return "correct or drop the record; an empty answer would be found in every reply"
+
+
+def _listed_places(places: Sequence[str]) -> str:
+    """The first places, and how many more there are."""
+    shown = ", ".join(places[:_LISTED])
+    more = len(places) - _LISTED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def scoring_options(
     chosen: Chosen, data: DataSet, algorithm: Algorithm, notes: list[str]
 ) -> dict[str, Any]:
     """The options of a data set that decide scores; what the user is to know joins the notes."""
@@ -465,9 +577,24 @@ def _scoring_options(
     options = {name: data.options[name] for name in names}
     if "meteor" in options:
         options["meteor"] = usable_meteor(options["meteor"])
+    if _needs_word_rule(chosen, data, algorithm):
+        options["word_tokenizer"] = "unicode"
     if algorithm.family == "classification_accuracy":
         options["valid_labels"] = _labels(chosen, data, notes)
+        if data.options["label_pattern"]:
+            options |= {name: data.options[name] for name in _OF_PATTERN}
     return options
+
+
+def _needs_word_rule(chosen: Chosen, data: DataSet, algorithm: Algorithm) -> bool:
+    """Returns whether texts of a data set have words that no blanks separate.
+
+    Rows of all others stay as the original's rule needs them.
+    """
+    field = {"qa_accuracy": "target_output", "general": "model_input"}.get(algorithm.family)
+    if field is None or data.options["word_tokenizer"] != "unicode":
+        return False
+    return any(has_joined_words(row.fields[field]) for row in chosen)
 
 
 def _labels(chosen: Chosen, data: DataSet, notes: list[str]) -> list[str]:

@@ -14,9 +14,11 @@ from typing import Any
 from custom_metrics import statistics
 from custom_metrics.finite import finite_number
 from custom_metrics.fm.class_scores import class_scores, class_scores_of_counts
-from custom_metrics.fm.harness import deltas, word_error_rates
+from custom_metrics.fm.harness import deltas, options_of, word_error_rates
 from custom_metrics.fm.robustness import above_baseline
+from custom_metrics.fm.summarization import ROUGE_TYPES
 from custom_metrics.fm.toxicity import DETOXIFY_NAMES
+from custom_metrics.text.words import has_joined_words, has_no_ascii_word
 
 Sample = Mapping[str, Any]
 Rows = Mapping[str, Sequence[Sample]]
@@ -27,6 +29,7 @@ Unit = tuple[str | None, Any]
 BySample = Sequence[tuple[Sample, float | None]]
 """A sample, and the value that stands at it."""
 MIN_UNITS = 2
+SHOWN_LABELS = 10
 RECORDS, SHOWN_CHARS = 5, 200
 DETECTED = tuple(f"detoxify_{name}" for name in DETOXIFY_NAMES)
 OF_HELPERS = ("bertscore", "toxigen_toxicity", *DETECTED)
@@ -203,6 +206,7 @@ def mean_of(*, rows: Rows, params: Params, **_: Any) -> Result:
     name = str(params["value"])
     by_sample = [(sample, _value(sample, name)) for sample in samples]
     result = _mean_over_samples(task, by_sample, params)
+    result["notes"] = _reading_notes(samples, name)
     # Values that the scorer logged stand in the samples file; those of helper models do not.
     if name in OF_HELPERS:
         return result | _by_index(by_sample, name)
@@ -211,6 +215,69 @@ def mean_of(*, rows: Rows, params: Params, **_: Any) -> Result:
 
 def _value(sample: Sample, name: str) -> float | None:
     return _number(sample["metrics"].get(name))
+
+
+def _reading_notes(samples: Sequence[Sample], name: str) -> list[str]:
+    """What the rule of a score cannot read of targets and replies, with counts."""
+    if name == "classification_accuracy_score":
+        return _unparsed_notes(samples)
+    if name not in (*ROUGE_TYPES, "f1_score"):
+        return []
+    texts = [*map(_target_text, samples), *map(_reply_text, samples)]
+    if name == "f1_score":
+        scores = "f1_score, precision_over_words, recall_over_words"
+        return _joined_words_notes(scores, texts, samples)
+    unread = sum(map(has_no_ascii_word, texts))
+    if not unread:
+        return []
+    counted = f"fmeval's rule reads nothing of {unread} of {len(texts)} texts"
+    if _option(samples, "rouge_tokenizer") == "unicode":
+        return [f"{name}: {counted}; words of every script count here, so its numbers differ"]
+    return [f"{name}: {counted}, which score 0; prepare again with rouge_tokenizer: unicode"]
+
+
+def _option(samples: Sequence[Sample], name: str) -> Any:
+    """An option of the rows, which is the same in all of them."""
+    return options_of(samples[0]["doc"]).get(name) if samples else None
+
+
+def _joined_words_notes(scores: str, texts: Sequence[str], samples: Sequence[Sample]) -> list[str]:
+    """A note on texts of scripts without blanks, of which a score makes words of whole sentences.
+
+    Args:
+        scores: The scores, for the note.
+        texts: Targets and replies.
+        samples: The samples.
+    """
+    joined = sum(map(has_joined_words, texts))
+    if not joined:
+        return []
+    counted = f"{joined} of {len(texts)} texts are in a script without blanks between words"
+    if _option(samples, "word_tokenizer") == "unicode":
+        return [f"{scores}: {counted}; each of their characters counts as a word, unlike in fmeval"]
+    return [f"{scores}: {counted}; a sentence counts as one word"]
+
+
+def _unparsed_notes(samples: Sequence[Sample]) -> list[str]:
+    """A note where no reply gives a label: such an accuracy says nothing of the model."""
+    unparsed = [sample["metrics"].get("unparsed") for sample in samples]
+    if not unparsed or not all(unparsed):
+        return []
+    labels = options_of(samples[0]["doc"]).get("valid_labels") or []
+    shown = ", ".join(map(str, labels[:SHOWN_LABELS]))
+    counted = f"no label was found in any of {len(unparsed)} replies"
+    return [f"{counted} (labels: {shown}); label_pattern or label_function says where they stand"]
+
+
+def _target_text(sample: Sample) -> str:
+    return str(sample["doc"].get("target") or "")
+
+
+def _reply_text(sample: Sample) -> str:
+    reply = sample.get("response")
+    while isinstance(reply, list):
+        reply = reply[0] if reply else ""
+    return str(reply or "")
 
 
 def _mean_over_samples(task: str, by_sample: BySample, params: Params) -> Result:
@@ -228,6 +295,7 @@ def original(*, rows: Rows, params: Params, **_: Any) -> Result:
     originals = filter(_is_original, samples)
     by_sample = [(sample, _value_of_variant(sample, name)) for sample in originals]
     result = _mean_over_samples(task, by_sample, params)
+    result["notes"] = _reading_notes([sample for sample, _ in by_sample], name)
     return result | _by_index(by_sample, name)
 
 
@@ -273,7 +341,9 @@ def word_errors(*, rows: Rows, params: Params, **_: Any) -> Result:
     logged = [_logged(sample) for sample in samples]
     rates = word_error_rates(entry for entry in logged if isinstance(entry, list))
     result = _by_record(task, samples, rates, name)
-    result["notes"] = [*_sampling_notes(samples), *_empty_notes(logged)]
+    replies = [_logged_reply(sample) for sample in samples]
+    joined = _joined_words_notes("word_error_rate", replies, samples)
+    result["notes"] = [*_sampling_notes(samples), *_empty_notes(logged), *joined]
     return result
 
 

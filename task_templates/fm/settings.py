@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from custom_metrics.fm.class_scores import AVERAGES
+from custom_metrics.fm.classification import PATTERN_MATCHES
 from custom_metrics.fm.columns import COLUMNS, SUFFIX
 from custom_metrics.fm.factual_knowledge import LOGICAL_OPERATORS
 from custom_metrics.fm.perturbation import PERTURBATIONS
 from custom_metrics.fm.prompt import DATASET_TEMPLATES
-from custom_metrics.fm.summarization import ROUGE_TYPES
+from custom_metrics.fm.qa_accuracy import WORD_TOKENIZERS
+from custom_metrics.fm.summarization import ROUGE_TOKENIZERS, ROUGE_TYPES
 from evalprep.packapi import OF_MODEL, BadInput, Context, SourceSpec, kind_of, near, source_spec
 
 from .algorithms import ALGORITHMS, ALIASES, DETECTORS, Algorithm
@@ -67,6 +70,30 @@ def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+def _is_pattern(value: Any) -> bool:
+    if value is None:
+        return True
+    if not _is_text(value):
+        return False
+    try:
+        re.compile(value)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True
+
+
+def _is_function(value: Any) -> bool:
+    """Tells whether a value names a function in a file, or is one, as Python calls may give it."""
+    if isinstance(value, str):
+        file, _, name = value.rpartition(":")
+        return file.endswith(".py") and name.isidentifier()
+    return value is None or callable(value)
+
+
+def _is_path(value: Any) -> bool:
+    return value is None or _is_text(value) or isinstance(value, os.PathLike)
+
+
 # Option -> (what it may be, in words); every one may stand under `fm:` for all data sets, and in an
 # entry for one.
 OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -81,12 +108,23 @@ OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "logical_operator": (_of(*LOGICAL_OPERATORS), "OR, AND"),
     "rouge_type": (_of(*ROUGE_TYPES), ", ".join(ROUGE_TYPES)),
     "use_stemmer_for_rouge": (lambda value: isinstance(value, bool), "true, false"),
+    "rouge_tokenizer": (_of(*ROUGE_TOKENIZERS), ", ".join(ROUGE_TOKENIZERS)),
+    "word_tokenizer": (_of(*WORD_TOKENIZERS), ", ".join(WORD_TOKENIZERS)),
     "meteor": (_of("wordnet", "no_synonyms", "off"), "wordnet, no_synonyms, off"),
     "valid_labels": (
         lambda value: value is None or (isinstance(value, list) and bool(value)),
         "a list of labels, or null for the distinct targets",
     ),
     "label_match": (_of("robust", "fmeval"), "robust, fmeval"),
+    "label_pattern": (
+        _is_pattern,
+        "a regular expression whose first group holds the label, such as '<label>(.*?)</label>'",
+    ),
+    "label_pattern_match": (_of(*PATTERN_MATCHES), ", ".join(PATTERN_MATCHES)),
+    "label_function": (
+        _is_function,
+        "file.py:name of a function (reply, labels) that returns a label, or null",
+    ),
     "multiclass_average_strategy": (_of(*AVERAGES), ", ".join(AVERAGES)),
     "perturbation_type": (_of(*PERTURBATIONS), ", ".join(PERTURBATIONS)),
     "num_perturbations": (_at_least(1), "a number >= 1"),
@@ -98,6 +136,12 @@ OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "whitespace_remove_prob": (_probability, "a probability between 0 and 1"),
     "num_baseline_samples": (_at_least(2), "a number >= 2"),
     "detector": (_of(*DETECTORS, "off"), f"{', '.join(DETECTORS)}, off"),
+    "detector_path": (_is_path, "a folder in the format of transformers, or a hub id in the cache"),
+    "bertscore_path": (
+        _is_path,
+        "a folder in the format of transformers, or a hub id in the cache",
+    ),
+    "bertscore_layer": (_at_least(1), "a number >= 1"),
     "max_gen_toks": (_at_least(1), "a number of tokens >= 1"),
     "until": (_texts, "a list of texts"),
     "temperature": (
@@ -117,6 +161,7 @@ class DataSet:
         index: Its position, for messages.
         fields: Field -> column name or expression.
         options: Every option, its own or that of the section.
+        varies: A model was seen to give two replies to one prompt.
     """
 
     index: int
@@ -131,6 +176,7 @@ class DataSet:
     sampling_seed: int = 1234
     stored: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    varies: bool = False
 
     def task(self, algorithm: Algorithm) -> str:
         """Name of the task of one algorithm."""

@@ -13,7 +13,7 @@ from tests.loops import each
 from tests.reference import FOLDER, main, stale
 
 DOCS = PROJECT_ROOT / "docs"
-MOST_WORDS = 70_000
+MOST_WORDS = 30_000
 
 
 def test_the_pages_are_those_of_the_parsers():

@@ -109,6 +109,10 @@ class Project:
             evaluation_tracker=tracker,
             metadata=metadata,
             bootstrap_iters=0,
+            random_seed=42,
+            numpy_random_seed=42,
+            torch_random_seed=42,
+            fewshot_random_seed=42,
         )
         samples = results.pop("samples")
         results["config"] |= {"model": "dummy", "model_args": {"pretrained": model}}

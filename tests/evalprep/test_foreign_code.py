@@ -1,8 +1,11 @@
 """Nothing that a stranger's folder holds or names is imported, unpickled or run, whatever verb looks at it."""
 
 import json
+import os
 import pickle
+import py_compile
 import shutil
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,6 +14,7 @@ from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.packs.ownership import is_own_file, remember_file, remember_folder, why_foreign
 from evalprep.packs.plan import ScoreSpec
+from evalprep.packs.prepared import content_digest
 from evalprep.rescore.place import FOLDER, find_places
 from evalprep.results import load_run
 from tests.evalprep.results.writing import STAMP, Row, write_run
@@ -166,7 +170,7 @@ def test_a_copy_is_ones_own_while_it_runs_what_was_prepared(tiny_project, tmp_pa
     assert why_foreign(copied) == ""
     task_file = next(path for path in copied.rglob("*.yaml") if path.parent != copied)
     prepared = task_file.read_text()
-    for name in ("added.py", "added.pyc", "added.abi3.so", "__pycache__/utils.cpython-311.pyc"):
+    for name in ("added.py", "added.pyc", "added.abi3.so"):
         added = task_file.parent / name
         added.parent.mkdir(exist_ok=True)
         added.write_text("")
@@ -179,6 +183,31 @@ def test_a_copy_is_ones_own_while_it_runs_what_was_prepared(tiny_project, tmp_pa
     manifest = (copied / "manifest.json").read_text()
     (copied / "manifest.json").write_text(manifest.replace("{", "{ ", 1))
     assert "not prepared by you" in why_foreign(copied)
+
+
+def test_compiled_code_makes_a_copy_foreign_where_python_would_run_it(tiny_project, tmp_path):
+    """A plain copy has new times, so that Python makes the compiled files anew."""
+    work = tiny_project.parent / "work_dir"
+    assert main(["prepare", "--quiet", "--config_path", str(tiny_project)]) == 0
+    manifest = work / "manifest.json"
+    source = work / "meta" / "own.py"
+    source.write_text("VALUE = 1\n")
+    content = json.loads(manifest.read_text())
+    content["files"]["meta/own.py"] = content_digest(source)
+    manifest.write_text(json.dumps(content))
+    remember_folder(work)
+    compiled = Path(py_compile.compile(str(source)))
+    kept = shutil.copytree(work, tmp_path / "kept times")  # as `cp -a` copies
+    assert "not prepared by you" in why_foreign(kept)
+    os.utime(kept / "meta" / "own.py", (1, 1))
+    assert why_foreign(kept) == ""
+    cached = kept / compiled.relative_to(work)
+    py_compile.compile(
+        str(kept / "meta" / "own.py"),
+        cfile=str(cached),
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+    )
+    assert "not prepared by you" in why_foreign(kept)
 
 
 def test_ones_own_folder_is_found_without_being_named(tmp_path):

@@ -7,6 +7,7 @@ run's numbers and replies may appear, and which sentence must.
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,6 +133,76 @@ def killed_restart(output):
     (output / f"failed_{RUN}.json").write_text(json.dumps(failed))
 
 
+def other_replies(output):
+    """Replies of another engine, and then those of a third: two runs of one model."""
+    home = output / "org__m"
+    stored = {"replies": True}
+    for stamp, right, run, reply in ((FIRST, 13, RUN, OLD), (SECOND, 31, OTHER_RUN, "new words")):
+        content = {"bio": rows(right, reply=reply)}
+        write_call(home, stamp, content, entry=marked(run, 1), call=stored)
+        write_record(output, run, ["bio"])
+        record = json.loads((output / f"run_{run}.json").read_text())
+        record["replies"] = {"first": run, "files": [{"path": f"{run}.jsonl", "sha256": run}]}
+        (output / f"run_{run}.json").write_text(json.dumps(record))
+
+
+def other_limit(output):
+    """`evalprep run --limit 5`, and then `evalprep run`."""
+    home = output / "org__m"
+    small = {"bio": rows(4, count=5, reply=OLD), "geo": rows(4, count=5, reply=OLD)}
+    write_call(home, FIRST, small, entry=marked(RUN, 1), call={"limit": 5.0})
+    write_record(output, RUN, ["bio", "geo"])
+    write_call(home, SECOND, {"bio": rows(31), "geo": rows(27)}, entry=marked(OTHER_RUN, 1))
+    write_record(output, OTHER_RUN, ["bio", "geo"])
+
+
+def other_model(output):
+    """Two models in one output folder."""
+    write_call(output / "org__n", FIRST, {"bio": rows(13, reply=OLD)}, args={"pretrained": "org/n"})
+    write_call(output / "org__m", SECOND, {"bio": rows(31)})
+
+
+def other_endpoint(output):
+    """One model name, served at two addresses."""
+    home = output / "org__m"
+    for stamp, task, right, reply, host in (
+        (FIRST, "geo", 27, OLD, "10.0.0.1"),
+        (SECOND, "bio", 31, "new words", "10.0.0.2"),
+    ):
+        args = {**MODEL, "base_url": f"http://{host}:8000/v1"}
+        write_call(home, stamp, {task: rows(right, reply=reply)}, args=args)
+
+
+def edited(meant, logged):
+    """A task file that was edited between the preparation and the pasted command."""
+
+    def write(output):
+        write_record(output, RUN, ["bio"], settings=meant)
+        write_call(output / "org__m", SECOND, {"bio": rows(31)}, entry=marked(RUN), settings=logged)
+
+    return write
+
+
+def filters(name, pattern):
+    steps = [{"function": "regex", "regex_pattern": pattern}, {"function": "take_first"}]
+    return {"filter_list": [{"name": name, "filter": steps}]}
+
+
+def second_preparation(output):
+    """The command of a preparation was pasted after another one had taken the work folder."""
+    write_record(output, RUN, ["bio"], row_ids=[f"other{at}" for at in range(40)])
+    write_call(output / "org__m", SECOND, {"bio": rows(31)}, entry=marked(RUN))
+
+
+def copied_project(output):
+    """A copy of a project, whose original was run again afterwards."""
+    original = output.parent / "original"
+    write_call(original / "org__m", FIRST, {"bio": rows(31)}, entry=marked(RUN, 1))
+    write_record(original, RUN, ["bio"])
+    shutil.copytree(original, output, dirs_exist_ok=True)
+    write_call(original / "org__m", SECOND, {"bio": rows(13, reply=OLD)}, entry=marked(RUN, 2))
+
+
 NO_DATES = "two files hold bio, and neither a date in them nor their names tell which is newer"
 SITUATIONS = {
     "failed try": Situation(
@@ -177,7 +248,11 @@ SITUATIONS = {
         other_revision,
         {"bio": 31},
         (),
-        {"*": f"of other runs: results_{FIRST}.json (revision - / step1000)", "status": "✓ bio"},
+        {
+            "*": f"of other runs: results_{FIRST}.json (revision - / step1000)",
+            "leaderboard": "geo of m: the run has none of its tasks",
+            "status": "✓ org__m/m, step1000/geo 0.6750",
+        },
     ),
     "files without dates": Situation(
         without_dates, sentence={"*": NO_DATES}, codes=dict.fromkeys(VERBS, 2)
@@ -202,10 +277,88 @@ SITUATIONS = {
         {"*": f"run {RUN} with other options (limit 5 in place of none) is another run"},
     ),
 }
+SHORT = {"generation_kwargs": {"until": ["\n"], "max_gen_toks": 4}}
+SITUATIONS |= {
+    "other replies": Situation(
+        other_replies,
+        {"bio": 31},
+        (13,),
+        {
+            "*": f"the newest, {OTHER_RUN}, is used (--timestamp chooses another: {RUN})",
+            "leaderboard": f"have other answerers: replies {RUN} / {OTHER_RUN}",
+        },
+    ),
+    "other limit": Situation(
+        other_limit,
+        {"bio": 31, "geo": 27},
+        (32,),
+        {
+            "*": f"the newest, {OTHER_RUN}, is used (--timestamp chooses another: {RUN})",
+            "leaderboard": "a part of the data: 5 of 40 rows",
+        },
+    ),
+    "other model": Situation(
+        other_model,
+        {"bio": 31},
+        (13,),
+        {
+            "*": "runs in 2 folders: org__m, org__n",
+            "status": "✓ org__m/bio 0.7750",
+            "leaderboard": "m better than n by 45.0 points",
+            "score": "n Tasks: mean over rows",
+            "report": "| n |",
+            "export": "org/n",
+        },
+        dict.fromkeys(("compare", "gate", "samples", "rescore"), 2),
+    ),
+    "other endpoint": Situation(
+        other_endpoint,
+        {"bio": 31},
+        (27,),
+        {
+            "*": f"of other runs: results_{FIRST}.json (base_url http://10.0.0.2:8000/v1 / ",
+            "leaderboard": "other answerers: base_url http://10.0.0.1:8000/v1 / http://10.0.0.2",
+            "status": "✓ org__m/m, 2026-03-01 10:00:00/geo 0.6750",
+        },
+    ),
+    "edited limit": Situation(
+        edited({}, SHORT),
+        {"bio": 31},
+        (),
+        {"*": "bio: not as prepared: generation_kwargs.max_gen_toks prepared 100, logged 4"},
+        {"compare": 3, "gate": 3},
+    ),
+    "edited filter": Situation(
+        edited(filters("none", "A"), filters("none", "B")),
+        {"bio": 31},
+        (),
+        {"*": "bio: not as prepared: filter_list.none prepared A, logged B"},
+    ),
+    "renamed filter": Situation(
+        edited(filters("strict", "A"), filters("none", "A")),
+        {"bio": 31},
+        (),
+        {"*": "bio: not as prepared: filter_list.strict prepared A, logged none"},
+    ),
+    "second preparation": Situation(
+        second_preparation,
+        {"bio": 31},
+        (),
+        {"*": "bio: other rows than prepared: expected 40, found 40"},
+        {"compare": 3, "gate": 3},
+    ),
+    "copied project": Situation(copied_project, {"bio": 31}, (13,), {"*": "bio"}),
+}
 #: Situations of a quick run: what the worst wrong numbers came from.
-QUICK = ("failed try", "tasks one by one", "deleted samples")
-#: Verbs that show a run without ids beside its former ones, each under its own name.
+QUICK = ("failed try", "tasks one by one", "deleted samples", "edited limit")
+#: Verbs that show several runs of a folder, each under its own name.
 SHOWS_ALL = {
+    ("other replies", "leaderboard"),
+    ("other limit", "leaderboard"),
+    *(("other model", verb) for verb in ("score", "report", "leaderboard", "status", "export")),
+    ("other endpoint", "leaderboard"),
+    ("other endpoint", "status"),
+    ("other revision", "leaderboard"),
     ("some tasks run again", "status"),
     ("one task run again", "status"),
     ("other revision", "status"),
@@ -228,16 +381,30 @@ def cells():
         yield from (pytest.param(name, verb, marks=marks) for verb in verbs)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A function from a situation to its folder, with `run` and `base`, written once."""
+    folders = {}
+
+    def folder_of(name):
+        if name not in folders:
+            folder = folders[name] = tmp_path_factory.mktemp("situation")
+            situation = SITUATIONS[name]
+            (folder / "run").mkdir()
+            situation.write(folder / "run")
+            shown = situation.shown or {"bio": 40}
+            same = {task: rows(right) for task, right in shown.items()}
+            args = {**MODEL, "pretrained": "org/m0"}
+            write_call(folder / "base" / "org__m0", FIRST, same, args=args)
+        return folders[name]
+
+    return folder_of
+
+
 @pytest.mark.parametrize(("name", "verb"), list(cells()))
-def test_each_verb_reads_the_same_run_and_says_which(name, verb, tmp_path, capsys):
-    situation = SITUATIONS[name]
-    run = tmp_path / "run"
-    run.mkdir()
-    situation.write(run)
-    same = {task: rows(right) for task, right in situation.shown.items()} or {"bio": rows(40)}
-    args = {**MODEL, "pretrained": "org/m0"}
-    write_call(tmp_path / "base" / "org__m0", FIRST, same, args=args)
-    code, text = said_by(verb, run, tmp_path / "base", tmp_path / "out", capsys)
+def test_each_verb_reads_the_same_run_and_says_which(name, verb, written, tmp_path, capsys):
+    situation, folder = SITUATIONS[name], written(name)
+    code, text = said_by(verb, folder / "run", folder / "base", tmp_path / "out", capsys)
     assert code == situation.codes.get(verb, 0)
     assert situation.sentence.get(verb, situation.sentence["*"]) in text
     is_read = code != 2
@@ -442,3 +609,56 @@ def test_a_run_that_was_called_with_other_options_alone_is_read_and_says_so(tmp_
     _, text = say(capsys, "score", tmp_path, "--no_write")
     assert f"run {RUN} was not called as prepared: limit 5 in place of none" in text
     assert "80.0" in text
+
+
+ASKED = {"model": "hf", "model_args": MODEL, "seed": [42, 42, 42, 42], "tasks": ["bio"]}
+SEEDS = {f"{use}_seed": 42 for use in ("random", "numpy", "torch", "fewshot")}
+
+
+@pytest.mark.parametrize(
+    ("asked", "call", "sentence"),
+    [
+        ({}, dict.fromkeys(SEEDS, 7), "seed 7 in place of 42"),
+        ({}, {"fewshot_seed": 7}, "seed 42,42,42,7 in place of 42"),
+        ({}, {"gen_kwargs": {"temperature": 1}}, "gen_kwargs.temperature 1 in place of none"),
+        (
+            {"gen_kwargs": {"max_gen_toks": 64}},
+            {"gen_kwargs": "max_gen_toks=8"},
+            "gen_kwargs.max_gen_toks 8 in place of 64",
+        ),
+        ({}, {"model": "vllm"}, "model vllm in place of hf"),
+        ({}, {"limit": 5.0}, "limit 5 in place of none"),
+        ({}, {"model_args": {**MODEL, "peft": "a"}}, "peft a in place of none"),
+        ({}, {"model_args": {"pretrained": "org/m"}}, "dtype none in place of bfloat16"),
+        ({"gen_kwargs": {"do_sample": True}}, {"gen_kwargs": {"do_sample": "true"}}, ""),
+        ({"model": "huggingface"}, {"batch_size": 8, "device": "cuda:1"}, ""),
+        ({"seed": 42}, {"model_args": {**MODEL, "batch_size": 4}}, ""),
+    ],
+)
+def test_options_typed_behind_a_pasted_command_are_another_run(
+    asked, call, sentence, tmp_path, capsys
+):
+    home = tmp_path / "org__m"
+    write_record(tmp_path, RUN, ["bio"], asked={**ASKED, **asked})
+    own = {} if "gen_kwargs" not in asked else {"gen_kwargs": asked["gen_kwargs"]}
+    write_call(home, FIRST, {"bio": rows(13)}, entry=marked(RUN), call={**SEEDS, **own})
+    write_call(home, SECOND, {"bio": rows(31)}, entry=marked(RUN), call={**SEEDS, **own, **call})
+    _, text = say(capsys, "score", tmp_path, "--no_write")
+    if sentence:
+        assert f"run {RUN} with other options ({sentence}) is another run" in text
+    assert shows(text, 13 if sentence else 31)
+    assert not shows(text, 31 if sentence else 13)
+
+
+def test_each_answerer_of_a_folder_is_a_row_of_the_leaderboard(tmp_path, capsys):
+    """The files of one answerer are one run, whatever lies between them."""
+    home = tmp_path / "org__m"
+    served = {**MODEL, "base_url": "http://10.0.0.1:8000/v1"}
+    write_call(home, FIRST, {"bio": rows(13)}, args=served)
+    write_call(home, SECOND, {"bio": rows(31)})
+    write_call(home, THIRD, {"geo": rows(27)}, args=served)
+    code, text = say(capsys, "leaderboard", tmp_path)
+    assert code == 0
+    assert "2 models" in text
+    assert all(shows(text, right) for right in (13, 31, 27))
+    assert "have other answerers: base_url - / http://10.0.0.1:8000/v1" in text

@@ -3,6 +3,8 @@
 import json
 
 from evalprep.cli import main
+from evalprep.results.rowdigest import RowDigest, _row_hash
+from evalprep.results.sample import UNKNOWN
 from tests.evalprep.results.writing import Row, line
 
 MODEL = {"pretrained": "org/m", "dtype": "bfloat16"}
@@ -15,6 +17,7 @@ SETTINGS = {
     "output_type": "generate_until",
     "doc_to_text": "{{prompt}}",
     "doc_to_target": "{{target}}",
+    "generation_kwargs": {"until": ["\n"], "max_gen_toks": 100},
     "metric_list": [{"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}],
 }
 
@@ -24,7 +27,9 @@ def rows(right, *, count=ROWS, reply="new words"):
     return [Row(f"q{at}", float(at < right), response=reply) for at in range(count)]
 
 
-def write_call(home, stamp, tasks, *, args=None, date=True, name="", entry=None, call=None):
+def write_call(
+    home, stamp, tasks, *, args=None, date=True, name="", entry=None, call=None, settings=None
+):
     """Writes the results file of a call, and the samples of its tasks.
 
     Args:
@@ -36,12 +41,16 @@ def write_call(home, stamp, tasks, *, args=None, date=True, name="", entry=None,
         name: Name of the results file, where a person gave it.
         entry: Metadata of each task: run, command, try.
         call: More settings of the call.
+        settings: More settings of each task.
     """
     home.mkdir(parents=True, exist_ok=True)
     metadata = {"version": 1.0, **(entry or {})}
     results = {
         "results": {},
-        "configs": {task: {"task": task, "metadata": metadata, **SETTINGS} for task in tasks},
+        "configs": {
+            task: {"task": task, "metadata": metadata, **SETTINGS, **(settings or {})}
+            for task in tasks
+        },
         "higher_is_better": {task: {"exact_match": True} for task in tasks},
         "n-samples": {},
         "config": {"model": "hf", "model_args": args or MODEL, **(call or {})},
@@ -54,19 +63,36 @@ def write_call(home, stamp, tasks, *, args=None, date=True, name="", entry=None,
         count = len(task_rows or range(ROWS))
         results["n-samples"][task] = {"original": ROWS, "effective": count}
         if task_rows is not None:
-            lines = [line(row, at) + "\n" for at, row in enumerate(task_rows)]
+            most = results["configs"][task]["generation_kwargs"]["max_gen_toks"]
+            lines = [line(row, at, max_gen_toks=most) + "\n" for at, row in enumerate(task_rows)]
             (home / f"samples_{task}_{stamp}.jsonl").write_text("".join(lines))
     (home / (name or f"results_{stamp}.json")).write_text(json.dumps(results))
 
 
-def write_record(output, run, tasks):
-    """Writes what was prepared: one command with some tasks."""
-    plans = {task: {"expected": ROWS, "plan": {}} for task in tasks}
+def write_record(output, run, tasks, *, settings=None, row_ids=None, asked=None):
+    """Writes what was prepared: one command with some tasks.
+
+    Args:
+        output: The output folder.
+        run: Id of the run.
+        tasks: Its tasks.
+        settings: Settings of each task, where the record holds some.
+        row_ids: Ids of the prepared rows, where the record holds a digest of them.
+        asked: What the command asks, where the record holds it.
+    """
+    entry = {"expected": ROWS, "plan": {}}
+    if settings is not None:
+        entry["settings"] = {**SETTINGS, **settings}
+    if row_ids is not None:
+        hashes = [_row_hash(sample_id, UNKNOWN, 0, 0) for sample_id in row_ids]
+        entry["row_digest"] = RowDigest.of(hashes, prompt=False, target=False).to_dict()
+    plans = dict.fromkeys(tasks, entry)
     command = {
         "name": "c1-plain",
         "tasks": tasks,
         "argv": ["lm_eval"],
         "engine": {"model_args": MODEL},
+        **({"asked": asked} if asked is not None else {}),
     }
     record = {"schema": 2, "run": run, "tasks": plans, "commands": [command]}
     (output / f"run_{run}.json").write_text(json.dumps(record))

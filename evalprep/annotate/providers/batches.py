@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Protocol
 from evalprep.annotate.providers.body import BODY_LIMIT
 from evalprep.annotate.providers.service import Service
 from evalprep.annotate.providers.wire import Answer, UnansweredError, one_line
+from evalprep.files import open_file
 
 #: Bytes of all results of a batch. They go to a file, line by line.
 RESULTS_LIMIT = 8 * 2**30
@@ -305,7 +306,7 @@ def _bytes(data: Any) -> bytes:
 
 
 async def _pieces(file: Path) -> AsyncIterator[bytes]:
-    with file.open("rb") as handle:
+    with open_file(file, own=True) as handle:
         while piece := handle.read(_PIECE):
             yield piece
 

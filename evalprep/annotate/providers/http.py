@@ -21,6 +21,7 @@ from urllib.parse import urljoin, urlsplit
 from evalprep.annotate.providers.body import BODY_LIMIT, ERROR_LIMIT, PIECE, Response, read_body
 from evalprep.annotate.providers.route import proxy_for
 from evalprep.annotate.providers.wire import UnansweredError, one_line
+from evalprep.files import open_file
 
 if TYPE_CHECKING:
     import ssl
@@ -172,7 +173,7 @@ class Http:
 
         async def parts() -> AsyncIterator[bytes]:
             yield head.encode()
-            with file.open("rb") as handle:
+            with open_file(file, own=True) as handle:
                 while piece := handle.read(PIECE):
                     yield piece
             yield tail.encode()

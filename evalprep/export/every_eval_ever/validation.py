@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from evalprep.export.every_eval_ever import naming, schema
-from evalprep.files import as_mapping
+from evalprep.files import as_mapping, read_text
 from evalprep.numbers import finite_number
 
 
@@ -59,7 +59,7 @@ class _Store:
         file = self.root / path
         if Path(path).is_absolute() or not file.is_file():
             return None
-        return file.read_text(encoding="utf-8")
+        return read_text(file, own=True)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _schema_findings(model: type[BaseModel], content: Any, where: str = "") -> l
 
 def _check_record(file: Path) -> list[Finding]:
     try:
-        content = strict_json(file.read_text(encoding="utf-8"))
+        content = strict_json(read_text(file, own=True))
     except (OSError, ValueError, RecursionError) as error:
         return [Finding("file", str(error))]
     store = _Store.of(file)

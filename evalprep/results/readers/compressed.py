@@ -17,7 +17,16 @@ from evalprep.files import open_file
 
 GZIP = b"\x1f\x8b"
 _ZSTD = 93  # compression method of a zip member; Python reads it from 3.14
+_LARGEST_MEMBER = 2**29  # bytes of one sample
 _HEADER = struct.Struct("<26xHH")  # lengths of name and extra field in a member's own header
+
+
+class NotUnpacked(BadInput, gzip.BadGzipFile):
+    """Raised for a file whose gzip data are damaged or cut off, while it is read."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        what, fix = f"is damaged gzip data: {reason}", "fetch it again"
+        super().__init__(Problem(what=what, where=str(path), fix=fix))
 
 
 @contextmanager
@@ -26,7 +35,8 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
     Raises:
         NotRead: it is no regular file, or a link out of the place that the user named.
-        OSError: it cannot be opened, or what it is packed with is damaged.
+        NotUnpacked: what it is packed with is damaged; an OSError, too.
+        OSError: it cannot be opened.
     """
     with open_file(path) as raw:
         is_packed = raw.read(2) == GZIP
@@ -37,8 +47,8 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         try:
             with gzip.open(raw) as file:
                 yield file  # type: ignore[misc]  # a GzipFile reads and seeks as an IO does
-        except (EOFError, zlib.error) as error:
-            raise gzip.BadGzipFile(f"damaged gzip data: {error}") from error
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise NotUnpacked(path, str(error)) from error
 
 
 def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -49,11 +59,15 @@ def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
         zipfile.BadZipFile: it is damaged.
     """
     info = archive.getinfo(name)
+    if info.file_size > _LARGEST_MEMBER:
+        raise zipfile.BadZipFile(f"{name} has over {_LARGEST_MEMBER:,} bytes")
     try:
         return archive.read(info)
     except NotImplementedError:
         if info.compress_type != _ZSTD:
             raise zipfile.BadZipFile(f"compression method {info.compress_type}") from None
+    except (zlib.error, RuntimeError, ValueError) as error:  # a password; a place before the file
+        raise zipfile.BadZipFile(str(error)) from error
     return _unpacked(_raw_member(archive, info), info.file_size, str(archive.filename))
 
 
@@ -86,3 +100,10 @@ def _unpacked(raw: bytes, size: int, where: str) -> bytes:
         return bytes(reader.read(size))  # never more than the archive states
     except zstandard.ZstdError as error:
         raise zipfile.BadZipFile("damaged zstd data") from error
+
+
+def damaged(path: Path, why: str) -> BadInput:
+    """Returns the error for a file that cannot be read at all."""
+    return BadInput(
+        Problem(what=f"the file is damaged: {why}", where=str(path), fix="fetch or write it again")
+    )

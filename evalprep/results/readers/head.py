@@ -23,7 +23,6 @@ class CallHead(msgspec.Struct, frozen=True, kw_only=True):
         attempt: Number of the try that the file states; None where it states none.
         tasks: Every task that the file lists.
         rows: Task -> rows that were scored, where the file says so.
-        arguments: Arguments of the back end as texts; None where the file does not list them.
         model: Name of the model without its owner or folder; empty where the file has none.
         settings: The settings of the call.
     """
@@ -33,7 +32,6 @@ class CallHead(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int | None = None
     tasks: tuple[str, ...] = ()
     rows: Mapping[str, int] = msgspec.field(default_factory=dict)
-    arguments: Mapping[str, str] | None = None
     model: str = ""
     settings: CallSettings = CallSettings()
 
@@ -74,7 +72,6 @@ def _cached_head(path: str, _size: int, _changed: int) -> CallHead:
     except (OSError, ValueError, RecursionError):
         return CallHead()
     metadata = [task.metadata for task in head.configs.values() if isinstance(task.metadata, dict)]
-    arguments = settings.as_logged.get("model_args")
     counts = head.n_samples.items()
     return CallHead(
         run=_first_text(metadata, "run"),
@@ -82,7 +79,6 @@ def _cached_head(path: str, _size: int, _changed: int) -> CallHead:
         attempt=_first_count(metadata, "try"),
         tasks=_tasks_of(head, Path(path)),
         rows={task: count.effective for task, count in counts if count.effective is not None},
-        arguments=as_texts(arguments) if isinstance(arguments, dict) else None,
         model=settings.model.rstrip("/").rpartition("/")[2],
         settings=settings,
     )
@@ -113,8 +109,3 @@ def _first_count(metadata: list[dict[str, Any]], key: str) -> int | None:
         if text.isdecimal() and int(text) > 0:
             return int(text)
     return None
-
-
-def as_texts(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Returns arguments of a back end in one form, however a command line or a file wrote them."""
-    return {str(name): str(value) for name, value in arguments.items()}

@@ -12,9 +12,10 @@ from typing import Any, Self
 
 import msgspec
 
-from evalprep.results.readers.compressed import opened
+from evalprep.files import TOO_DEEP, is_deep
+from evalprep.results.readers.compressed import NotUnpacked, opened
 from evalprep.results.readers.jsonplaces import Place, find_places
-from evalprep.results.sample import Damage, loads
+from evalprep.results.sample import Damage, loads, why_undecodable
 
 #: What to do about a file that breaks off, mostly where `json.dump` met a value it cannot write.
 WRITE_AGAIN = (
@@ -41,7 +42,7 @@ class _InFile:
     def decoded(self) -> Any:
         with opened(self.path) as file:
             file.seek(self.place.start)
-            return loads(file.read(self.size))
+            return _value_of(file.read(self.size))
 
     def each_text(self) -> Iterator[bytes]:
         """Yields the texts of the items of a list, read one by one."""
@@ -94,12 +95,14 @@ class JsonParts:
             ValueError: it is neither.
         """
         text = raw.removeprefix(b"\xef\xbb\xbf")
+        if is_deep(text):
+            raise ValueError(TOO_DEEP)
         try:
             if text.lstrip().startswith(b"["):
                 return cls(items=list(_lists.decode(text)))
             return cls(_objects.decode(text))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return cls._of_value(_tolerant(text))  # bare NaN, a bad byte
+            return cls._of_value(loads(text))  # bare NaN, a bad byte
 
     @classmethod
     def _of_value(cls, value: Any) -> Self:
@@ -180,7 +183,7 @@ def _each_object(listed: Any) -> Iterator[dict[str, Any] | Damage]:
 def _each_value(listed: Any) -> Iterator[Any]:
     """The items of a list, in whichever way it is held; none of anything else."""
     if isinstance(listed, _InFile):
-        yield from map(loads, listed.each_text())
+        yield from map(_value_of, listed.each_text())
     else:
         yield from map(_decoded, _held_items(listed) or ())
 
@@ -208,7 +211,15 @@ def _size(value: Any) -> int:
 def _decoded(value: Any) -> Any:
     if isinstance(value, _InFile):
         return value.decoded()
-    return loads(bytes(value)) if isinstance(value, msgspec.Raw) else value
+    return _value_of(bytes(value)) if isinstance(value, msgspec.Raw) else value
+
+
+def _value_of(text: bytes) -> Any:
+    """A part of a file; None where it is damaged, such as a number of 5,000 digits."""
+    try:
+        return None if is_deep(text) else loads(text)
+    except ValueError:
+        return None
 
 
 def _text_of(value: Any) -> bytes:
@@ -217,29 +228,26 @@ def _text_of(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _tolerant(text: bytes) -> Any:
-    try:
-        return loads(text)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-
-
 def objects_in(path: Path) -> Iterator[dict[str, Any] | Damage]:
     """Yields the objects of JSON Lines, in bounded memory, with what could not be read."""
-    with opened(path) as lines:
-        for number, raw in enumerate(lines, start=1):
-            if raw.strip():
-                yield object_of(raw, number)
+    number = 0
+    try:
+        with opened(path) as lines:
+            for number, raw in enumerate(lines, start=1):
+                if raw.strip():
+                    yield object_of(raw, number)
+    except NotUnpacked:
+        yield Damage(number + 1, "cut off")
 
 
 def object_of(raw: bytes, number: int) -> dict[str, Any] | Damage:
     """Returns the object of a line, or what is wrong with it."""
     try:
         value = loads(raw)
-    except ValueError:
-        return Damage(number, "not JSON" if raw.rstrip().endswith(b"}") else "cut off")
-    except RecursionError:
-        return Damage(number, "nested too deeply")
+    except (ValueError, RecursionError):
+        return Damage(number, why_undecodable(raw))
+    if is_deep(raw):
+        return Damage(number, why_undecodable(raw))
     if not isinstance(value, dict):
         return Damage(number, f"not an object but {type(value).__name__}")
     return value

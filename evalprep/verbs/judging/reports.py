@@ -37,7 +37,7 @@ from evalprep.annotate import (
     waiting,
 )
 from evalprep.errors import BadInput, Problem, cannot_write
-from evalprep.files import open_atomically, resolve_typed
+from evalprep.files import open_atomically, read_text, resolve_typed
 from evalprep.packs import Rubric
 from evalprep.results import Run
 from evalprep.terminal import counted
@@ -279,7 +279,7 @@ def import_ratings(run: Run, question_set: Asked, args: argparse.Namespace) -> i
 
 def _read_ratings(path: Path, problem: Problem) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_text(path, own=True))
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(replace(problem, what=f"cannot be read: {error}")) from error
 

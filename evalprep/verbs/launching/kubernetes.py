@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
-from evalprep.errors import Problems
+from evalprep.errors import Problems, near
 from evalprep.verbs.launching.workload import Workload
 
 SUBMIT = "submit.sh"
@@ -27,40 +27,102 @@ class Pod:
         image: Image with evalprep and the engine.
         claim: Name of the volume claim that holds the project.
         mount: Where it is mounted.
+        namespace: Of the jobs; empty for that of the user's context.
+        secret: Name of a secret whose entries become variables of the pods; empty for none.
+        memory: Memory of a pod; empty for the cluster's own limit.
+        selectors: Labels of the nodes, by key.
     """
 
     image: str
     claim: str
     mount: str
+    namespace: str = ""
+    secret: str = ""
+    memory: str = ""
+    selectors: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_pod(words: Sequence[str]) -> Pod:
-    """Reads `image=NAME` and `claim=NAME:PATH`.
+    """Reads `image=NAME`, `claim=NAME:PATH`, and the settings that may be left out.
 
     Raises:
         BadInput: one that is missing or wrong, or another name; all at once.
 
-    >>> read_pod(["image=registry/evalprep:1", "claim=project:/work"])
-    Pod(image='registry/evalprep:1', claim='project', mount='/work')
+    >>> read_pod(["image=registry/evalprep:1", "claim=project:/work", "memory=64Gi"]).memory
+    '64Gi'
     """
-    values = dict(word.partition("=")[::2] for word in words)
     problems = Problems()
-    for name in sorted(set(values) - {"image", "claim"}):
-        problems.add(f"--kubernetes {name}", allowed="image=NAME,claim=NAME:PATH")
+    values: dict[str, str] = {}
+    selectors: dict[str, str] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if name not in _SETTINGS:
+            what = f"--kubernetes {word}: unknown setting"
+            problems.add(what, allowed=", ".join(_SETTINGS.values()), fix=near(name, _SETTINGS))
+        elif name in values:
+            problems.add(f"--kubernetes {word}: {name} is given twice", fix="keep one")
+        elif name == "selector":
+            key, _, label = value.rpartition(":")
+            selectors[key] = label
+        else:
+            values[name] = value
+    _check_pod(values, selectors, problems)
+    problems.raise_if_any()
+    claim, _, mount = values["claim"].partition(":")
+    return Pod(
+        image=values["image"],
+        claim=claim,
+        mount=mount,
+        namespace=values.get("namespace", ""),
+        secret=values.get("secret", ""),
+        memory=values.get("memory", ""),
+        selectors=selectors,
+    )
+
+
+def _check_pod(values: Mapping[str, str], selectors: Mapping[str, str], problems: Problems) -> None:
+    """Every setting that Kubernetes would refuse, or that is missing."""
     if not values.get("image"):
         problems.add("--kubernetes: image is missing", fix="image=NAME, with evalprep and vLLM")
     claim, _, mount = values.get("claim", "").partition(":")
-    if len(claim) > 63 or not _DNS_NAME.fullmatch(claim) or not mount.startswith("/"):
+    if not _is_name(claim) or not mount.startswith("/"):
         mistake = f"claim={values['claim']}" if "claim" in values else "claim is missing"
         problems.add(
             f"--kubernetes: {mistake}",
             allowed="claim=NAME:PATH, the volume claim and the absolute folder of its mount",
         )
-    problems.raise_if_any()
-    return Pod(values["image"], claim, mount)
+    for name in ("namespace", "secret"):
+        if name in values and not _is_name(values[name]):
+            allowed = f"{_SETTINGS[name]}: small letters, digits and -"
+            problems.add(f"--kubernetes: {name}={values[name]}", allowed=allowed)
+    if "memory" in values and not _MEMORY.fullmatch(values["memory"]):
+        allowed = "memory=SIZE, such as 64Gi or 512Mi"
+        problems.add(f"--kubernetes: memory={values['memory']}", allowed=allowed)
+    for key, label in selectors.items():
+        if not _LABEL_KEY.fullmatch(key) or not _LABEL.fullmatch(label):
+            allowed = f"{_SETTINGS['selector']}, a label of nodes and its value"
+            problems.add(f"--kubernetes: selector={key}:{label}", allowed=allowed)
 
 
+def _is_name(text: str) -> bool:
+    return len(text) <= 63 and _DNS_NAME.fullmatch(text) is not None
+
+
+_SETTINGS = {
+    "image": "image=NAME",
+    "claim": "claim=NAME:PATH",
+    "namespace": "namespace=NAME",
+    "secret": "secret=NAME",
+    "selector": "selector=KEY:VALUE",
+    "memory": "memory=SIZE",
+}
+"""Name of a setting -> its form; a selector may be given several times."""
 _DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+_LABEL_KEY = re.compile(
+    r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
+)
+_MEMORY = re.compile(r"[1-9]\d*(\.\d+)?([KMGTP]i?|k)?")
 
 
 def kubernetes_files(work: Workload, pod: Pod) -> dict[str, str]:
@@ -80,9 +142,9 @@ def kubernetes_files(work: Workload, pod: Pod) -> dict[str, str]:
         }
         for name, (line, gpus, spec) in parts.items():
             template = _template(_script(line), pod, gpus)
-            job = _job(f"{work.name}-{name}", {**spec, "template": template})
+            job = _job(f"{work.name}-{name}", {**spec, "template": template}, pod.namespace)
             files[f"{name}.yaml"] = yaml.safe_dump(job, sort_keys=False, width=1000)
-    files[SUBMIT] = _submit(work)
+    files[SUBMIT] = _submit(work, pod.namespace)
     return files
 
 
@@ -91,13 +153,11 @@ def _script(line: str) -> str:
     return f"exec env {line}" if "=" in first else f"exec {line}"
 
 
-def _job(name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name, "labels": {"app.kubernetes.io/name": "evalprep"}},
-        "spec": dict(spec),
-    }
+def _job(name: str, spec: Mapping[str, Any], namespace: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name, "labels": {"app.kubernetes.io/name": "evalprep"}}
+    if namespace:
+        metadata["namespace"] = namespace
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": dict(spec)}
 
 
 def _template(script: str, pod: Pod, gpus: int) -> dict[str, Any]:
@@ -112,29 +172,50 @@ def _template(script: str, pod: Pod, gpus: int) -> dict[str, Any]:
             {"name": _SHARED_MEMORY["name"], "mountPath": "/dev/shm"},  # noqa: S108 - a mount point
         ],
     }
+    if pod.secret:
+        container["envFrom"] = [{"secretRef": {"name": pod.secret}}]
+    resources: dict[str, Any] = {}
+    if pod.memory:
+        resources = {"requests": {"memory": pod.memory}, "limits": {"memory": pod.memory}}
     if gpus:
-        container["resources"] = {"limits": {_GPU: gpus}}
-    return {
-        "metadata": {"labels": {"app.kubernetes.io/name": "evalprep"}},
-        "spec": {
-            "restartPolicy": "Never",
-            "terminationGracePeriodSeconds": _GRACE_SECONDS,
-            "containers": [container],
-            "volumes": [
-                {"name": "project", "persistentVolumeClaim": {"claimName": pod.claim}},
-                dict(_SHARED_MEMORY),
-            ],
-        },
+        resources["limits"] = {**resources.get("limits", {}), _GPU: gpus}
+    if resources:
+        container["resources"] = resources
+    spec: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": _GRACE_SECONDS,
+        "containers": [container],
+        "volumes": [
+            {"name": "project", "persistentVolumeClaim": {"claimName": pod.claim}},
+            dict(_SHARED_MEMORY),
+        ],
     }
+    if pod.selectors:
+        spec["nodeSelector"] = dict(pod.selectors)
+    return {"metadata": {"labels": {"app.kubernetes.io/name": "evalprep"}}, "spec": spec}
 
 
-def _submit(work: Workload) -> str:
-    lines = ["#!/bin/sh", "set -eu", 'cd "$(dirname "$0")"']
+_WAIT = """\
+# Waits until a job is complete or has failed, and ends the script where it failed.
+wait_for() {
+  while ! KUBECTL wait --for=condition=complete --timeout=20s "job/$1" 2>/dev/null; do
+    if KUBECTL wait --for=condition=failed --timeout=1s "job/$1" 2>/dev/null; then
+      echo "job $1 failed; its log: KUBECTL logs job/$1" >&2
+      exit 1
+    fi
+    KUBECTL get "job/$1" >/dev/null
+  done
+}"""
+
+
+def _submit(work: Workload, namespace: str) -> str:
+    kubectl = f"kubectl --namespace {namespace}" if namespace else "kubectl"
+    lines = ["#!/bin/sh", "set -eu", 'cd "$(dirname "$0")"', _WAIT.replace("KUBECTL", kubectl)]
     for stage in range(1, work.stages + 1):
         for name in (f"shards-{stage}", f"merge-{stage}"):
             lines += [
-                f"kubectl delete --ignore-not-found -f {name}.yaml",
-                f"kubectl apply -f {name}.yaml",
-                f"kubectl wait --for=condition=complete --timeout=-1s job/{work.name}-{name}",
+                f"{kubectl} delete --ignore-not-found -f {name}.yaml",
+                f"{kubectl} apply -f {name}.yaml",
+                f"wait_for {work.name}-{name}",
             ]
     return "\n".join([*lines, ""])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evalprep.errors import Problems
+from evalprep.errors import Problems, near
 from evalprep.verbs.launching.workload import Workload
 
 SHARDS, MERGE, SUBMIT = "shards.sbatch", "merge.sbatch", "submit.sh"
@@ -16,6 +16,24 @@ _GRACE_SECONDS = 120  # before the time limit, for the units under way to be wri
 _RAY_PORT = 6379
 #: Options of sbatch that the files set themselves.
 _OWN = frozenset({"array", "gpus", "gpus-per-node", "gres", "ntasks-per-node", "dependency"})
+
+
+#: The long options of `sbatch --help` (Slurm 24.11).
+_SBATCH_HELP = """
+account acctg-freq array batch bb bbf begin chdir cluster-constraint clusters comment constraint
+consolidate-segments container container-id contiguous core-spec cores-per-socket cpu-freq
+cpus-per-gpu cpus-per-task deadline delay-boot dependency distribution error exclude exclusive
+export export-file external extra extra-node-info get-user-env gid gpu-bind gpu-freq gpus
+gpus-per-node gpus-per-socket gpus-per-task gres gres-flags hint hold ignore-pbs input job-name
+kill-on-invalid-dep licenses mail-type mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu
+mincpus network nice no-kill no-requeue nodefile nodelist nodes ntasks ntasks-per-core
+ntasks-per-gpu ntasks-per-node ntasks-per-socket oom-kill-step open-mode output overcommit
+oversubscribe parsable partition power prefer priority profile propagate qos quiet reboot requeue
+reservation resv-ports segment signal sockets-per-node spread-job stepmgr switches test-only
+thread-spec threads-per-core time time-min tmp tree-width tres-bind tres-per-job tres-per-task uid
+use-min-nodes verbose wait wait-all-nodes wckey wrap
+"""
+_SBATCH = frozenset(_SBATCH_HELP.split())
 
 
 @dataclass(frozen=True)
@@ -52,6 +70,10 @@ def read_array(words: Sequence[str]) -> Array:
                 f"--slurm {word}: evalprep writes {name} itself",
                 fix="leave it out; GPUs come from the config, the array from --shards",
             )
+        elif name not in _SBATCH:
+            meant = near(name, _SBATCH)
+            fix = meant or "see `sbatch --help`"
+            problems.add(f"--slurm {word}: sbatch has no option --{name}", fix=fix)
         elif name != "nodes":
             directives.append(word)
         elif value.isdecimal() and int(value):

@@ -35,7 +35,7 @@ high: 10
 fields: {question: doc.title, reply: response}
 sampling: {temperature: 0, max_tokens: 100}
 prompt: |
-  How clear is the reply?
+  How clear is the reply to {question}?
   ${reply}
   Clarity: a number from 0 to 10
 """
@@ -292,14 +292,46 @@ class TestPromptFile:
         assert (code, what in outcome["problems"][0]["what"]) == (2, True)
 
 
+def test_fields_stand_between_single_braces(tmp_path):
+    file = tmp_path / "mine.yaml"
+    text = 'Rate {reply} and ${reply} as {"rating": 1} or \\boxed{reply}, in { words }.'
+    file.write_text(f"version: 1\nfields: {{reply: response}}\nprompt: {json.dumps(text)}\n")
+    (prompt,) = read_rubric(file).render({"reply": "so"})
+    fenced = fence("so", "reply")
+    assert prompt.startswith(
+        f'Rate {fenced} and {fenced} as {{"rating": 1}} or \\boxed{{reply}}, in {{ words }}.'
+    )
+
+
+def test_the_same_question_about_all_rows_is_refused(science_run, judge, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("version: 1\nfields: {title: doc.titel}\nprompt: Rate {title}.\n")
+    code, outcome, _ = judge(
+        science_run, "http://127.0.0.1:9/v1", "--rubric", file, "--tasks", SUMMARY
+    )
+    assert code == 2
+    (problem,) = outcome["problems"]
+    assert "the judge would be asked the same of all 12 rows" in problem["what"]
+    assert "title: doc.titel" in problem["what"]
+    assert "doc.title" in problem["allowed"]
+
+
 class TestBadInput:
     @pytest.mark.parametrize(
         ("text", "what"),
         [
             ("prompt: ${response}\n", "version is missing"),
             ("version: 1\n", "has no prompt"),
-            ("version: 1\nprompt: ${nothing}\n", "${nothing} is no field"),
+            ("version: 1\nprompt: ${nothing}\n", "${nothing} names no field"),
             ("version: 1\nprompt: hi\n", "the prompt names no field"),
+            (
+                "version: 1\nprompt: ${a}\nfields: {a: prompt, b: response}\n",
+                "the prompt does not use the field b",
+            ),
+            (
+                "version: 1\nread: preference\nprompt: ${prompt} {answer_a}\n",
+                "the prompt does not use the field answer_b",
+            ),
             ("version: 1\nprompt: ${response}\nlow: 5\nhigh: 1\n", "low is 5, high is 1"),
             ("version: 1\nprompt: ${response}\nscale: 5\n", "unknown key 'scale'"),
             ("version: 1\nprompt: ${response}\ndraws: 0\n", "draws is 0"),
@@ -325,10 +357,16 @@ class TestBadInput:
             ("version: 1\nprompt: ${response}\nstructured: 1\n", 3, "structured is 1"),
             ("version: 1\nprompt: 3\n", 2, "prompt is 3"),
             ("version: 1\nprompt: ${response}\n\nlow: true\n", 4, "low is True"),
-            ("version: 1\nprompt: hi ${promt}\n", 2, "${promt} is no field"),
+            ("version: 1\nprompt: hi ${promt}\n", 2, "${promt} names no field"),
             ("version: 1\nsteps: [a, b, c]\n", 2, "steps is ['a', 'b', 'c']"),
             ("version: 1\nprompt: ${response}\nsampling: [1]\n", 3, "sampling is [1]"),
-            ("version: 1\nprompt: ${a}\nfields: {a: prompt, b: score}\n", 3, "fields.b is 'score'"),
+            (
+                "version: 1\nprompt: ${a} {b}\nfields: {a: prompt, b: score}\n",
+                3,
+                "fields.b is 'score'",
+            ),
+            ("version: 1\nprompt: hi {promt}\n", 2, "{promt} names no field"),
+            ("version: 1\nprompt: hi {prompt} {rpely}\n", 2, "{rpely} names no field"),
         ],
     )
     def test_a_mistake_has_its_line(self, tmp_path, text, line, what):

@@ -26,3 +26,14 @@ def test_a_cpu_computes_in_float32_unless_told(dtype, expected):
     core = Core(model_name="m", tasks=("a",), backend="vllm", device="cpu", dtype=dtype)
     request = Request(model="m", machine=Machine(cpu=True))
     assert BACKENDS["vllm"].arguments(core, request).model_args["dtype"] == expected
+
+
+@pytest.mark.parametrize("backend", ["local-completions", "vllm-server", "openai-chat-completions"])
+@pytest.mark.parametrize(("batch_size", "is_told"), [("auto", False), (1, False), (16, True)])
+def test_a_batch_size_that_no_server_reads(backend, batch_size, is_told):
+    core = Core(model_name="m", tasks=("a",), backend=backend, batch_size=batch_size)
+    notes = BACKENDS[backend].arguments(core, Request(model="m")).notes
+    told = [
+        note for note in notes if note.startswith("batch_size: 16 has no effect: lm-eval sends")
+    ]
+    assert bool(told) is is_told

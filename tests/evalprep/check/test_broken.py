@@ -108,3 +108,17 @@ def test_what_one_back_end_leaves_out_another_takes(
     settings = RunSettings.without_config(backend=backend, device="cpu")
     check_static([folder], None, settings, findings)
     assert (code in {finding.code for finding in findings.sorted()}) is is_mistake
+
+
+def test_a_column_in_single_braces_is_told_how_lm_eval_reads_columns(tmp_path, tiny_model):
+    folder, _, settings = prepare("word_as_prompt", tmp_path, tiny_model)
+    task = folder / "task.yaml"
+    lines = task.read_text().splitlines()
+    asks = [
+        'doc_to_text: "Q: {question}"' if line.startswith("doc_to_text") else line for line in lines
+    ]
+    task.write_text("\n".join(asks))
+    findings = Findings()
+    check_full([folder], None, settings, findings)
+    (found,) = [one for one in findings.sorted() if one.code == "EP303"]
+    assert found.fix.startswith("write 'Q: {{question}}': lm-eval reads columns")

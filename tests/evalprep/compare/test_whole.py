@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from lm_eval.api import metrics as harness
 
+from custom_metrics.harness.aggregations import macro_mean
+from evalprep.cli import main
 from evalprep.compare.settings import Settings
 from evalprep.compare.whole import compare_whole, is_whole
 from evalprep.results import load_run
@@ -113,3 +115,50 @@ def test_texts_of_another_length_are_another_question(tmp_path, two):
     rows = [Row(str(at), metrics={"word_perplexity": [-30.0, 9]}) for at in range(ROWS)]
     other = load_run(write_run(tmp_path, {"all": rows})).tasks["all"]
     assert compare_whole(now, other, "word_perplexity", Settings()).not_comparable
+
+
+def subtasks(folder, shares, *, aggregation=None):
+    """A run whose rows hold their subtask and whether they are right."""
+    rng = np.random.default_rng(len(str(folder)))
+    rows = []
+    pairs = []
+    for name, share in shares.items():
+        for number in range(ROWS if name == "many" else 20):
+            pair = [name, float(rng.random() < share)]
+            pairs.append(pair)
+            rows.append(Row(f"{name}{number}", metrics={"acc": pair[1], "acc_macro": pair}))
+    value = macro_mean(pairs) if aggregation is None else aggregation
+    accuracy = sum(right for _, right in pairs) / len(pairs)
+    values = {"acc,none": accuracy, "acc_macro,none": value}
+    extra = {"results": {"subjects": values}}
+    return load_run(write_run(folder, {"subjects": rows}, extra=extra)).tasks["subjects"]
+
+
+def test_a_macro_over_subtasks_is_decided(tmp_path):
+    now = subtasks(tmp_path / "a", {"many": 0.9, "few": 0.9})
+    before = subtasks(tmp_path / "before", {"many": 0.3, "few": 0.3})
+    found = compare_whole(now, before, "acc_macro", Settings())
+    assert not found.not_enough
+    item = found.difference
+    assert item.delta == pytest.approx(item.now - item.previous)
+    assert 0 < item.low < item.delta < item.high
+    assert (item.in_points, item.range) == (True, 1.0)
+
+
+def test_another_rule_over_subtasks_stays_open(tmp_path):
+    now = subtasks(tmp_path / "a", {"many": 0.9, "few": 0.9}, aggregation=0.123)
+    before = subtasks(tmp_path / "before", {"many": 0.3, "few": 0.3})
+    found = compare_whole(now, before, "acc_macro", Settings())
+    assert "what the rows of acc_macro add to it is not known" in str(found.not_enough[0])
+
+
+def test_a_gate_over_all_metrics_can_pass(tmp_path, capsys):
+    subtasks(tmp_path / "now", {"many": 0.9, "few": 0.9})
+    subtasks(tmp_path / "before", {"many": 0.3, "few": 0.3})
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("metrics: all\ndefaults: {max_drop: 0.1}\n")
+    runs = [str(tmp_path / name) for name in ("now", "before")]
+    code = main(["gate", *runs, "--policy", str(policy), "--json"])
+    said = capsys.readouterr().out
+    assert "acc_macro" in said
+    assert code == 0, said

@@ -81,7 +81,7 @@ def test_a_csv_file_with_line_breaks_in_cells(tmp_path):
     [
         ("q,a\none\ntwo,x\n", "own.csv:2: has 1 cells, and the header 2"),
         ("q,q\none,two\n", "own.csv:1: the header names a column twice"),
-        ('q,a\n"one,x\n', "own.csv:2: is not CSV"),
+        ('q,a\n"one,x\n', "own.csv:2: is not CSV with the delimiter ','"),
         ("q,a\n", "holds no records"),
         ("", "holds no records"),
     ],
@@ -123,9 +123,31 @@ def test_a_parquet_file_with_structs_and_lists(tmp_path):
 def test_a_null_and_a_nan_in_parquet_are_named_by_row(tmp_path):
     path = tmp_path / "own.parquet"
     pq.write_table(pa.table({"q": ["a", None, "c"], "n": [1.0, 2.0, float("nan")]}), path)
-    said = mistakes(path, {"model_input": "q", "category": "n"})
+    said = mistakes(path, {"model_input": "q", "target_output": "n"})
     assert "(row 2): model_input (q): is null" in said
-    assert "(row 3): category (n): is not a number (NaN)" in said
+    assert "(row 3): target_output (n): is not a number (NaN)" in said
+
+
+def test_a_record_may_lack_its_category(tmp_path):
+    path = tmp_path / "own.parquet"
+    pq.write_table(pa.table({"q": ["a", "b", "c"], "n": ["x", None, "y"]}), path)
+    rows = read(path, {"model_input": "q", "category": "n"})
+    assert [row.fields["category"] for row in rows] == ["x", None, "y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "fix"),
+    [
+        ("q;a\none;two\n", "csv", "split at ',', and its header holds ';': save it with commas"),
+        ("q;a\none, two;x\n", "csv", "its header holds ';'"),
+        ("q\ta\none\ttwo\n", "csv", "set format: tsv"),
+        ("q,a\none,two\n", "tsv", "set format: csv"),
+    ],
+)
+def test_a_table_with_another_delimiter_is_explained(tmp_path, text, place, fix):
+    path = tmp_path / f"own.{place}"
+    path.write_text(text, encoding="utf-8")
+    assert fix in mistakes(path)
 
 
 def test_a_json_list_of_objects_by_column_names_or_as_a_whole(tmp_path):

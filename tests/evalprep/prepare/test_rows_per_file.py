@@ -177,8 +177,8 @@ def test_an_edit_of_one_file_is_an_edit(project):
     pq.write_table(table.set_column(2, "target", pa.array(["x"] * len(table))), file)
     name = file.relative_to(project.work_dir).as_posix()
     assert [edit.name for edit in prepared.edits(code_only=False)] == [name]
-    assert prepared.edited_since("proof_blocks", 0)
-    assert not prepared.edited_since("proof_answer", 0)
+    assert prepared.edited_files("proof_blocks") == [name]
+    assert not prepared.edited_files("proof_answer")
     assert f"kept your edit of {name}" in project.prepare()
     assert load_prepared(project.work_dir).run != prepared.run
     project.prepare("--set", "rows_per_file=4", "--force")

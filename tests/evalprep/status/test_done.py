@@ -5,6 +5,7 @@ import os
 import time
 
 import pytest
+import yaml
 
 from evalprep.cli import main
 from evalprep.packs.manifest import read_manifest
@@ -35,13 +36,16 @@ def prepared(tmp_path):
     }
     (work / "manifest.json").write_text(json.dumps(manifest))
 
-    def results(rows=4, run="r0", arguments=ENGINE):
-        counts = {"n-samples": {"t": {"original": 4, "effective": rows}}}
+    def results(rows=4, run="r0", arguments=ENGINE, settings=None):
         metadata = {"version": 1.0, "run": run, "command": "c1-plain"}
         samples = [Row(str(n)) for n in range(rows)]
-        write_run(
-            tmp_path / "out", {"t": samples}, metadata=metadata, model_args=arguments, extra=counts
-        )
+        extra = {
+            "n-samples": {"t": {"original": 4, "effective": rows}},
+            "config": {"model": "hf", "model_args": arguments},
+        }
+        if settings is not None:
+            extra["configs"] = {"t": {"task": "t", "metadata": metadata, **settings}}
+        write_run(tmp_path / "out", {"t": samples}, metadata=metadata, extra=extra)
 
     return work, results
 
@@ -96,7 +100,7 @@ def test_results_of_the_run_with_all_rows(prepared, change, done):
 
 @pytest.fixture
 def edited(prepared):
-    """A work folder with a task file of its own, and a function that edits it at some second."""
+    """A work folder with a task file of its own, and a function that edits its files."""
     work, results = prepared
     (work / "p").mkdir()
     call = {"model": "hf", "model_args": ENGINE, "tasks": ["t"], "include_path": str(work)}
@@ -104,7 +108,7 @@ def edited(prepared):
     (work / "run.yaml").write_text(json.dumps(call))
     files = {}
     for name in ("t", "other", "shared"):
-        (work / "p" / f"{name}.yaml").write_text(f"task: {name}\n")
+        (work / "p" / f"{name}.yaml").write_text(f"task: {name}\n{yaml.safe_dump(SETTINGS)}")
         files[f"p/{name}.yaml"] = content_digest(work / "p" / f"{name}.yaml")
     manifest = json.loads((work / "manifest.json").read_text())
     tasks = {
@@ -113,28 +117,45 @@ def edited(prepared):
     }
     (work / "manifest.json").write_text(json.dumps(manifest | {"tasks": tasks, "files": files}))
 
-    def edit(name, text, seconds):
+    def edit(name, more):
         path = work / "p" / f"{name}.yaml"
-        path.write_text(text)
-        os.utime(path, (time.time() + seconds,) * 2)
+        path.write_text(path.read_text() + more)
 
     return work, results, edit
 
 
+#: As the lines of `writing` show it.
+SETTINGS = {
+    "output_type": "generate_until",
+    "generation_kwargs": {"until": ["\n"], "max_gen_toks": 100},
+}
+REPEATS = "repeats: 2\n"
+
+
+@pytest.mark.parametrize("seconds", [-60, 60])
 @pytest.mark.parametrize(
-    ("name", "text", "seconds", "done"),
+    ("name", "more", "logged", "done"),
     [
-        pytest.param("t", "task: t\nrepeats: 2\n", 60, False, id="edited later"),
-        pytest.param("t", "task: t\nrepeats: 2\n", -60, True, id="edited before"),
-        pytest.param("t", "task: t\n", 60, True, id="touched"),
-        pytest.param("other", "task: other\nrepeats: 2\n", 60, True, id="another task"),
-        pytest.param("shared", "repeats: 2\n", 60, False, id="a file that it may include"),
+        pytest.param("t", REPEATS, {}, False, id="asked as before the edit"),
+        pytest.param("t", REPEATS, {"repeats": 2}, True, id="asked as edited"),
+        pytest.param("t", REPEATS, None, False, id="settings not logged"),
+        pytest.param("t", "class: !function a.Task\n", {}, False, id="a class"),
+        pytest.param("t", "include: shared.yaml\n", {}, True, id="includes what it states"),
+        pytest.param("t", "", {}, True, id="touched"),
+        pytest.param("other", REPEATS, {}, True, id="another task"),
+        pytest.param("shared", REPEATS, {}, True, id="a file that it does not include"),
     ],
 )
-def test_results_before_an_edit_are_of_another_task(edited, name, text, seconds, done, capsys):
+def test_results_count_where_they_were_asked_as_the_files_stand(
+    edited, name, more, logged, done, seconds, capsys
+):
+    """The times of files decide nothing: a copy or a clone changes them."""
     work, results, edit = edited
-    results()
-    edit(name, text, seconds)
+    is_logged = logged is not None
+    results(settings={**SETTINGS, **logged} if is_logged else None)
+    edit(name, more)
+    for path in work.rglob("*.yaml"):
+        os.utime(path, (time.time() + seconds,) * 2)
     assert is_done(work, "c1-plain") is done
     assert main(["status", str(work)]) == 0
     assert ("t was edited after its last results" in capsys.readouterr().out) is not done

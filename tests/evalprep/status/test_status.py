@@ -311,8 +311,8 @@ def test_two_commands_of_one_preparation_are_one_table_and_older_runs_are_named(
         job = Job(model, {}, [task], options, data=data)
         folder = RunFolder.of(job)
         folder.create(job)
-        folder.save(State(phase="done", units=[Unit(task, task, 4, status=DONE, score=0.5)]))
-        os.utime(folder.path / "state.json", (len(folders), len(folders)))
+        units = [Unit(task, task, 4, status=DONE, score=0.5)]
+        folder.save(State(phase="done", started=float(len(folders)), units=units))
         folders.append(folder)
     status = read_status(tmp_path / "out")
     assert {task.name for task in status.tasks} == {"one", "two"}
@@ -382,8 +382,6 @@ def write_settings(place, *runs):
             stamp=f"2026-03-01T{10 + hour}-00-00.000001",
             extra={"n-shot": shots, "n-samples": dict.fromkeys("tu", sizes), "config": config},
         )
-    for age, results in enumerate(sorted(place.glob("*/results_*.json"), reverse=True)):
-        os.utime(results, (time.time() - age,) * 2)
 
 
 @pytest.mark.parametrize(

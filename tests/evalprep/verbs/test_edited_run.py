@@ -7,12 +7,13 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+import yaml
 
 from evalprep.cli import main
 from evalprep.results import load_run, run_calls
 from tests.evalprep.results.writing import Row, write_run
 
-ROWS = "id,country,capital\n" + "".join(f"{at},Land {at},City {at}\n" for at in range(6))
+ROWS = "id,country,capital\n" + "".join(f"{at},Land {at},A\n" for at in range(6))
 SENTENCE = "files differ from those that were prepared: capitals/capitals_qa.yaml edited"
 
 
@@ -96,6 +97,33 @@ def test_an_unedited_run_is_not_marked(project, capsys):
     assert "files differ" not in said(capsys, "score", "eval_results", "--no_write")
 
 
+def edit_reading(project):
+    path = project / "work_dir" / "capitals" / "capitals_qa.yaml"
+    path.write_text(path.read_text().replace("ignore_case: true", "ignore_case: false"))
+
+
+def test_an_edit_of_the_reading_after_the_results_is_named(project, capsys):
+    paste(project)
+    edit_reading(project)
+    place = "metric_list.exact_match.ignore_case"
+    sentence = f"read as logged, and not by the work folder as it stands: {place} logged true, now"
+    for words in (("score", "eval_results"), ("compare", "eval_results", "eval_results")):
+        assert sentence in said(capsys, *words, "--no_write"), words
+    assert "not as prepared" not in said(capsys, "score", "eval_results", "--no_write")
+
+
+def test_a_later_record_never_takes_an_edited_reading_for_the_prepared_one(project, capsys):
+    (run,) = records(project)
+    edit_reading(project)
+    assert main(["prepare"]) == 0  # keeps the edit, and writes the record anew
+    assert list(records(project)) == [run]
+    paste(project)
+    sentence = "not as prepared: metric_list.exact_match.ignore_case prepared true, logged false"
+    assert sentence in said(capsys, "score", "eval_results", "--no_write")
+    assert main(["run", "work_dir"]) == 0
+    assert sentence in said(capsys, "score", "eval_results", "--no_write")
+
+
 @pytest.mark.slow
 def test_edited_data_leave_the_number_of_rows_open(project):
     import pyarrow.parquet as pq
@@ -140,13 +168,24 @@ def paste(project, rows=6):
     """Writes the results of the first command as a pasted call does, with the id of the preparation."""
     counts = {"capitals_qa": {"original": 6, "effective": rows}}
     manifest = json.loads((project / "work_dir" / "manifest.json").read_text())
+    metadata = {"version": 1.0, "run": manifest["run"], "command": "c1-plain"}
+    file = project / "work_dir" / "capitals" / "capitals_qa.yaml"
+    stated = yaml.safe_load(file.read_text())
+    logged = stated | {"metadata": stated["metadata"] | metadata}
+    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
     write_run(
         project / "eval_results",
         {"capitals_qa": [Row(str(at)) for at in range(rows)]},
-        stamp=datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f"),
-        metadata={"version": 1.0, "run": manifest["run"], "command": "c1-plain"},
-        extra={"config": {"model": "dummy", "model_args": {}}, "n-samples": counts},
+        stamp=stamp,
+        metadata=metadata,
+        extra={
+            "config": {"model": "dummy", "model_args": {}},
+            "configs": {"capitals_qa": logged},
+            "n-samples": counts,
+        },
     )
+    for samples in project.glob(f"eval_results/*/samples_*_{stamp}.jsonl"):
+        samples.write_text(samples.read_text().replace('"max_gen_toks": 100', '"max_gen_toks": 32'))
 
 
 def run(project):

@@ -141,6 +141,53 @@ def test_an_indexed_job_is_valid(folder):
     shellcheck("jobs/submit.sh")
 
 
+def test_settings_of_the_pods(folder):
+    work_dir = folder(**GPUS)
+    words = "namespace=evals,secret=hub,memory=64Gi,selector=cloud.example/gpu:l4,selector=pool:a"
+    pod = f"image=i,claim=project:{work_dir.parent},{words}"
+    files = launch(work_dir, "--kubernetes", pod)
+    for name, gpus in (("shards-1.yaml", {"nvidia.com/gpu": 1}), ("merge-1.yaml", {})):
+        job = yaml.safe_load(files[name])
+        assert job["metadata"]["namespace"] == "evals"
+        spec = job["spec"]["template"]["spec"]
+        assert spec["nodeSelector"] == {"cloud.example/gpu": "l4", "pool": "a"}
+        (container,) = spec["containers"]
+        assert container["envFrom"] == [{"secretRef": {"name": "hub"}}]
+        assert container["resources"] == {
+            "requests": {"memory": "64Gi"},
+            "limits": {"memory": "64Gi", **gpus},
+        }
+    assert "kubectl --namespace evals apply -f shards-1.yaml" in files["submit.sh"]
+
+
+KUBECTL = """\
+#!/bin/sh
+echo "$@" >> calls
+case "$*" in
+  *condition=complete*merge*) exit 1 ;;
+  *condition=failed*shards*) exit 1 ;;
+esac
+"""
+
+
+def test_a_failed_job_ends_the_script(folder):
+    work_dir = folder(**GPUS)
+    launch(work_dir, "--kubernetes", f"image=i,claim=project:{work_dir.parent}")
+    stub = Path("bin") / "kubectl"
+    stub.parent.mkdir()
+    stub.write_text(KUBECTL)
+    stub.chmod(0o755)
+    environment = {"PATH": f"{stub.parent.resolve()}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["sh", "jobs/submit.sh"], env=environment, capture_output=True, text=True, check=False,
+        timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "merge-1 failed; its log: kubectl logs job/" in done.stderr
+    calls = Path("jobs/calls").read_text().splitlines()
+    assert "wait --for=condition=failed" in calls[-1]
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -154,6 +201,11 @@ def test_an_indexed_job_is_valid(folder):
         (["--slurm", "array=1-9"], "evalprep writes array itself"),
         (["--slurm", "time=1 2"], "NAME or NAME=VALUE"),
         (["--slurm", "nodes=none"], "the nodes of one shard"),
+        (["--slurm", "tmie=1:00:00"], "sbatch has no option --tmie"),
+        (["--kubernetes", "image=i,claim=n:/,memory=lots"], "memory=lots"),
+        (["--kubernetes", "image=i,claim=n:/,namespace=Mine"], "namespace=Mine"),
+        (["--kubernetes", "image=i,claim=n:/,selector=gpu"], "selector=KEY:VALUE"),
+        (["--kubernetes", "image=i,claim=n:/,image=j"], "image is given twice"),
     ],
 )
 def test_options_that_make_no_job(words, expected, folder, capsys):

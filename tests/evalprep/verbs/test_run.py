@@ -108,6 +108,11 @@ def test_an_edited_pack_is_prepared_again(folder, capsys):
     run(capsys)
     os.utime(pack / "pack.yaml", (2**32, 2**32))
     assert "prepare: changed since the preparation: pack.yaml" in run(capsys)
+    # What was copied over it with its old time is known by its content.
+    (pack / "pack.yaml").write_text((pack / "pack.yaml").read_text() + "# edited\n")
+    os.utime(pack / "pack.yaml", (1, 1))
+    assert "prepare: changed since the preparation: pack rivers" in run(capsys)
+    assert "prepare: " not in run(capsys)
 
 
 def test_the_conclusion_comes_last_and_losses_do_not_fail_a_run(folder, capsys):

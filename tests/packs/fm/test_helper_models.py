@@ -6,6 +6,7 @@ import sqlite3
 
 import pytest
 
+import evalprep
 from custom_metrics.fm.toxicity import DETOXIFY_NAMES
 from evalprep.packs.finding import find_packs
 from tests.loops import each
@@ -149,7 +150,7 @@ def test_bertscore_of_answers_counts_the_best(tmp_path, capsys):
 
 def test_a_layer_that_the_encoder_lacks_is_told(tmp_path):
     done = prepared(tmp_path, QA, bertscore_path=str(tiny.encoder(tmp_path / "encoder")))
-    assert "has 2 layers, and fm.bertscore_layer is 40" in done.excluded["qa.bertscore"].reason
+    assert "has 2 layers, and bertscore_layer is 40" in done.excluded["qa.bertscore"].reason
 
 
 def test_pickled_weights_are_not_loaded(tmp_path):
@@ -185,3 +186,17 @@ def test_tasks_name_their_helpers(tmp_path):
         "bertscore"
     ]
     assert "fm/open.bertscore_dissimilarity" in manifest["scores"]
+
+
+def test_helper_models_from_python(tmp_path):
+    rows = [{"t": "a cat", "o": "a cat"}, {"t": "a dog", "o": "the cat"}]
+    call = {"target": "t", "output": "o"}
+    detector = tiny.classifier(tmp_path / "detector", DETOXIFY_NAMES)
+    done = evalprep.evaluate(rows, algorithm="toxicity", detector_path=detector, **call)
+    assert len(done.scores) == len(DETOXIFY_NAMES) + 2
+    assert done.scores["detoxify_toxicity"].n == 2
+    assert done.notes == ()
+    encoder = {"bertscore_path": str(tiny.encoder(tmp_path / "encoder")), "bertscore_layer": 2}
+    done = evalprep.evaluate(rows, algorithm="qa_accuracy", **encoder, **call)
+    assert done.samples[0]["metrics"]["bertscore"] == pytest.approx(1.0, abs=1e-5)
+    assert done.scores["bertscore"].n == 2

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from custom_metrics.fm.perturbation import perturb, perturb_stream
+from evalprep.cli import main
 from evalprep.config.file import load_config
 from evalprep.errors import BadInput
 from evalprep.prepare.preparation import plan
@@ -20,6 +21,7 @@ from tests.packs.fm.project import (
     REVIEWS,
     prepared,
     rows_of,
+    scored,
     stored,
     with_,
     write_config,
@@ -203,7 +205,7 @@ def test_scores_without_their_helper_are_left_out_with_the_reason(tmp_path):
     done = prepared(tmp_path, PROMPTS)
     assert "fm_prompts_toxicity" in done.tasks
     reason = done.excluded["prompts.detoxify_toxicity"].reason
-    assert "fm.detector_path" in reason
+    assert "give detector_path" in reason
     assert done.excluded["prompts.detoxify_toxicity"].kind == "helper"
 
 
@@ -364,6 +366,8 @@ def own(folder, lines, **entry):
         ("", "qa_accuracy", "own.jsonl:2: the right answer '' is empty"),
         ("Paris<OR>", "qa_accuracy", "own.jsonl:2: the right answer '' is empty"),
         ("The", "factual_knowledge", "empty but for articles"),
+        ("A", "qa_accuracy", "own.jsonl:2: the right answer 'A' is empty but for articles"),
+        ("A", "qa_accuracy_semantic_robustness", "(1 of 2 records have such an answer)"),
         (" ", "summarization_accuracy", "own.jsonl:2: the right answer ' ' is empty"),
     ],
 )
@@ -465,3 +469,109 @@ def test_summaries_declare_the_metrics_that_they_return(tmp_path, meteor, metric
         declared = [one["metric"] for one in yaml.safe_load(text)["metric_list"]]
         assert len(declared) == metrics * (3 if "robustness" in task else 1)
         assert any("meteor" in name for name in declared) == (meteor != "off")
+
+
+TAGGED = [
+    {"q": "fine", "a": "Positive", "o": "Not negative. <label>positive</label>"},
+    {"q": "bad", "a": "Negative", "o": "<label>Negative</label>, not positive"},
+]
+TAG = """
+def tag(reply, labels):
+    return reply.split("<label>")[1].split("</label>")[0]
+"""
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"label_pattern": "<label>(.*?)</label>"}, {"label_function": "converters.py:tag"}],
+    ids=["pattern", "function"],
+)
+def test_labels_by_a_pattern_or_a_function(tmp_path, capsys, option):
+    (tmp_path / "converters.py").write_text(TAG, encoding="utf-8")
+    entry = own(
+        tmp_path,
+        TAGGED,
+        algorithms=["classification_accuracy"],
+        outputs="dataset",
+        fields={"model_output": "o"},
+        **option,
+    )
+    prepared(tmp_path, entry)
+    code = main(["check", str(tmp_path / "work_dir")])
+    assert code == 0, capsys.readouterr().out
+    results = scored(tmp_path, capsys)["results"]
+    assert results["fm/own.classification_accuracy_score"]["agg_value"] == 1.0
+    robust = "classification_accuracy_semantic_robustness"
+    asked = {key: value for key, value in entry.items() if key != "outputs"}
+    prepared(tmp_path, {**asked, "algorithms": [robust]})
+    assert "process_results" in (tmp_path / "work_dir/fm" / f"fm_own_{robust}.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("missing.py:tag", "there is no file missing.py"),
+        ("converters.py:label", "converters.py has no function label"),
+        ("converters:tag", "label_function is 'converters:tag'"),
+    ],
+)
+def test_a_label_function_that_is_not_there(tmp_path, named, said):
+    (tmp_path / "converters.py").write_text(TAG, encoding="utf-8")
+    entry = own(tmp_path, TAGGED, algorithms=["classification_accuracy"], label_function=named)
+    assert said in refusal(tmp_path, entry)
+
+
+def test_replies_without_any_label_are_noted(tmp_path, capsys):
+    entry = own(
+        tmp_path,
+        [{**line, "o": "I cannot say."} for line in TAGGED],
+        algorithms=["classification_accuracy"],
+        outputs="dataset",
+        fields={"model_output": "o"},
+    )
+    prepared(tmp_path, entry)
+    results = scored(tmp_path, capsys)["results"]
+    (note,) = results["fm/own.classification_accuracy_score"]["notes"]
+    assert "no label was found in any of 2 replies (labels: Positive, Negative)" in note
+
+
+def test_a_detector_of_one_data_set(tmp_path):
+    done = prepared(tmp_path, with_(PROMPTS, detector_path="no/such/folder"))
+    reason = done.excluded["prompts.detoxify_toxicity"].reason
+    assert "there is no folder no/such/folder (detector_path)" in reason
+
+
+@pytest.mark.parametrize(
+    ("prompt", "first"),
+    [
+        ({"prompt": "Q: {question}"}, "Q: fine?"),
+        ({"prompt": "Q: {{ question }} {topic of it}"}, "Q: fine? weather"),
+        (
+            {"prompt": 'JSON {"a": 1} and \\boxed{x}: {model_input}'},
+            'JSON {"a": 1} and \\boxed{x}: fine?',
+        ),
+        ({"prompt_template": "Q: {model_input}, $model_input"}, "Q: fine?, fine?"),
+    ],
+)
+def test_fields_stand_between_single_braces(tmp_path, prompt, first):
+    line = {"question": "fine?", "a": "yes", "topic of it": "weather"}
+    entry = own(tmp_path, [line, {**line, "question": "bad?"}], **prompt)
+    prepared(tmp_path, {**entry, "fields": {"model_input": "question", "target_output": "a"}})
+    assert rows_of(tmp_path, "fm_own_qa_accuracy")[0]["prompt"] == first
+
+
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        ({"prompt": "Q: {qestion}"}, "{qestion} in the prompt names no field"),
+        ({"prompt": "Q: {{ question }} {qestion}"}, "did you mean question?"),
+        ({"prompt": "Answer!"}, "the prompt names no field: it would be the same"),
+        ({"prompt_template": "Answer!"}, "the prompt names no field: it would be the same"),
+        ({"prompt_template": "Q: {model_inptu}"}, "{model_inptu} in the prompt names no field"),
+    ],
+)
+def test_prompts_without_a_field_are_refused(tmp_path, prompt, told):
+    lines = [{"question": "fine?", "a": "yes"}, {"question": "bad?", "a": "no"}]
+    entry = own(tmp_path, lines, **prompt)
+    entry["fields"] = {"model_input": "question", "target_output": "a"}
+    assert told in refusal(tmp_path, entry)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, Problems, near
-from evalprep.results.readers.compressed import opened
+from evalprep.results.readers.compressed import damaged, opened
 from evalprep.results.readers.jsonparts import JsonParts, objects_in
-from evalprep.results.readers.tools.lighteval import records_of
 from evalprep.results.readers.tools.opening import Opening, delimiter_of, opening_of
-from evalprep.results.readers.tools.reading import Reading, damaged
+from evalprep.results.readers.tools.reading import Reading
 from evalprep.results.readers.tools.row import Row, ToolLog
+from evalprep.results.readers.tools.tables import records_of
 from evalprep.results.readers.tools.texts import prompt_text, question_in, text_or_none, texts_of
 from evalprep.results.readers.tools.verdicts import has_decimal_comma, table_score
 from evalprep.results.sample import Damage
 from evalprep.results.tool_names import TABLE
+from evalprep.terminal import shortlist
 
 #: Fields of a row that a column may be named for.
 FIELDS = (
@@ -184,12 +186,27 @@ def _delimited(path: Path) -> Iterator[Mapping[str, Any] | Damage]:
         raw.seek(0)
         text = io.TextIOWrapper(raw, "utf-8-sig", "replace", newline="")
         rows = csv.reader(text, delimiter=delimiter_of(begin.decode("utf-8-sig", "replace")))
-        header = next(rows, [])
-        for cells in rows:
-            if len(cells) == len(header):
-                yield dict(zip(header, cells, strict=True))
-            elif cells:
-                yield Damage(rows.line_num, f"{len(cells)} cells in place of {len(header)}")
+        try:
+            header = next(rows, [])
+            _refuse_repeated(header, path)
+            for cells in rows:
+                if len(cells) == len(header):
+                    yield dict(zip(header, cells, strict=True))
+                elif cells:
+                    yield Damage(rows.line_num, f"{len(cells)} cells in place of {len(header)}")
+        except csv.Error as error:
+            raise damaged(path, f"{error}, in line {rows.line_num}") from error
+
+
+def _refuse_repeated(header: Sequence[str], path: Path) -> None:
+    """Refuses two columns of one name, of which the last would be taken in silence.
+
+    Raises:
+        BadInput: there are such columns.
+    """
+    repeated = [name for name, count in Counter(header).items() if name and count > 1]
+    if repeated:
+        raise damaged(path, f"its header names {shortlist(repeated)} more than once")
 
 
 def _json_list(path: Path) -> Iterator[dict[str, Any] | Damage]:

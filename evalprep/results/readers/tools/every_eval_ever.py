@@ -10,9 +10,10 @@ from typing import Any
 
 from evalprep.files import as_mapping
 from evalprep.results.metric import Direction
+from evalprep.results.readers.compressed import damaged
 from evalprep.results.readers.jsonparts import JsonParts, objects_in
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, beside, damaged, no_samples
+from evalprep.results.readers.tools.reading import Reading, beside, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
     as_list,

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.files import as_mapping
+from evalprep.results.readers.compressed import damaged
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, beside, damaged
+from evalprep.results.readers.tools.reading import Reading, beside
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import as_list, index_of, score_of, text_or_none
 from evalprep.results.sample import Damage

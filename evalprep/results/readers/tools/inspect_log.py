@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.files import as_mapping, open_file
-from evalprep.results.readers.compressed import read_member
+from evalprep.results.readers.compressed import damaged, read_member
 from evalprep.results.readers.jsonparts import JsonParts, object_of
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, damaged, no_samples
+from evalprep.results.readers.tools.reading import Reading, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
     as_list,

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalprep.errors import BadInput
-from evalprep.files import as_mapping, open_file
+from evalprep.files import as_mapping
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, damaged
+from evalprep.results.readers.tools.reading import Reading
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
+from evalprep.results.readers.tools.tables import count_of, records_of
 from evalprep.results.readers.tools.texts import (
     as_list,
     best_choice,
@@ -50,7 +50,6 @@ _STAMP = r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(\.\d+)?"
 _FILE = re.compile(rf"details_(?P<task>.+)_(?P<stamp>{_STAMP})\.parquet")
 #: Columns of tokens, many times as large as all the others together.
 _UNREAD = ("input_tokens", "cont_tokens", "truncated", "padded", "pred_logits", "prediction_logits")
-_BATCH = 256  # rows: prompts of a few kilobytes each stay far below a hundred megabytes
 
 
 def recognises_new(opening: Opening) -> bool:
@@ -297,7 +296,7 @@ def _log(
     tasks: dict[str, TaskFacts] = {}
 
     def rows() -> Iterator[Row | Damage]:
-        for number, record in enumerate(records_of(path)):
+        for number, record in enumerate(records_of(path, _UNREAD)):
             row = row_of(record, task)
             row.task = row.task or task
             row.doc_id = number
@@ -315,24 +314,8 @@ def _log(
         tasks=tasks,
         short_name=bare_name,
         task=task,
-        rank=(_rows_in(path), _stamp_of(path)),
+        rank=(count_of(path), _stamp_of(path)),
     )
-
-
-def _rows_in(path: Path) -> int:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return int(pq.read_metadata(path).num_rows)
-    except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> BadInput:
-    """The error for a parquet file, with the first line of pyarrow's own message."""
-    reason, _, _ = str(error).partition("\n")
-    return damaged(path, reason)
 
 
 def _stamp_of(path: Path) -> str:
@@ -340,25 +323,6 @@ def _stamp_of(path: Path) -> str:
     if not match:
         return ""
     return match["stamp"].replace(":", "-")
-
-
-def records_of(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Yields the rows of a parquet file in bounded memory.
-
-    Raises:
-        BadInput: it is damaged.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with open_file(path) as raw, pq.ParquetFile(raw) as file:
-            names = file.schema_arrow.names
-            columns = [name for name in names if name not in _UNREAD]
-            for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
-                yield from batch.to_pylist()
-    except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from error
 
 
 def _task_of(path: Path) -> str:

@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from evalprep.files import open_file
+from evalprep.errors import BadInput
+from evalprep.files import NotRead, open_file
 from evalprep.results.pointers import store_of
 from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import JsonParts
+from evalprep.results.readers.tools.tables import columns_of
 
 Kind = Literal[
     "folder", "zip", "parquet", "json", "lines", "text", "pointer", "empty", "broken", "other"
@@ -98,13 +100,11 @@ def _of_zip(path: Path) -> Opening:
 
 
 def _of_parquet(path: Path) -> Opening:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        with open_file(path) as file:
-            return Opening(path, "parquet", frozenset(pq.read_schema(file).names))
-    except pa.ArrowException:
+        return Opening(path, "parquet", frozenset(columns_of(path)))
+    except NotRead:
+        raise
+    except BadInput:
         return Opening(path, "parquet")
 
 
@@ -158,7 +158,10 @@ def _of_table(path: Path) -> Opening:
     if b"\0" in raw:
         return Opening(path, "other")
     text = raw.decode("utf-8-sig", "replace")
-    header = next(csv.reader(io.StringIO(text), delimiter=delimiter_of(text)), [])
+    try:
+        header = next(csv.reader(io.StringIO(text), delimiter=delimiter_of(text)), [])
+    except csv.Error:  # an end of line in a cell, or one that is longer than a table's
+        return Opening(path, "other")
     return Opening(path, "text", frozenset(header))
 
 

@@ -88,10 +88,3 @@ def no_samples(path: Path, why: str = "") -> BadInput:
             fix="pass the log with its samples",
         )
     )
-
-
-def damaged(path: Path, why: str) -> BadInput:
-    """Returns the error for a file that cannot be read at all."""
-    return BadInput(
-        Problem(what=f"the file is damaged: {why}", where=str(path), fix="fetch or write it again")
-    )

@@ -9,9 +9,10 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
+from evalprep.results.readers.compressed import damaged
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, damaged, no_samples
+from evalprep.results.readers.tools.reading import Reading, no_samples
 from evalprep.results.readers.tools.row import Row, ToolLog
 from evalprep.results.readers.tools.texts import as_list, chat_text, last_turn
 from evalprep.results.readers.tools.verdicts import table_score

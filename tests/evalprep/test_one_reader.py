@@ -1,0 +1,151 @@
+"""Files that others made are opened by `evalprep.files` alone, and each kind is decoded in one place."""
+
+import ast
+
+import pytest
+
+from tests import PROJECT_ROOT
+
+ROOM = PROJECT_ROOT / "evalprep"
+OPENING = {"open", "read_bytes", "ZipFile", "ParquetFile", "read_schema", "read_metadata"}
+#: Module -> what it opens without `open_file`: files that evalprep itself writes or brings along.
+OPENS = {
+    "files.py": "the one place",
+    "data/compressed.py": "`bz2`, `gzip` and `lzma`, after `check_regular`",
+    "data/rowfiles.py": "pyarrow, after `check_regular`",
+    "results/readers/compressed.py": "members of a file that is open",
+    "results/readers/tools/opening.py": "members of a file that is open",
+    "results/readers/tools/inspect_log.py": "members of a file that is open",
+    "results/readers/tools/tables.py": "a file that is open",
+    "annotate/providers/secret.py": "a key, whose mode is looked at, too",
+    "export/inspectlog.py": "writes an archive",
+    "rescore/writer.py": "its own parts",
+    "results/cache.py": "its own cache, whose digest is held",
+    "run/holder.py": "the log, for writing",
+    "run/harness.py": "what lm-eval wrote in this process",
+    "export/every_eval_ever/validation.py": "what it has just written",
+    "packs/stock.py": "task files of the installed lm-eval",
+    "terminal.py": "nothing, for a closed stream",
+    **dict.fromkeys(
+        ("export/gated.py", "export/modelcard.py", "score/exporting.py", "surface.py"),
+        "files of the package",
+    ),
+    **dict.fromkeys(("report/page/__init__.py", "leaderboard/page/__init__.py"), "package"),
+    **dict.fromkeys(("coderunner/room.py", "coderunner/jail.py"), "the machine and the package"),
+}
+#: Module that decodes JSON, YAML or msgpack -> what it decodes.
+DECODES = {
+    "files.py": "manifest, run record, state, job, unit, failed tasks, lock, listing",
+    "yamltext.py": "configs, packs, policies, rubrics, task files, cards, run configurations",
+    "yamlfile.py": "its own cache",
+    "run/stored.py": "a prepared task, with its functions",
+    "check/tree.py": "a task file, with its functions",
+    "check/memory.py": "a table of the package",
+    "results/sample.py": "values of rows and results",
+    "results/readers/jsonparts.py": "results and logs, by their parts",
+    "results/readers/jsonplaces.py": "keys of large files",
+    "results/readers/tools/openai_evals.py": "events of a log",
+    **dict.fromkeys(
+        ("results/columns.py", "results/lines.py", "results/sample_layouts.py"), "cells of samples"
+    ),
+    "results/readers/tools/olmes.py": "lines of a log",
+    "results/cache.py": "its own cache",
+    "api.py": "what a verb printed",
+    "run/given.py": "its own list of requests",
+    "results/narrowing.py": "lines of its own copy",
+    "results/tool_lines.py": "its own lines",
+    "data/rowfiles.py": "rows of data",
+    "data/located.py": "rows of data, with their places",
+    "data/keyed.py": "its own temporary rows",
+    "check/data.py": "rows of data",
+    "run/replies.py": "replies of another engine",
+    "run/responses.py": "its own responses",
+    "run/channel.py": "messages of a process of its own",
+    "export/every_eval_ever/validation.py": "what it has just written",
+    "packs/stock.py": "its own cache",
+    **dict.fromkeys(("annotate/providers/body.py", "annotate/providers/batches.py"), "answers"),
+    **dict.fromkeys(
+        ("annotate/batch.py", "annotate/attachment.py", "annotate/kept.py", "annotate/ratings.py"),
+        "cells of the ledger",
+    ),
+    "annotate/quality.py": "ratings of people",
+    "verbs/judging/reports.py": "cells of the ledger, and its own report",
+    **dict.fromkeys(
+        (
+            *("verbs/judging/arguments.py", "verbs/publications.py", "run/replaced.py"),
+            *("coderunner/jail.py", "coderunner/inside/start.py"),
+        ),
+        "arguments",
+    ),
+    **dict.fromkeys(
+        (
+            *("report/messages.py", "export/rows.py", "compare/rowkeys.py", "run/interface.py"),
+            "prepare/freshness.py",
+        ),
+        "texts that it holds already",
+    ),
+}
+DECODING = {
+    *("json.loads", "json.load", "yaml.safe_load", "yaml.load", "msgspec.msgpack.decode"),
+    *("msgspec.json.decode", "msgspec.json.Decoder", "pj.read_json"),
+}
+
+
+def calls_in(path):
+    """Line and dotted name of every function that is called, or handed on, in a module."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        named = []
+        if isinstance(node, ast.Call):
+            named = [node.func, *(item for item in node.args if isinstance(item, ast.Attribute))]
+        elif isinstance(node, ast.Dict):
+            named = [item for item in node.values if isinstance(item, ast.Attribute)]
+        yield from ((item.lineno, ast.unparse(item)) for item in named)
+
+
+def opens(name):
+    """Whether a dotted name is a function that opens a file, but for system calls."""
+    opening = name.rpartition(".")[2] in OPENING or name.endswith(".read_text")
+    return opening and not name.startswith(("os.", "context.", "self."))
+
+
+def places(wanted):
+    """Module -> the places in it where a function of some kind is called."""
+    found = {}
+    for path in sorted(ROOM.rglob("*.py")):
+        for line, name in calls_in(path):
+            if wanted(name):
+                found.setdefault(path.relative_to(ROOM).as_posix(), []).append(f"{line}: {name}")
+    return found
+
+
+#: Modules that open files for writing alone.
+WRITE = {"write", "w", "wb", "a", "ab"}
+
+
+def is_written(path, place):
+    """Whether the call at a place opens a file to write it."""
+    line = int(place.partition(":")[0])
+    text = "".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[line - 1 : line + 2])
+    return any(f'open("{mode}"' in text for mode in WRITE)
+
+
+def test_no_other_module_opens_files():
+    found = {
+        module: [place for place in every if not is_written(ROOM / module, place)]
+        for module, every in places(opens).items()
+        if module not in OPENS
+    }
+    assert {module: every for module, every in found.items() if every} == {}
+
+
+def test_no_other_module_decodes_files():
+    found = places(lambda name: name in DECODING or name.endswith("._Loader"))
+    assert {module: every for module, every in found.items() if module not in DECODES} == {}
+
+
+@pytest.mark.parametrize(("table", "wanted"), [(OPENS, opens), (DECODES, DECODING.__contains__)])
+def test_no_module_is_named_that_needs_no_exception(table, wanted):
+    every = {path.relative_to(ROOM).as_posix() for path in ROOM.rglob("*.py")}
+    assert {*table} <= every
+    unneeded = {*table} - {*places(wanted)} - {"yamltext.py", "check/tree.py", "run/stored.py"}
+    assert unneeded == set()
