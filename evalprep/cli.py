@@ -21,7 +21,7 @@ from evalprep.errors import BadInput, FileTooLarge, Problem, cannot_write, near
 from evalprep.files import following_links, name_place, remove_leftovers
 from evalprep.places import make_home_absolute
 from evalprep.tables import Column, Kind, Table, table_lines
-from evalprep.terminal import Output, counted, guarded, outputs, progress, raw
+from evalprep.terminal import Output, counted, guarded, outputs, progress, raw, shortened
 from evalprep.verbs.options import complete, note_on_packs
 from evalprep.verbs.reading import reading_results
 from evalprep.verbs.registry import VERBS, module_of, parser_of
@@ -38,6 +38,11 @@ _OUTCOMES = {0, 1, 3}  # what they mean is in an output; one that is not there s
 # default (after 700 objects) takes a third of the time of scoring 100,000 rows.
 COLLECT_AFTER = (20_000, 20, 50)
 _MOST_FOLDERS = 200  # that are looked into for files of killed verbs
+#: What no file can be at -> what is wrong with it, and what to do.
+_NO_PATHS = {
+    errno.ELOOP: ("a symbolic link leads to itself", "remove the link"),
+    errno.ENAMETOOLONG: ("this name is too long for a file", "give a path, or another name"),
+}
 # A full disk, a read-only place: neither bad input nor a fault; a traceback explains nothing.
 _MACHINE_LIMITS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -240,13 +245,10 @@ def _report_unexpected(error: Exception, *, as_json: bool) -> int:
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         too_large = cannot_write(error, str(error.filename or ""), "raise the limit: ulimit -f")
         return report_bad_input(too_large, as_json=as_json)
-    if isinstance(error, OSError) and error.errno == errno.ELOOP:
-        loop = Problem(
-            what="a symbolic link leads to itself",
-            where=str(error.filename or ""),
-            fix="remove the link",
-        )
-        return report_bad_input(BadInput(loop), as_json=as_json)
+    if isinstance(error, OSError) and error.errno in _NO_PATHS:
+        what, fix = _NO_PATHS[error.errno]
+        path = shortened(str(error.filename or ""))
+        return report_bad_input(BadInput(Problem(what=what, where=path, fix=fix)), as_json=as_json)
     if isinstance(error, MemoryError):
         limit = Problem(
             what="there is not enough memory", fix="free some, or take fewer rows at a time"

@@ -339,6 +339,15 @@ def status_line() -> Iterator[Callable[[str], None]]:
         line.end()
 
 
+def shortened(text: str, most: int = 200) -> str:
+    """A text that fits into a message: its beginning, where it is longer.
+
+    >>> shortened("abcdef", 3)
+    'abc...'
+    """
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def shortlist(names: Sequence[str], most: int = 3) -> str:
     """Names for a message, all of a few and the first of many.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -74,6 +75,35 @@ def choice(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
         "acc": float(_best(values) == doc["target"]),
         "acc_norm": float(_best(normed) == doc["target"]),
     }
+
+
+_MARKS = r"[\s*(\[\"']{0,9}"
+_ANSWER = r"(?:(?:the )?answer\s{0,3}(?:is|:)?\s{0,3})?"
+_LETTER = re.compile(rf"{_MARKS}{_ANSWER}[*(]{{0,3}}([A-J])(?![A-Za-z'])", re.IGNORECASE)
+
+
+def letter(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
+    """A choice in words: `acc` of the letter that the reply begins with.
+
+    A reply without one is wrong and `unparsed`. `acc_norm` is the same, as nothing is normalised.
+
+    >>> letter({"choices": [" A. FALSE", " B. TRUE"], "target": 1}, ["B. TRUE"])["acc"]
+    1.0
+    >>> letter({"choices": [" A", " B"], "target": 0}, ["A dog is no answer"])["unparsed"]
+    1.0
+    """
+    match = _LETTER.match(reply_of(results))
+    chosen = "" if match is None or _is_a_word(match) else match[1].upper()
+    letters = [text.strip()[:1] for text in doc["choices"]]
+    place = letters.index(chosen) if chosen in letters else -1
+    right = float(place == doc["target"])
+    return {"acc": right, "acc_norm": right, "unparsed": float(place < 0)}
+
+
+def _is_a_word(match: re.Match[str]) -> bool:
+    """Tells whether the letter is the article or the pronoun that a sentence begins with."""
+    rest = match.string[match.end() :]
+    return match[1] in "AaIi" and re.match(r" [a-z]", rest) is not None
 
 
 def truthful_qa(doc: Doc, results: Sequence[Any]) -> dict[str, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import itertools
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,34 +28,38 @@ def _render(lm: Any, messages: list[Message]) -> Any:
         return lm.apply_chat_template(without_system(messages))
 
 
+def opened(request: Any) -> Dialogue:
+    """The dialogue that a request asks for, up to its first message for the model."""
+    messages, _, stop = request.args
+    return Dialogue(json.loads(messages), request.doc, _stop(stop))
+
+
+def turn_request(lm: Any, request: Any, talk: Dialogue) -> Any:
+    """The request for the model's reply to the last message of a dialogue.
+
+    It names the row and the turn, by which whoever keeps responses finds this one again.
+    """
+    from lm_eval.api.instance import Instance
+
+    return Instance(
+        request_type="generate_until",
+        doc=request.doc,
+        arguments=(_render(lm, talk.said), dict(request.args[1])),
+        idx=len(talk.replies),
+        metadata=(request.task_name, request.doc_id, 1),
+    )
+
+
 def talk(self: Any, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:
     """Answers dialogues turn by turn, all rows of a turn in one batch.
 
     It becomes a method of lm-eval's model classes.
     """
-    from lm_eval.api.instance import Instance
-
-    talks = [
-        Dialogue(json.loads(request.args[0]), request.doc, _stop(request.args[2]))
-        for request in requests
-    ]
-    turns = itertools.count()
+    talks = [opened(request) for request in requests]
     while waiting := [place for place, talk in enumerate(talks) if not talk.over]:
-        turn = next(turns)
-        turn_requests = [
-            Instance(
-                request_type="generate_until",
-                doc=requests[place].doc,
-                arguments=(_render(self, talks[place].said), dict(requests[place].args[1])),
-                # The row and turn by which whoever keeps responses finds this one again.
-                idx=turn,
-                metadata=(requests[place].task_name, requests[place].doc_id, 1),
-            )
-            for place in waiting
-        ]
-        for place, reply in zip(
-            waiting, self.generate_until(turn_requests, disable_tqdm=disable_tqdm), strict=True
-        ):
+        turns = [turn_request(self, requests[place], talks[place]) for place in waiting]
+        replies = self.generate_until(turns, disable_tqdm=disable_tqdm)
+        for place, reply in zip(waiting, replies, strict=True):
             talks[place].answer(reply)
     return [talk.dump() for talk in talks]
 

@@ -68,6 +68,10 @@ def gathered_influence(
     keys: Sequence[str], influence: Floats, raw: Sequence[Hashable]
 ) -> Influence:
     """Influences of rows, put together by unit."""
+    spread = influence.size * float(np.ptp(influence)) if influence.size else 0.0
+    if len(set(keys)) == len(keys):  # each row alone, as a rule
+        rows = zip(keys, influence.tolist(), raw, strict=True)
+        return Influence({key: Unit(value, (source,), 1) for key, value, source in rows}, spread)
     sums: dict[str, list[float]] = {}
     raws: dict[str, list[Hashable]] = {}
     for key, value, source in zip(keys, influence.tolist(), raw, strict=True):
@@ -76,7 +80,6 @@ def gathered_influence(
     units: dict[str, Unit] = {}
     for key, values in sums.items():
         units[key] = Unit(influence=math.fsum(values), raw=tuple(raws[key]), rows=len(values))
-    spread = influence.size * float(np.ptp(influence)) if influence.size else 0.0
     return Influence(units, spread)
 
 

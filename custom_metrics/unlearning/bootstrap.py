@@ -21,7 +21,7 @@ RESAMPLES = 10_000
 SEED = 1234
 #: Rows x resamples drawn at once; bounds memory at about 32 MB an array.
 _CELLS = 4_000_000
-#: Rows x resamples up to which the draws of both sides are kept for further attacks: 64 MB.
+#: Rows x resamples up to which draws are kept for further scores: 32 MB.
 _KEPT = 16_000_000
 
 Floats = NDArray[np.float64]
@@ -58,17 +58,37 @@ def column_means(columns: Floats, *, resamples: int = RESAMPLES, seed: int = SEE
     present = ~np.isnan(columns)
     filled = np.where(present, columns, 0.0)
     blocks = []
-    for indices in _draws(len(columns), resamples, np.random.default_rng(seed)):
+    for drawn in _counts_of_rows(len(columns), resamples, seed):
         # Counting how often each row was drawn turns a resample into a weight vector: means become
         # sums of products.
-        offsets = np.arange(len(indices))[:, None] * len(columns)
-        drawn = np.bincount((indices + offsets).ravel(), minlength=indices.size)
-        weights = drawn.reshape(len(indices), -1).astype(np.float64)
+        weights = drawn.astype(np.float64)
         totals = _totals(weights, filled)
         counts = _totals(weights, present.astype(np.float64))
         with np.errstate(invalid="ignore", divide="ignore"):
             blocks.append(totals / counts)
     return np.concatenate(blocks)
+
+
+def _counts_of_rows(rows: int, resamples: int, seed: int) -> Iterator[NDArray[np.uint16]]:
+    """How often each resample draws each row, in blocks of shape [resamples][rows].
+
+    Scores of many models over one data set draw the same, which is kept where it is small.
+    """
+    if rows * resamples <= _KEPT:
+        return iter(_kept_counts(rows, resamples, seed))
+    return _drawn_blocks(rows, resamples, seed)
+
+
+@lru_cache(maxsize=8)
+def _kept_counts(rows: int, resamples: int, seed: int) -> list[NDArray[np.uint16]]:
+    return list(_drawn_blocks(rows, resamples, seed))
+
+
+def _drawn_blocks(rows: int, resamples: int, seed: int) -> Iterator[NDArray[np.uint16]]:
+    for indices in _draws(rows, resamples, np.random.default_rng(seed)):
+        offsets = np.arange(len(indices))[:, None] * rows
+        drawn = np.bincount((indices + offsets).ravel(), minlength=indices.size)
+        yield drawn.reshape(len(indices), -1).astype(np.uint16)
 
 
 def _totals(weights: Floats, columns: Floats) -> Floats:
@@ -158,21 +178,29 @@ def _auc_of_counts(
 
     Every number is a multiple of one half below 2^23, so that single precision is exact.
     """
-    above = np.asarray(holdout)[None, :] - np.asarray(forget)[:, None]
-    outcomes = (np.sign(above) * 0.5 + 0.5).astype(np.float32)
+    order = np.argsort(forget, kind="stable")
+    ordered = np.asarray(forget, dtype=np.float64)[order]
     drawn = _row_counts(len(forget), resamples, seed, 0)
     against = _row_counts(len(holdout), resamples, seed, 1)
-    won: Floats = np.einsum("ij,ij->i", drawn @ outcomes, against).astype(np.float64)
-    return won / (len(forget) * len(holdout))
+    below = np.zeros((len(forget) + 1, resamples), dtype=np.float32)  # drawn among the lowest k
+    np.cumsum(drawn[order], axis=0, dtype=np.float32, out=below[1:])
+    won = np.zeros(resamples, dtype=np.float32)
+    lowest = np.searchsorted(ordered, holdout, side="left")
+    highest = np.searchsorted(ordered, holdout, side="right")
+    for counts, low, high in zip(against, lowest, highest, strict=True):
+        lost = below[low] if low == high else (below[low] + below[high]) * np.float32(0.5)
+        won += counts * lost
+    return won.astype(np.float64) / (len(forget) * len(holdout))
 
 
-@lru_cache(maxsize=4)
-def _row_counts(rows: int, resamples: int, seed: int, side: int) -> NDArray[np.float32]:
-    """How often each resample draws each row of a side, of shape [resamples][rows]."""
+@lru_cache(maxsize=8)
+def _row_counts(rows: int, resamples: int, seed: int, side: int) -> NDArray[np.uint16]:
+    """How often each resample draws each row of a side, of shape [rows][resamples]."""
     generator = np.random.default_rng([seed, side])
-    counts = _drawn_counts(np.arange(rows), rows, resamples, generator).astype(np.float32)
-    counts.setflags(write=False)
-    return counts
+    counts = _drawn_counts(np.arange(rows), rows, resamples, generator)
+    by_row = np.ascontiguousarray(counts.T.astype(np.uint16))
+    by_row.setflags(write=False)
+    return by_row
 
 
 def _drawn_counts(

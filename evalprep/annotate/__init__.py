@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from evalprep.annotate.answers import SCHEMA, Question, Who
     from evalprep.annotate.asking import Asker, Stopped, Sum
     from evalprep.annotate.attachment import (
+        annotators_of,
         attach,
         kept_judgements,
         rubric_judgements,

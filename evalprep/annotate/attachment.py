@@ -14,11 +14,12 @@ from typing import Any
 from evalprep.annotate.answers import Judgement, Question
 from evalprep.annotate.finding import annotators_for, pack_annotators
 from evalprep.annotate.kept import Kept
-from evalprep.annotate.ledger import Chosen
+from evalprep.annotate.ledger import Chosen, Ledger
+from evalprep.annotate.place import ledger_of
 from evalprep.annotate.promptfile import recorded_judgements
 from evalprep.errors import BadInput
 from evalprep.packs import Pack, Rubric
-from evalprep.results import Run, row_mappings, stamp_of
+from evalprep.results import AnnotatorOrigin, Run, row_mappings, stamp_of
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -29,6 +30,23 @@ def stamp_for(run: Run, task: str) -> str:
     With `--timestamp each` that may be another stamp than the run's newest.
     """
     return stamp_of(run.files.samples.get(task, run.tasks[task].path)) or run.files.stamp
+
+
+def annotators_of(run: Run) -> list[AnnotatorOrigin]:
+    """Returns the judges and detectors whose answers about a run are kept, each version once."""
+    path = ledger_of(run)
+    if path is None:
+        return []
+    stamps = {stamp_for(run, task) for task in run.tasks}
+    with Ledger(path) as ledger:
+        rows = ledger.query(
+            "SELECT DISTINCT uses.run, annotator, version, model FROM attempts "
+            "JOIN uses ON attempts.key = uses.key ORDER BY annotator, version, model"
+        )
+    own = dict.fromkeys(tuple(map(str, row[1:])) for row in rows if row[0] in stamps)
+    return [
+        AnnotatorOrigin(name=name, version=version, model=model) for name, version, model in own
+    ]
 
 
 def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:

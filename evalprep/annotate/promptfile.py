@@ -21,7 +21,7 @@ from evalprep.annotate.keys import canonical
 from evalprep.annotate.ledger import Attempt
 from evalprep.errors import BadInput, Problem
 from evalprep.files import read_file
-from evalprep.packs import Item, Pack, Rubric, SampleRef, Value, Values, text_at
+from evalprep.packs import Item, Pack, Rubric, SampleRef, Value, Values, asked_in, text_at
 
 _ALLOWED = (
     "create_prompt(context_type, input_text, ground_truth, generation) -> str; METRICS = [...], "
@@ -122,7 +122,8 @@ def _texts_of(task: str, row: Mapping[str, Any]) -> tuple[str, ...] | None:
     replies = response if isinstance(response, (list, tuple)) else [response]
     if not replies or not all(isinstance(reply, str) for reply in replies):
         return None
-    return task, *(text_at(row, place) for place in ("prompt", "target", "response"))
+    prompt, target, reply = (text_at(row, place) for place in ("prompt", "target", "response"))
+    return task, asked_in(prompt), target, reply
 
 
 def row_digest(row: Mapping[str, Any]) -> str:

@@ -45,4 +45,11 @@ BACKEND = Backend(
     aliases=("hf-auto", "huggingface"),
     package="transformers",
     loads_model=True,
+    adapter="peft",
+    others_write={
+        "lora_local_path": "write `adapter: DIR`, or peft",
+        "max_lora_rank": "take it out",
+        "quantization": "write load_in_4bit: true or name a quantised checkpoint, or write "
+        "`backend: vllm`",
+    },
 )

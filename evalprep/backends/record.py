@@ -146,6 +146,8 @@ class Backend:
         stops: How many stop strings it sends; None for all.
         adds_bos: Writes a BOS before raw prompts unless told otherwise; None for as the tokenizer
             does.
+        adapter: The argument that names the folder of a LoRA adapter; empty where it loads none.
+        others_write: Arguments of other back ends, which it does not take -> what to write instead.
         forgets: Drops what earlier requests left in lm-eval's model object beside its own
             attributes, so that the next command finds it as it was loaded; None where it is to be
             made anew.
@@ -177,6 +179,8 @@ class Backend:
     samples: bool = False
     stops: int | None = None
     adds_bos: bool | None = None
+    adapter: str = ""
+    others_write: Mapping[str, str] = field(default_factory=dict)
     forgets: Callable[[Any], object] | None = lambda _lm: None
     holds: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     sends_token_ids: bool = False

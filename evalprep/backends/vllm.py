@@ -139,6 +139,12 @@ BACKEND = Backend(
     splits_model=True,
     shrinks_float32=True,
     samples=True,
+    adapter="lora_local_path",
+    others_write={
+        "peft": "write `adapter: DIR`, or lora_local_path",
+        "load_in_4bit": "write quantization: bitsandbytes, or `backend: hf`",
+        "load_in_8bit": "name a quantised checkpoint, or write `backend: hf`",
+    },
     forgets=forget,
     holds=sampling_for_schema,
 )

@@ -698,7 +698,11 @@ CODES: dict[str, Code] = {
         "max_model_len is longer than the model's own context; vLLM refuses to start.",
         "lower it",
     ),
-    "EP712": Code("note", "The back end is not installed here.", "run the command where it is"),
+    "EP712": Code(
+        "note",
+        "The back end, or a package that its arguments need, is not installed here.",
+        "run the command where it is",
+    ),
     "EP713": Code(
         "warning",
         "Weights and cache do not fit the memory of the GPUs.",

@@ -257,7 +257,7 @@ def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
 def _unparsed(source: Path) -> tuple[str, str]:
     """Where and why a module is not Python that can be read."""
     try:
-        ast.parse(source.read_text(encoding="utf-8"))
+        ast.parse(read_text(source, own=True))
     except SyntaxError as error:
         code = f", at `{error.text.strip()}`" if error.text else ""
         return f"{source}:{error.lineno}", f"is not valid Python: {error.msg}{code}"

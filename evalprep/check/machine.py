@@ -37,6 +37,12 @@ _ELSEWHERE = (
     "correct the path, or download the model; where it lies on another machine: device: gpu, or "
     "target: {gpus: N}"
 )
+#: Argument of a back end -> the package that it needs beside the back end.
+_NEEDED_BY_ARGUMENT = {
+    "peft": "peft",
+    "load_in_4bit": "bitsandbytes",
+    "load_in_8bit": "bitsandbytes",
+}
 _LIKELIHOOD = {"multiple_choice", "loglikelihood", "loglikelihood_rolling"}
 # Names of modules whose functions parse LaTeX or need NLTK's data, as they occur in `!function`
 # references.
@@ -265,6 +271,12 @@ def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Finding
     module = record.package if record is not None else ""
     if module and not _is_installed(module):
         findings.add("EP712", "backend", f"{module} is not installed here")
+    for argument, needed in _NEEDED_BY_ARGUMENT.items():
+        if settings.core.model_args.get(argument) and not _is_installed(needed):
+            where = f"model_args.{argument}"
+            findings.add(
+                "EP712", where, f"{needed} is not installed here", fix=f"pip install {needed}"
+            )
     _check_latex(leaves, findings)
     splitting = _leaves_with(leaves, _needs_punkt)
     if splitting:

@@ -7,7 +7,7 @@ import math
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from evalprep.check.replies import (
 from evalprep.check.scorer import BOUND_SECONDS, SLOW_SECONDS, Scorer, Verdict
 from evalprep.check.silence import quiet
 from evalprep.results import RESERVED, STATED_WITHOUT_BOX
+from evalprep.run import beyond_kind
 from evalprep.terminal import tracked
 
 # Above this share a disagreement with the published verdicts is a warning: scorers that read the
@@ -69,6 +70,16 @@ class _Tally:
     odd: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
+def _of_files(loaded: LoadedTask) -> str:
+    """Which of a task's requests files of replies cannot answer, as an ending; empty for none."""
+    requests = chain.from_iterable(loaded.instances.values())
+    words = [beyond_kind(kind) for kind in sorted({request.request_type for request in requests})]
+    needed = " and ".join(filter(None, words))
+    if not needed:
+        return ""
+    return f"; `evalprep prompts` leaves it out, as files of replies hold no {needed}"
+
+
 def check_scoring(
     loaded: LoadedTask, findings: Findings, *, rows: int | None = None, hard: bool = False
 ) -> Scorer | None:
@@ -82,7 +93,7 @@ def check_scoring(
     """
     if loaded.own:
         where = loaded.leaf.where()
-        what = f"{loaded.name} was loaded and its requests were built"
+        what = f"{loaded.name} was loaded and its requests were built{_of_files(loaded)}"
         findings.add("EP305", where, what, task=loaded.name)
         return None
     if not loaded.instances:

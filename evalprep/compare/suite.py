@@ -5,8 +5,9 @@ They have a paired interval wherever it is known what each row adds to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TypeVar
 
 import numpy as np
@@ -202,14 +203,16 @@ class _SharedScores:
         runs: The candidate and the baseline.
         tasks: The tasks that both have, over these rows.
         specs: The declarations of each side's scores, by their ids.
-        scores: The scores of each side computed anew; empty for a side that keeps all its rows.
+        valued: The scores of each side that have a value over all of its rows.
+        anew: For each side a function that computes its scores over these rows, once.
         tolerated: Share of the expected rows of a task that may be missing.
     """
 
     runs: tuple[Run, Run]
     tasks: Mapping[str, SharedTask]
     specs: tuple[Mapping[str, ScoreSpec], Mapping[str, ScoreSpec]]
-    scores: tuple[Mapping[str, SuiteScore], Mapping[str, SuiteScore]]
+    valued: tuple[frozenset[str], frozenset[str]]
+    anew: tuple[Callable[[], Mapping[str, SuiteScore]], Callable[[], Mapping[str, SuiteScore]]]
     tolerated: float
 
     @classmethod
@@ -222,25 +225,52 @@ class _SharedScores:
         *,
         tolerated: float,
     ) -> _SharedScores:
-        """Computes the scores of each side anew where it has rows that the other lacks."""
-        computed: list[Mapping[str, SuiteScore]] = []
-        for place, run in enumerate(runs):
-            anew: Mapping[str, SuiteScore] = {}
-            if not all(task.whole[place] for task in tasks.values()):
-                reduced = with_shared_rows(run, tasks, place)
-                anew = score_suite(reduced, packs, scores[place].scored_against)
-            computed.append(anew)
+        """Returns what a comparison asks of the scores of both sides."""
+        candidate, baseline = (
+            cache(
+                partial(
+                    score_suite,
+                    with_shared_rows(run, tasks, place),
+                    packs,
+                    scores[place].scored_against,
+                )
+            )
+            for place, run in enumerate(runs)
+        )
+        now, before = (
+            frozenset(score.id for score in side.suite if score.value is not None)
+            for side in scores
+        )
         specs = specs_of(runs[0], packs), specs_of(runs[1], packs)
-        return cls(runs, tasks, specs, (computed[0], computed[1]), tolerated)
+        return cls(runs, tasks, specs, (now, before), (candidate, baseline), tolerated)
 
     def side(self, score: SuiteScore, place: int) -> SuiteScore:
         """A score of a side over the shared rows; one that a log states, over those of the log."""
         if self.is_stated(score.id):
             return score
-        shared = [self.tasks[name] for name in score.tasks if name in self.tasks]
-        if all(task.whole[place] for task in shared):
+        is_log = bool(self.runs[place].stated)
+        names = self._tasks_computed(score.id, place) if is_log else score.tasks
+        read = [self.tasks[name] for name in names if name in self.tasks]
+        if all(task.whole[place] for task in read):
             return score
-        return self.scores[place].get(score.id, score)
+        return self.anew[place]().get(score.id, score)
+
+    def _tasks_computed(self, name: str, place: int) -> Iterator[str]:
+        """The tasks whose rows a score of a log is computed from.
+
+        What the log states is not computed; what has no value over all rows has none over some.
+        """
+        waiting = [name]
+        seen: set[str] = set()
+        while waiting:
+            each = waiting.pop()
+            spec = self.specs[place].get(each)
+            if spec is None or each in seen or self.is_stated(each):
+                continue
+            seen.add(each)
+            waiting += [f"{spec.pack}/{parent}" for parent in spec.needs]
+            if each in self.valued[place]:
+                yield from spec.tasks
 
     def is_stated(self, name: str) -> bool:
         """True for a score that a log of one side states."""

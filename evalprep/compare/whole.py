@@ -371,7 +371,7 @@ def _is_of_subtask(value: Any) -> bool:
 
 def _macro(sides: _Sides) -> _Read:
     """Mean of the means of subtasks: pairs of subtask and number."""
-    names = dict.fromkeys(name for side in sides for name, _ in side)
+    names = dict.fromkeys(name for name, _ in chain.from_iterable(sides))
     places = {name: place for place, name in enumerate(names)}
     counts = []
     for side in sides:
@@ -393,7 +393,7 @@ def _macro(sides: _Sides) -> _Read:
 
 def _are_shares(sides: _Sides) -> bool:
     """Returns whether all numbers of pairs of subtask and number lie between 0 and 1."""
-    return all(0 <= number <= 1 for side in sides for _, number in side)
+    return all(0 <= number <= 1 for _, number in chain.from_iterable(sides))
 
 
 def _refuse_other_value(metric: Metric, value: float, *, is_complete: bool) -> None:

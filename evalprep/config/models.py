@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalprep.config.adapters import CONFIG_FILE, with_base_model
 from evalprep.errors import Problems
 from evalprep.places import is_file, is_folder, last_part, place
 from evalprep.yamlfile import YamlFile
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from evalprep.config.schema import Checkpoint, Core
 
 _PATTERN = re.compile(r"[*?\[]")
-_MODEL_FILES = ("config.json", "adapter_config.json")
+_MODEL_FILES = ("config.json", CONFIG_FILE)
 
 
 def expand_models(raw: dict[str, Any], source: YamlFile, problems: Problems) -> dict[str, Any]:
@@ -32,7 +33,8 @@ def expand_models(raw: dict[str, Any], source: YamlFile, problems: Problems) -> 
     """
     models = raw.get("models")
     if not models:
-        return {key: value for key, value in raw.items() if key != "models"}
+        keys = {key: value for key, value in raw.items() if key != "models"}
+        return with_base_model(keys, (), source, problems)
     if raw.get("model_name") is not None:
         what = "model_name and models are both given"
         fix = "keep one of the two; `--set model_name=null` leaves the models of the file"
@@ -42,7 +44,12 @@ def expand_models(raw: dict[str, Any], source: YamlFile, problems: Problems) -> 
     entries: list[Any] = []
     for number, model in enumerate(models):
         entry = {"model_name": model} if isinstance(model, str) else model
-        entries += _expanded(entry, number, source, problems)
+        entries += [
+            with_base_model(each, ("models", number), source, problems)
+            if isinstance(each, dict)
+            else each
+            for each in _expanded(entry, number, source, problems)
+        ]
     return {**raw, "models": entries, "model_name": _first_name(entries)}
 
 
@@ -54,18 +61,24 @@ def _first_name(entries: Sequence[Any]) -> Any:
 
 
 def _expanded(entry: Any, number: int, source: YamlFile, problems: Problems) -> list[Any]:
-    """An entry of `models`, once for each folder that its pattern matches."""
-    name = entry.get("model_name") if isinstance(entry, dict) else None
+    """An entry of `models`, once for each folder that its pattern matches.
+
+    Of an entry without a model the pattern may be that of its adapter.
+    """
+    key = "model_name"
+    if isinstance(entry, dict) and entry.get("model_name") is None:
+        key = "adapter"
+    name = entry.get(key) if isinstance(entry, dict) else None
     if not isinstance(name, str) or not _PATTERN.search(name):
         return [entry]
     folders = matching(name, source.folder)
     if not folders:
         what = f"no model folder matches {name!r}"
         where = source.where("models", number)
-        allowed = "folders with a config.json"
+        allowed = f"folders with {' or '.join(_MODEL_FILES)}"
         fix = "mend the pattern, or name the folders"
         problems.add(what, where=where, allowed=allowed, fix=fix)
-    return [{**entry, "model_name": str(folder)} for folder in folders]
+    return [{**entry, key: str(folder)} for folder in folders]
 
 
 def matching(pattern: str, folder: Path) -> list[Path]:
@@ -108,6 +121,7 @@ def core_of(core: Core, model: Checkpoint) -> Core:
     """The configuration as if this model were the only one."""
     return core.changed(
         model_name=model.model_name,
+        adapter=model.adapter or core.adapter,
         model_revision=model.model_revision or core.model_revision,
         model_args={**core.model_args, **model.model_args},
         models=(),
@@ -121,7 +135,7 @@ def short_names(models: Sequence[Checkpoint]) -> list[str]:
 
     Revision and own arguments are added where paths do not suffice; at last a number.
     """
-    paths = [_path_parts(model.model_name) for model in models]
+    paths = [_path_parts(model.adapter or model.model_name) for model in models]
     for names in _possible_names(models, paths):
         plain_names = [_plain(name) for name in names]
         if _different(plain_names):

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from evalprep.backends import BACKENDS
+from evalprep.config.adapters import with_arguments
 from evalprep.config.guards import check_paths, check_secrets
 from evalprep.config.models import expand_models
 from evalprep.config.schema import CORE_KEYS, Config, Core, read_core, section_model
@@ -248,6 +249,7 @@ def read_config(
     sections = _read_sections(reader, raw_sections)
     if core is not None:
         core = _absolute(core, source.folder, template_dir)
+        core = with_arguments(core, source, reader.problems)
         check_paths(core, source, reader.problems)
     reader.problems.raise_if_any()
     assert core is not None  # else there is a problem

@@ -55,6 +55,7 @@ class Checkpoint(Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of `models`."""
 
     model_name: ModelName
+    adapter: ModelName | None = None
     model_revision: str | None = None
     model_args: Arguments = field(default_factory=dict)
 
@@ -81,8 +82,11 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             gpu_memory: 80, gpu: H100}`, `gpu_memory` in GiB of each GPU; `nodes` is the number of
             such machines behind one `vllm-server`. Findings about this machine are then notes.
         model_revision: Branch, tag or commit of the model.
+        adapter: Folder or hub id of a LoRA adapter: `hf` gets it as `peft=`, `vllm` as
+            `lora_local_path=`. Without `model_name` its `adapter_config.json` names the base model.
         models: Several models that share the work folder, in place of `model_name`: ids, folders,
-            patterns of folders, or mappings with `model_name`, `model_revision`, `model_args`.
+            patterns of folders, or mappings with `model_name`, `adapter`, `model_revision`,
+            `model_args`.
         tensor_parallel_size: GPUs of one copy of the model.
         data_parallel_size: Copies of the model; the run uses the product of the two in GPUs.
         gpu_memory_utilization: Share of the GPU's memory, above 0, at most 1; on a CPU at most
@@ -154,12 +158,19 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     model_revision: Annotated[
         str | None, Meta(description="a branch, tag or commit of the model")
     ] = None
+    adapter: Annotated[
+        ModelName | None,
+        Meta(
+            description="folder or hub id of a LoRA adapter; without model_name its "
+            "adapter_config.json names the base model"
+        ),
+    ] = None
     models: Annotated[
         tuple[Checkpoint, ...],
         Meta(
             description="in place of model_name a list of models that share the work folder: ids, "
             "folders, patterns of folders (runs/*/checkpoint-*), or mappings {model_name, "
-            "model_revision, model_args}"
+            "adapter, model_revision, model_args}"
         ),
     ] = ()
     tensor_parallel_size: Size = 1

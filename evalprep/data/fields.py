@@ -25,6 +25,7 @@ import msgspec
 
 from custom_metrics.fm.columns import (
     COLUMNS,
+    LISTS,
     NOTHING,
     NUMBERS,
     ColumnError,
@@ -34,6 +35,7 @@ from custom_metrics.fm.columns import (
     evaluated,
     one_value,
 )
+from evalprep.data.cells import list_cell
 from evalprep.data.located import (
     DELIMITERS,
     Located,
@@ -223,6 +225,8 @@ def _checked(name: str, expression: str, value: Any, index: int | None = None) -
         if value is None:
             raise ColumnError(name, expression, "is null", index)
         return value
+    if kind in LISTS:
+        value = list_cell(value)
     value = one_value(kind, expression, value, index)
     if isinstance(value, str) and _HALF_PAIR.search(value):
         raise ColumnError(

@@ -27,7 +27,10 @@ def export_tables(
     from evalprep.leaderboard.pack_board import export_board
 
     board = build_board(runs, scores, packs, each_seed=True)
+    # The notes on runs and their values are those of the scores themselves.
+    known = set(board.notes) - {pack.leaderboard.note for pack in scored_packs.values()}
     written = export_board(board, scored_packs, folder)
+    notes = [note for note in board.notes if note not in known]
     for run_scores in scores:
-        run_scores.notes += [note for note in board.notes if note not in run_scores.notes]
+        run_scores.notes += [note for note in notes if note not in run_scores.notes]
     return written

@@ -87,16 +87,22 @@ if TYPE_CHECKING:
         source_spec,
         unknown_names,
         with_places,
+        without_control,
     )
     from evalprep.places import is_folder, place
     from evalprep.results import (
+        AnnotatorOrigin,
+        CommandOrigin,
+        Digest,
         ExportBoard,
         ExportCell,
         ExportDifference,
         ExportRow,
         ExportRun,
         ExportTask,
+        Provenance,
         Sample,
+        SourceOrigin,
         document_hash,
         few_read,
     )

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         keep_records,
         manifest_data,
         manifest_text,
+        models_of,
         pack_folders_of,
         plan_of,
         versions,
@@ -125,5 +126,6 @@ if TYPE_CHECKING:
         settings_of_task,
         template_settings,
     )
+    from evalprep.packs.turns import asked_in, without_control
 else:
     __getattr__ = offered(__name__)

@@ -23,7 +23,7 @@ from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Any
 
-from evalprep.files import file_sha256, read_object, write_atomically
+from evalprep.files import NotRead, file_sha256, open_file, read_object, write_atomically
 from evalprep.packs.manifest import MANIFEST
 from evalprep.packs.prepared import load_prepared
 from evalprep.places import user_folder
@@ -176,11 +176,11 @@ def _would_run(compiled: Path) -> bool:
         return True
     try:
         source = Path(source_from_cache(str(compiled))).stat()
-        with compiled.open("rb") as file:
+        with open_file(compiled, own=True) as file:
             header = file.read(_HEADER)
     except FileNotFoundError:
         return False  # without its source it is never looked for
-    except (OSError, ValueError):
+    except (OSError, ValueError, NotRead):
         return True
     flags, time, size = (int.from_bytes(header[at : at + 4], "little") for at in (4, 8, 12))
     return bool(flags) or (time, size) == (int(source.st_mtime) % 2**32, source.st_size % 2**32)

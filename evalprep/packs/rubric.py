@@ -15,6 +15,7 @@ from typing import Any
 
 from custom_metrics.judging.reply import judge_preference, judge_ratings
 from evalprep.packs.annotator import Item, SampleRef, Value, Values
+from evalprep.packs.turns import asked_in
 
 #: A place of a field in a prompt: `${field}`.
 FIELD = re.compile(r"\$\{([A-Za-z_]\w{0,40})\}")
@@ -135,8 +136,12 @@ class Rubric:
         ]
 
     def fill(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """The fields of a row."""
-        return {name: text_at(row, place) for name, place in self.fields.items()}
+        """The fields of a row; its prompt without the words of a chat template."""
+        fields = {}
+        for name, place in self.fields.items():
+            text = text_at(row, place)
+            fields[name] = asked_in(text) if place == "prompt" else text
+        return fields
 
     def items(
         self,

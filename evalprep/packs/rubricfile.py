@@ -69,8 +69,13 @@ class RubricEntry(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def prompts(self) -> tuple[str, ...]:
         """The prompts of its steps, their fields as `${field}`."""
-        written = self.steps or ((self.prompt,) if self.prompt else ())
-        return tuple(with_places(prompt, self.known_fields, "${", "}") for prompt in written)
+        known = self.known_fields
+        return tuple(with_places(prompt, known, "${", "}") for prompt in self.written)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The prompts as the user wrote them."""
+        return self.steps or ((self.prompt,) if self.prompt else ())
 
     @property
     def declares_fields(self) -> bool:
@@ -154,7 +159,7 @@ def _check_prompts(entry: RubricEntry, source: YamlFile, problems: Problems) -> 
         problems.add("has no prompt", where=source.where(), allowed=_STEPS)
     named = set(chain.from_iterable(map(FIELD.findall, entry.prompts)))
     unknown = dict.fromkeys(sorted(named - known), "${%s}")
-    for prompt in entry.prompts:
+    for prompt in entry.written:
         # Beside `${field}`, which older rubrics have, other names in braces are text.
         names = unknown_names(prompt, known, strict=not FIELD.search(prompt))
         unknown |= dict.fromkeys(names, "{%s}")
@@ -165,7 +170,7 @@ def _check_prompts(entry: RubricEntry, source: YamlFile, problems: Problems) -> 
             allowed=allowed,
             fix=_spelling(name, known),
         )
-    if entry.prompts and not named:
+    if entry.prompts and not (named or unknown):
         problems.add(
             "the prompt names no field: the judge would be asked the same of every row",
             where=source.where(key),

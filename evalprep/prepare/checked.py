@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,6 +27,7 @@ from evalprep.check import (
 )
 from evalprep.errors import BadInput, Problem
 from evalprep.files import read_text
+from evalprep.packs import MANIFEST
 from evalprep.prepare.build import Built
 from evalprep.prepare.origins import named_by_origin
 
@@ -151,6 +153,8 @@ def _copy_or_link(path: Path, target: Path, final: str, now: str) -> None:
     if path.suffix == ".yaml":
         text = read_text(path, own=True).replace(final, now)
         target.write_text(text, encoding="utf-8")
+    elif path.name == MANIFEST:
+        shutil.copyfile(path, target)  # records are not read through links out of their folder
     else:
         target.symlink_to(path)
 

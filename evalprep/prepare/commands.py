@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.backends import BACKENDS, Backend, Machine, Request, shell_words
-from evalprep.config import Core
+from evalprep.config import Core, adapters_in
 from evalprep.model import destination, model_folder, model_shape
 from evalprep.packs import Command
 from evalprep.places import is_folder, place
@@ -271,7 +271,9 @@ def _model_args(written: Mapping[str, Any], core: Core, share: Share) -> dict[st
     of_tasks = {key: value for key, value in share.call.model_args.items() if key != ARGUMENT}
     # Arguments for a server mean nothing to an engine that a task has chosen in its place.
     elsewhere = share.backend != core.backend and BACKENDS[core.backend].address
-    of_user = {} if elsewhere else core.model_args
+    of_user = {} if elsewhere else dict(core.model_args)
+    adapters = {name: core.on_run_machine(path) for name, path in adapters_in(of_user).items()}
+    of_user |= adapters
     return {**written, **of_tasks, **of_user, **decided}
 
 

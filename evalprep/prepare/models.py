@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.backends import BACKENDS, STORED
-from evalprep.config import Config, Core, core_of, short_names
+from evalprep.config import Config, Core, adapters_in, core_of, short_names
 from evalprep.errors import Problems
 from evalprep.model import Tokenizer, fingerprint_of, load_tokenizer, model_folder
 from evalprep.packs import Answerer, Plan, run_id
@@ -110,6 +110,10 @@ def with_run(
     """
     model = subject.core.on_run_machine(subject.model)
     paths = {model: Path(subject.model)} if subject.local else {}
+    paths |= {
+        subject.core.on_run_machine(value): Path(value)
+        for value in adapters_in(subject.core.model_args).values()
+    }
     paths |= _paths_in(calls, subject.folder) | paths
     fingerprints = {name: fingerprint_of(path) for name, path in paths.items()}
     known = {name: digest for name, digest in fingerprints.items() if digest}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evalprep.check import Finding
 from evalprep.config import Config
-from evalprep.files import file_sha256
+from evalprep.files import file_sha256, read_text
 from evalprep.packs import TEMPLATES
 from evalprep.prepare.build import Built
 
@@ -88,7 +88,7 @@ def _line_of(made: Path, origin: Path, number: int) -> int | None:
 
 
 def _lines(file: Path) -> Sequence[str]:
-    return file.read_text(encoding="utf-8-sig").splitlines()
+    return read_text(file, own=True, encoding="utf-8-sig").splitlines()
 
 
 def _key(line: str) -> str:

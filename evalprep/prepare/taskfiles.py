@@ -148,7 +148,7 @@ def _write_task(
     file.write_text(text, encoding="utf-8")
     origins = {file.name: template}
     for module, origin in data.modules.items():
-        text = origin.file.read_text(encoding="utf-8-sig").rstrip() + origin.added
+        text = read_text(origin.file, own=True, encoding="utf-8-sig").rstrip() + origin.added
         (folder / module).write_text(text, encoding="utf-8")
         origins[module] = origin.file
     from evalprep.results import digest_of_data  # numpy, which a refused config does not need

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from evalprep.results.foreign import each_place, name_of_log, open_run, read_log
     from evalprep.results.hashes import document_hash, prompt_hash, target_hash
     from evalprep.results.headline import headline_metric
-    from evalprep.results.identity import NOT_RUN_YET, answered_by, notes_on_unread
+    from evalprep.results.identity import NOT_RUN_YET, Unread, answered_by, notes_on_unread
     from evalprep.results.invocations import Invocation, invocation_of, oldest_first
     from evalprep.results.known_metrics import direction_of
     from evalprep.results.labels import label_runs
@@ -83,6 +83,14 @@ if TYPE_CHECKING:
     from evalprep.results.narrowing import matches, narrowed, runs_of_models
     from evalprep.results.pointers import notes_on_pointers
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score
+    from evalprep.results.provenance import (
+        AnnotatorOrigin,
+        CommandOrigin,
+        Digest,
+        Provenance,
+        SourceOrigin,
+        provenance_of,
+    )
     from evalprep.results.published_rule import PublishedReading, published_reading
     from evalprep.results.readers import decode_run, encode, read_results, stored_call
     from evalprep.results.readers.head import read_head

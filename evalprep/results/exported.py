@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.packs import Excluded
+from evalprep.results.provenance import Provenance
 from evalprep.results.sample import Sample
 
 
@@ -59,6 +60,7 @@ class ExportRun:
         without_seed: The model without the seed in its name.
         name: What tells the run from those beside it in every output; empty for a run that was
             read by itself.
+        provenance: Reads where its numbers come from.
     """
 
     label: str
@@ -73,6 +75,7 @@ class ExportRun:
     seed: str = ""
     without_seed: str = ""
     name: str = ""
+    provenance: Callable[[], Provenance] = field(default=Provenance, repr=False)
 
 
 @dataclass(frozen=True)

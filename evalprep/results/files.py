@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import StrayLink, is_stray
+from evalprep.files import StrayLink, is_stray, read_object_within
 from evalprep.places import last_part
 from evalprep.results.folder import (
     RESULTS,
@@ -24,7 +25,7 @@ from evalprep.results.folder import (
     without_stamp,
 )
 from evalprep.results.gathering import SampleFiles, gathered
-from evalprep.results.identity import AnsweredBy, Unread
+from evalprep.results.identity import AnsweredBy, Failure, Unread
 from evalprep.results.invocations import (
     Choice,
     Invocation,
@@ -38,7 +39,8 @@ from evalprep.results.invocations import (
 )
 from evalprep.results.pointers import pointers_below, store_of, what_and_fix
 from evalprep.results.readers.jsonparts import WRITE_AGAIN
-from evalprep.results.record import read_failures, read_record
+from evalprep.results.record import failed_runs, read_failures, read_record
+from evalprep.results.runstate import runs_in, unpublished_runs
 from evalprep.results.typed_options import TypedOption, sentence_of, typed_options
 from evalprep.terminal import shortlist
 
@@ -184,7 +186,7 @@ class _Place:
     @cached_property
     def records(self) -> Mapping[str, Mapping[str, Any]]:
         """Run id -> its record; empty for a run without one."""
-        folders = {call.run: call.results.parent for call in self.calls if call.run}
+        folders = {call.run: self.folder_of(call).path for call in self.calls if call.run}
         return {run: read_record(folder, run) for run, folder in folders.items()}
 
     def typed(self, call: Invocation) -> tuple[TypedOption, ...]:
@@ -269,6 +271,55 @@ def _newest_run(place: _Place) -> RunFiles:
     notes = _notes_on_choice(choice, calls, folder.path)
     notes += _notes_on_models(calls, newest, folder.path)
     return _files_of(choice, folder, [*notes, *_notes_on_unread(folder)])
+
+
+def _without_failed(files: RunFiles, place: _Place) -> RunFiles:
+    """The files of a run without the tasks that failed in a newer one, which has no results.
+
+    Their values would be those of another run in its place.
+    """
+    newest = oldest_first(files.invocations)[-1]
+    known = {call.run for call in place.calls}
+    unread: dict[str, Unread] = {}
+    for run, failures in failed_runs(files.folder).items():
+        if run not in known and _may_be_of(newest, read_record(files.folder, run)):
+            unread |= dict(_failed_later(run, failures, newest))
+    if not unread:
+        return files
+    note = f"a newer run has no results; --timestamp {_name_of(newest)} reads the one before"
+    sources = files.sources or {}
+    return replace(
+        files,
+        samples={task: path for task, path in files.samples.items() if task not in unread},
+        sources={task: path for task, path in sources.items() if task not in unread},
+        unread={**files.unread, **unread},
+        notes=(*files.notes, note),
+    )
+
+
+def _name_of(call: Invocation) -> str:
+    return call.run or call.stamp
+
+
+def _may_be_of(call: Invocation, record: Mapping[str, Any]) -> bool:
+    """Returns whether a record is of the model of a call, as far as both name one."""
+    meant = last_part(str(record.get("model") or ""))
+    own = "" if call.answerer is None else last_part(call.answerer.model)
+    return not meant or not own or meant == own
+
+
+def _failed_later(
+    run: str, failures: Mapping[str, Failure], newest: Invocation
+) -> Iterator[tuple[str, Unread]]:
+    """Yields the tasks of a run that failed after a call began."""
+    since = newest.moment[0] if newest.moment is not None else -math.inf
+    for task, failure in failures.items():
+        if not since < failure.seconds < math.inf:
+            continue
+        if failure.has_begun:
+            yield task, Unread("failed", f"in run {run}: {failure.sentence}")
+        else:
+            yield task, Unread("not run", "is not run yet")
 
 
 def _each_task(place: _Place) -> RunFiles:
@@ -517,7 +568,7 @@ def find_run(
     start = Path(path)
     if start.is_file():
         return _run_of_file(start, run)
-    folders = gathered(_search(start), start) if start.is_dir() else []
+    folders = [*gathered(_search(start), start), *_unpublished(start)] if start.is_dir() else []
     if not folders:
         refuse_pointers(start)
         raise _no_run_at(start)
@@ -528,8 +579,30 @@ def find_run(
     if answerer is not None:
         return _run_of_answerer(place, answerer)
     if timestamp == NEWEST:
-        return _newest_run(place)
+        return _without_failed(_newest_run(place), place)
     return _each_task(place) if timestamp == EACH else _named_run(place, timestamp)
+
+
+def _unpublished(output: Path) -> list[Folder]:
+    """The tasks that an unfinished run of `evalprep run` has finished, as files of its output.
+
+    What a run has finished stands in folders of its units until the run ends. A task that is cut
+    into several units is not read before.
+    """
+    folder = Folder(output)
+    for run in unpublished_runs(output):
+        for unit in sorted((run / _UNITS).glob("*/unit.json")):
+            is_under_way = unit.parent.suffix == ".part"
+            if is_under_way or read_object_within(unit, output).get("whole") is not True:
+                continue
+            for files in _search(unit.parent, root=output):
+                folder.results |= files.results
+                folder.samples |= files.samples
+    return [folder] if folder.stamps else []
+
+
+#: Of a run folder: it has a folder for each unit, whose name ends in `.part` until it is finished.
+_UNITS = "units"
 
 
 def _run_of_answerer(place: _Place, answerer: AnsweredBy) -> RunFiles:
@@ -630,7 +703,7 @@ def _run_of_id(place: _Place, run: str) -> RunFiles:
 def _of_id(place: _Place, run: str) -> RunFiles:
     """The files of a run with an id, of which there are calls."""
     calls = oldest_first(place.of_id(run))
-    failures = read_failures(calls[-1].results.parent, run)
+    failures = read_failures(_home_of(calls[-1], place), run)
     choice = of_run(calls, failures)
     unread = _left_out(choice)
     if not choice.calls:  # nothing of the newest tries was finished: the settings alone are known
@@ -639,12 +712,18 @@ def _of_id(place: _Place, run: str) -> RunFiles:
     files = _files_of(choice, place.folder_of(newest), _notes_on_others(place, run))
     return replace(
         files,
-        folder=newest.results.parent,
+        folder=_home_of(newest, place),
         stamps=_stamps_of(place.folders),
         run=run,
         unread=unread,
         parts=_parts(oldest_first((*choice.calls, *choice.older))),
     )
+
+
+def _home_of(call: Invocation, place: _Place) -> Path:
+    """The folder of a call's files; of an unfinished run the output folder that it is part of."""
+    home = call.results.parent
+    return place.path if runs_in(place.path) in home.parents else home
 
 
 def refuse_pointers(start: Path) -> None:

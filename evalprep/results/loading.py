@@ -33,7 +33,7 @@ from evalprep.results.identity import (
     recorded_answerer,
 )
 from evalprep.results.invocations import invocation_of
-from evalprep.results.logged import CallSettings, RowCounts, RunResults, TaskResults
+from evalprep.results.logged import CallSettings, GroupResults, RowCounts, RunResults, TaskResults
 from evalprep.results.meant import notes_on_meant, tasks_meant
 from evalprep.results.pointers import pointers_below, what_and_fix
 from evalprep.results.readers import read_results
@@ -248,7 +248,19 @@ def _read_results_files(files: RunFiles) -> _ResultsFiles:
         if file in by_file and task in by_file[file].tasks:
             tasks[task] = by_file[file].tasks[task]
     in_order = {name: tasks[name] for name in whole.tasks if name in tasks}
-    return _ResultsFiles(structs.replace(whole, tasks=in_order), by_file, inside)
+    groups = {
+        name: _of_one_file(group, whole, files.sources) for name, group in whole.groups.items()
+    }
+    return _ResultsFiles(structs.replace(whole, tasks=in_order, groups=groups), by_file, inside)
+
+
+def _of_one_file(
+    group: GroupResults, results: RunResults, sources: Mapping[str, Path]
+) -> GroupResults:
+    """A group, without values where its tasks are not all read from the file that computed them."""
+    files = {sources.get(task) for task in results.tasks_below(group.name)}
+    is_whole = len(files) < 2 and None not in files
+    return group if is_whole else structs.replace(group, metrics=())
 
 
 def _merged(older: RunResults, newer: RunResults) -> RunResults:

@@ -67,13 +67,23 @@ def read_record(folder: Path, run: str) -> dict[str, Any]:
 
     Empty without one.
     """
+    return _record_at(folder, run)[1]
+
+
+def record_file(folder: Path, run: str) -> Path | None:
+    """The file of a run's plan; None without one."""
+    return _record_at(folder, run)[0]
+
+
+def _record_at(folder: Path, run: str) -> tuple[Path | None, dict[str, Any]]:
     if not run:
-        return {}
+        return None, {}
     for place in _places_of_records(folder):
-        record = read_object_within(place / f"run_{run}.json", place)
+        file = place / f"run_{run}.json"
+        record = read_object_within(file, place)
         if record.get("run") == run:
-            return record
-    return {}
+            return file, record
+    return None, {}
 
 
 def _places_of_records(folder: Path) -> list[Path]:
@@ -183,6 +193,14 @@ def read_failures(folder: Path, run: str) -> dict[str, Failure]:
             shown = as_mapping(without_secrets(failures))
             return {str(name): _failure_of(entry) for name, entry in shown.items()}
     return {}
+
+
+def failed_runs(folder: Path) -> dict[str, dict[str, Failure]]:
+    """Returns what failed in each run whose failures are kept beside some results: id -> tasks."""
+    places = _places_of_records(folder)
+    files = sorted(chain.from_iterable(place.glob("failed_r*.json") for place in places))
+    runs = dict.fromkeys(file.stem.removeprefix("failed_") for file in files)
+    return {run: read_failures(folder, run) for run in runs}
 
 
 def _failure_of(entry: Any) -> Failure:

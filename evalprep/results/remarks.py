@@ -6,11 +6,8 @@ occur twice.
 
 from __future__ import annotations
 
-from itertools import chain
-
 import numpy as np
 
-from custom_metrics.extract.thinking import strip_thinking
 from evalprep.results.facts import part_of
 from evalprep.results.run import Run
 from evalprep.results.sample import UNKNOWN
@@ -18,7 +15,6 @@ from evalprep.results.table import Table
 from evalprep.results.task import TaskRun
 from evalprep.terminal import counted
 
-_LOOKED_AT = 64  # rows whose replies are read for unfinished thoughts
 _EMPTY_SHARE = 0.01  # of the replies, from which empty ones are named
 FEW_DOCUMENTS = 30
 """Documents below which an interval over them says little."""
@@ -53,16 +49,10 @@ def note_on_thoughts(table: Table) -> list[str]:
     A filter that reads thoughts and one that does not then give two scores of the same replies. Of
     a large task some rows are looked at, evenly spread.
     """
-    if not len(table) or not (table.empty == 0).any():
-        return []  # likelihoods, or no reply at all
-    rows = np.linspace(0, len(table) - 1, min(len(table), _LOOKED_AT)).astype(int)
-    replies = list(chain.from_iterable(sample.replies for sample in table.read(rows.tolist())))
-    unfinished = sum(strip_thinking(reply)[1] == "unclosed" for reply in replies)
-    if 2 * unfinished <= len(replies):
+    unfinished, replies = table.unfinished_thoughts
+    if 2 * unfinished <= replies:
         return []
-    return [
-        f"most replies end inside an unfinished thought ({unfinished} of {len(replies)} looked at)"
-    ]
+    return [f"most replies end inside an unfinished thought ({unfinished} of {replies} looked at)"]
 
 
 def notes_on_thoughts(run: Run) -> list[str]:

@@ -165,3 +165,11 @@ def recorded_states(output: Path) -> Iterator[State]:
         state = None if is_stray(run / _STATE, output) else read_state(run)
         if state is not None:
             yield state
+
+
+def unpublished_runs(output: Path) -> Iterator[Path]:
+    """Yields the folders of runs that have not written any results file yet."""
+    for run in sorted(runs_in(output).glob("*")):
+        state = None if is_stray(run / _STATE, output) else read_state(run)
+        if state is not None and not state.results and not state.is_done:
+            yield run

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from custom_metrics.extract.thinking import strip_thinking
 from evalprep.files import open_file
 from evalprep.results.lines import SampleReader
 from evalprep.results.metric import NOT_SCORES, SCORER_ERROR
@@ -30,6 +31,7 @@ Hashes = NDArray[np.uint64]
 RowKey = tuple[str, int, int]
 """Id, prompt and place of a row; prompt and place are 0 for an id that is not repeated."""
 _AHEAD = 2**16  # bytes that are read at once where the next row is near
+_LOOKED_AT = 64  # rows whose replies are read for unfinished thoughts
 _LOOKED_UP = 4096  # rows whose places are looked up at once
 
 
@@ -182,6 +184,15 @@ class Table:
         hashes = np.fromiter(map(hash, self.ids), dtype=np.int64, count=len(self.ids))
         hashes.sort()
         return not bool(np.any(hashes[1:] == hashes[:-1]))
+
+    @cached_property
+    def unfinished_thoughts(self) -> tuple[int, int]:
+        """Replies that end inside a thought, and how many were looked at, evenly spread."""
+        if not len(self) or not (self.empty == 0).any():
+            return 0, 0  # likelihoods, or no reply at all
+        rows = np.linspace(0, len(self) - 1, min(len(self), _LOOKED_AT)).astype(int)
+        replies = list(chain.from_iterable(sample.replies for sample in self.read(rows.tolist())))
+        return sum(strip_thinking(reply)[1] == "unclosed" for reply in replies), len(replies)
 
     def duplicates(self) -> list[str]:
         """Ids that occur more than once, in order of their second appearance."""

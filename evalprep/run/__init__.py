@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from evalprep.run.cluster import Cluster, run_on_ray
     from evalprep.run.collect import requests_of
     from evalprep.run.engine import engine_key
-    from evalprep.run.given import ReplySet, given_replies, reply_runs
+    from evalprep.run.given import ReplySet, given_replies, reply_runs, unanswerable
     from evalprep.run.holder import Holder
     from evalprep.run.interface import VERBATIM_TEMPLATE, Interface, interface_of
+    from evalprep.run.kinds import beyond_kind, reason_beyond
     from evalprep.run.live import INTERRUPTED, Elsewhere, not_tried, run_job
     from evalprep.run.outgoing import OPENAI_BATCH, format_of, write_requests
-    from evalprep.run.replies import read_replies
-    from evalprep.run.replies_engine import is_answer
+    from evalprep.run.replies import Reply, is_answer, read_replies
     from evalprep.run.request import Request
     from evalprep.run.screen import showing
     from evalprep.run.server import silence

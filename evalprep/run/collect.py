@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import LM
 
 from evalprep.errors import BadInput, Problem
 from evalprep.run.harness import configuration, evaluate
 from evalprep.run.interface import Interface, interface_of
-from evalprep.run.request import GENERATION, LIKELIHOOD, ROLLING, Request, request_ids
+from evalprep.run.kinds import BEYOND_FILES, DIALOGUE, GENERATION, LIKELIHOOD
+from evalprep.run.replies import Reply, is_answer
+from evalprep.run.request import Request, request_id, request_ids
+from evalprep.run.standin import StandIn, play
 from evalprep.run.tasks import manager_of
 from evalprep.status import Job
 
@@ -21,14 +24,37 @@ class _AllRequestsMadeError(Exception):
     """lm-eval has made all requests and begins to score."""
 
 
-class _Collector(LM):  # type: ignore[misc]
-    """A model that keeps the requests and answers none."""
+@dataclass(frozen=True)
+class Collected:
+    """The requests of a command.
 
-    def __init__(self, interface: Interface, job: Job) -> None:
+    Attributes:
+        requests: Those that can be made, each content once. Of a dialogue the turns that have a
+            reply, and the next one.
+        left_out: Task -> what it asks for that no file of replies can hold.
+    """
+
+    requests: list[Request] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+class _Collector(StandIn):
+    """A model that keeps the requests and answers none.
+
+    Args:
+        interface: The form of the back end's requests.
+        job: The command.
+        replies: Id of a request -> its reply, where some are known.
+    """
+
+    def __init__(self, interface: Interface, job: Job, replies: Mapping[str, Reply]) -> None:
         super().__init__()
         self.requests: dict[str, Request] = {}
+        self.left_out: dict[str, str] = {}
         self._interface = interface
         self._job = job
+        self._replies = replies
+        self._has_all = False
 
     @property
     def rank(self) -> int:
@@ -37,14 +63,9 @@ class _Collector(LM):  # type: ignore[misc]
         Raises:
             _AllRequestsMadeError: on that last occasion.
         """
-        if self.requests:
+        if self._has_all:
             raise _AllRequestsMadeError
         return 0
-
-    @property
-    def tokenizer_name(self) -> str:
-        """Names a cache of requests, which nothing here uses."""
-        return ""
 
     def apply_chat_template(
         self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
@@ -52,30 +73,27 @@ class _Collector(LM):  # type: ignore[misc]
         """The prompt that the back end would send."""
         return self._interface.render(chat_history, add_generation_prompt=add_generation_prompt)
 
-    # The signature is lm-eval's.
-    def chat_template(self, chat_template: bool | str = False) -> str:  # noqa: ARG002
-        """Not logged anywhere."""
-        return ""
-
-    def generate_until(self, requests: list[Instance]) -> list[str]:
-        """Keeps them."""
-        self._keep(GENERATION, requests)
+    def replies_to(self, kind: str, requests: Sequence[Instance]) -> list[Any]:
+        """Keeps the requests."""
+        self._has_all = True
+        if kind in BEYOND_FILES:
+            self.left_out |= {str(request.task_name): BEYOND_FILES[kind] for request in requests}
+        elif kind == DIALOGUE:
+            play(self, requests, self._keep_turn)
+        else:
+            ids = request_ids(kind, requests, self._job.label)
+            for number, request in zip(ids, requests, strict=True):
+                self.requests.setdefault(number, self._request(number, kind, request))
         return [""] * len(requests)
 
-    def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
-        """Keeps them."""
-        self._keep(LIKELIHOOD, requests)
-        return [(0.0, False)] * len(requests)
-
-    def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
-        """Keeps them."""
-        self._keep(ROLLING, requests)
-        return [0.0] * len(requests)
-
-    def _keep(self, kind: str, requests: list[Instance]) -> None:
-        ids = request_ids(kind, requests, self._job.label)
-        for number, request in zip(ids, requests, strict=True):
-            self.requests.setdefault(number, self._request(number, kind, request))
+    def _keep_turn(self, turn: Instance, draw: int) -> str | None:
+        """Keeps a turn of a dialogue; its reply, where there is one."""
+        number = request_id(GENERATION, turn, self._job.label, repeat=draw)
+        self.requests.setdefault(number, self._request(number, GENERATION, turn))
+        reply = self._replies.get(number)
+        if reply is None or not is_answer(GENERATION, reply):
+            return None
+        return self._interface.cut(str(reply.text), turn.args[1])
 
     def _request(self, number: str, kind: str, request: Instance) -> Request:
         prompt, *others = request.args
@@ -94,14 +112,18 @@ class _Collector(LM):  # type: ignore[misc]
         )
 
 
-def requests_of(job: Job) -> list[Request]:
-    """The requests that lm-eval would send for a command, each content once.
+def requests_of(job: Job, replies: Mapping[str, Reply]) -> Collected:
+    """The requests that lm-eval would send for a command.
+
+    Args:
+        job: The command.
+        replies: Id of a request -> its reply, where some are known.
 
     Raises:
-        BadInput: lm-eval cannot make them, or a task asks for more than texts and likelihoods.
+        BadInput: lm-eval cannot make them.
     """
     config = configuration(job)
-    collector = _Collector(interface_of(job), job)
+    collector = _Collector(interface_of(job), job, replies)
     names = list(config.tasks)
     try:
         with suppress(_AllRequestsMadeError):
@@ -116,4 +138,4 @@ def requests_of(job: Job) -> list[Request]:
                 fix="`evalprep check` names the cause",
             )
         ) from error
-    return list(collector.requests.values())
+    return Collected(list(collector.requests.values()), collector.left_out)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -27,7 +28,8 @@ from evalprep.files import (
     unchanged_sha256,
     write_atomically,
 )
-from evalprep.packs import Prepared, keep_records, records_of_work
+from evalprep.packs import Prepared, TaskPlan, keep_records, plan_of, records_of_work
+from evalprep.run.kinds import beyond_files, reason_beyond
 from evalprep.run.replies import Reply, files_of, read_replies
 from evalprep.status import runs_now
 
@@ -75,10 +77,16 @@ class ReplySet:
         if not self.first or prepared.output_path is None:
             return
         runs = runs_now(prepared, self.first)
-        answers = {"first": self.first, "files": [asdict(file) for file in self.files]}
+        reasons = Counter(reply.reason for reply in self.replies.values() if reply.reason)
+        answers = {
+            "first": self.first,
+            "files": [asdict(file) for file in self.files],
+            **({"empty": dict(reasons)} if reasons else {}),
+        }
         records = records_of_work(prepared, runs)
         for before, now in runs.items():
-            records[now] = {**records[now], "prepared_as": before, ANSWERS: answers}
+            beside = {"prepared_as": before, ANSWERS: answers}
+            records[now] = {**without_unanswerable(records[now]), **beside}
         keep_records(prepared.output_path, records)
         index = msgspec.msgpack.encode(dict(self.known))
         for run in records:
@@ -113,6 +121,28 @@ def given_replies(places: Sequence[Path], prepared: Prepared) -> ReplySet:
     return ReplySet(
         earlier.first, (*still_there, *places), replies, {**earlier.known, **own}, (*others, *files)
     )
+
+
+def unanswerable(tasks: Mapping[str, TaskPlan]) -> dict[str, str]:
+    """Returns the tasks that no file of replies can answer, with the reasons.
+
+    Args:
+        tasks: The tasks of a plan.
+    """
+    needed = {name: beyond_files(task.needs) for name, task in tasks.items()}
+    return {name: reason_beyond(words) for name, words in needed.items() if words}
+
+
+def without_unanswerable(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a run without the tasks that its files cannot answer: these are left out."""
+    reasons = unanswerable(plan_of(record).tasks)
+    tasks = as_mapping(record.get("tasks"))
+    left_out = {name: {"kind": "ability", "reason": reason} for name, reason in reasons.items()}
+    return {
+        **record,
+        "tasks": {name: entry for name, entry in tasks.items() if name not in reasons},
+        "excluded": {**as_mapping(record.get("excluded")), **left_out},
+    }
 
 
 def reply_runs(prepared: Prepared) -> list[str]:
@@ -213,7 +243,9 @@ def _index(output: Path, run: str) -> Path:
 
 
 def _digest_of(reply: Reply) -> bytes:
-    text = json.dumps(asdict(reply), sort_keys=True, default=str)
+    facts = asdict(reply)
+    del facts["reason"]  # it says why there is no text, and is no part of an answer
+    text = json.dumps(facts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGITS]
 
 

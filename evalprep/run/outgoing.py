@@ -11,7 +11,8 @@ from typing import Any
 from evalprep.errors import BadInput, Problem, cannot_write
 from evalprep.files import open_atomically, replace_file
 from evalprep.run.interface import CHAT_PATH, Interface
-from evalprep.run.request import ROLLING, Request
+from evalprep.run.kinds import ROLLING
+from evalprep.run.request import Request
 
 PARQUET, OPENAI_BATCH = "parquet", "openai-batch"
 _ROWS_AT_ONCE = 1_000

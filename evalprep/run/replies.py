@@ -14,6 +14,7 @@ import msgspec
 from evalprep.data import open_parquet
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import open_file
+from evalprep.run.kinds import GENERATION, LIKELIHOOD
 
 ENDINGS = (".parquet", ".jsonl", ".json")
 _IDS = ("id", "custom_id")
@@ -33,6 +34,7 @@ class Reply:
         token_logprobs: For each token of the prompt the likeliest tokens and the token itself,
             id -> log-probability; None for the first. Empty where the engine gave none.
         failure: Why the engine has no reply; empty where it has one.
+        reason: Why the text is empty, as the engine says, e.g. `content_filter`.
     """
 
     text: str | None = None
@@ -40,6 +42,7 @@ class Reply:
     is_greedy: bool = False
     token_logprobs: tuple[Mapping[int, float] | None, ...] = ()
     failure: str = ""
+    reason: str = ""
 
 
 def read_replies(places: Sequence[Path]) -> dict[str, Reply]:
@@ -131,7 +134,7 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
             names = file.schema_arrow.names
             if not {*_IDS} & {*names}:
                 raise _without_id(path, names)
-            usable = [name for name in (*_IDS, *_TEXTS, *_LIKELIHOOD) if name in names]
+            usable = [name for name in (*_IDS, *_TEXTS, *_LIKELIHOOD, _REASON) if name in names]
             for batch in file.iter_batches(columns=usable):
                 yield from batch.to_pylist()
     except (OSError, pa.ArrowException) as error:
@@ -181,6 +184,8 @@ def _reply(row: Mapping[str, Any]) -> tuple[str, Reply]:
 
 
 _LIKELIHOOD = ("loglikelihood", "is_greedy")
+_REASON = "finish_reason"
+_FILTERED = "content_filter"
 
 
 def _of_columns(row: Mapping[str, Any]) -> Reply:
@@ -191,7 +196,8 @@ def _of_columns(row: Mapping[str, Any]) -> Reply:
     known = None if value is None or math.isnan(value) else float(value)
     text = next((_as_text(row[name]) for name in _TEXTS if row.get(name) is not None), None)
     failure = "the row has no text" if known is None and text is None else ""
-    return Reply(text, known, bool(row.get("is_greedy")), failure=failure)
+    reason = str(row.get(_REASON) or "") if text is not None and not text.strip() else ""
+    return Reply(text, known, bool(row.get("is_greedy")), failure=failure, reason=reason)
 
 
 def _as_text(value: Any) -> str:
@@ -214,9 +220,14 @@ def _of_batch(row: Mapping[str, Any]) -> Reply:
     scored = body.get("prompt_logprobs")
     if scored:
         return Reply(text=text, token_logprobs=tuple(map(_logprobs, scored)))
+    reason = str(choice.get(_REASON) or "")
+    if text is None and reason == _FILTERED:
+        # The engine has answered, and will not answer otherwise: the model's words were withheld.
+        return Reply(text="", reason=reason)
     if text is None:
-        return Reply(failure=f"no text (finish_reason: {choice.get('finish_reason')})")
-    return Reply(text=_as_text(text))
+        return Reply(failure=f"no text (finish_reason: {choice.get(_REASON)})")
+    shown = _as_text(text)
+    return Reply(text=shown, reason="" if shown.strip() else reason)
 
 
 def _logprobs(position: Mapping[str, Any] | None) -> dict[int, float] | None:
@@ -261,3 +272,14 @@ def likelihood_of(reply: Reply, tokens: Iterable[int], scored_from: int) -> tupl
         total += logprobs[token]
         is_greedy = is_greedy and logprobs[token] >= max(logprobs.values())
     return total, is_greedy
+
+
+def is_answer(kind: str, reply: Reply | None) -> bool:
+    """Returns whether a reply answers a request of a kind."""
+    if reply is None or reply.failure:
+        return False
+    if kind == GENERATION:
+        return reply.text is not None
+    if kind == LIKELIHOOD and reply.token_logprobs:
+        return True
+    return reply.loglikelihood is not None

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import LM
 
 from evalprep.run.engine import Engine
 from evalprep.run.interface import Interface, interface_of
-from evalprep.run.replies import Reply, likelihood_of, read_replies
-from evalprep.run.request import GENERATION, LIKELIHOOD, ROLLING, Request, request_ids
+from evalprep.run.kinds import BEYOND_FILES, DIALOGUE, GENERATION, LIKELIHOOD, RepliesMissingError
+from evalprep.run.replies import Reply, is_answer, likelihood_of, read_replies
+from evalprep.run.request import Request, request_id, request_ids
+from evalprep.run.standin import StandIn, play
 from evalprep.status import Job
 from evalprep.terminal import shortlist
 
 _NAMED = 4  # rows that a message names
-
-
-class RepliesMissingError(Exception):
-    """Some requests of a unit have no reply."""
 
 
 class GivenReplies(Engine):
@@ -58,7 +55,7 @@ class GivenReplies(Engine):
         return ""
 
 
-class _Answers(LM):  # type: ignore[misc]
+class _Answers(StandIn):
     """A model that answers from replies."""
 
     def __init__(self, job: Job, replies: Mapping[str, Reply]) -> None:
@@ -84,25 +81,50 @@ class _Answers(LM):  # type: ignore[misc]
         """The template, for the results file."""
         return self._interface.template
 
-    def generate_until(self, requests: list[Instance]) -> list[str]:
-        """The texts, cut as lm-eval's back end cuts them."""
-        texts = []
-        replies = self._of(GENERATION, requests)
-        for request, reply in zip(requests, replies, strict=True):
-            arguments = request.args[1]
-            texts.append(self._interface.cut(str(reply.text), arguments))
-        return texts
+    def replies_to(self, kind: str, requests: Sequence[Instance]) -> list[Any]:
+        """Reads the replies as lm-eval's back end reads them.
 
-    def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
-        """The log-likelihoods of the continuations."""
-        replies = self._of(LIKELIHOOD, requests)
-        pairs = zip(requests, replies, strict=True)
-        return [self._likelihood(request, reply) for request, reply in pairs]
+        Raises:
+            RepliesMissingError: some are not there, or no file can hold them.
+        """
+        if kind in BEYOND_FILES:
+            raise RepliesMissingError(f"a file of replies holds no {BEYOND_FILES[kind]}")
+        if kind == DIALOGUE:
+            return self._dialogues(requests)
+        pairs = zip(requests, self._of(kind, requests), strict=True)
+        if kind == GENERATION:
+            return [self._cut(request, reply) for request, reply in pairs]
+        if kind == LIKELIHOOD:
+            return [self._likelihood(request, reply) for request, reply in pairs]
+        return [float(reply.loglikelihood or 0.0) for _, reply in pairs]
 
-    def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
-        """The log-likelihoods of whole texts."""
-        replies = self._of(ROLLING, requests)
-        return [float(reply.loglikelihood or 0.0) for reply in replies]
+    def _cut(self, request: Instance, reply: Reply) -> str:
+        """A text as lm-eval's back end hands it on: up to the first stop string."""
+        return self._interface.cut(str(reply.text), request.args[1])
+
+    def _dialogues(self, requests: Sequence[Instance]) -> list[Any]:
+        """The responses to dialogues, whose turns have a reply each.
+
+        Raises:
+            RepliesMissingError: one is not there; the turns after it cannot be asked before.
+        """
+        failures: set[str] = set()
+
+        def ask(turn: Instance, draw: int) -> str | None:
+            number = request_id(GENERATION, turn, self._job.label, repeat=draw)
+            reply = self._replies.get(number)
+            if reply is None or not is_answer(GENERATION, reply):
+                failures.add("" if reply is None else reply.failure)
+                return None
+            return self._cut(turn, reply)
+
+        responses = play(self, requests, ask)
+        pairs = zip(requests, responses, strict=True)
+        waiting = [_row_of(request) for request, response in pairs if response is None]
+        if waiting:
+            what = f"{len(waiting)} of {len(requests)} dialogues wait for their next reply"
+            raise _missing(what, waiting, failures)
+        return responses
 
     def _likelihood(self, request: Instance, reply: Reply) -> tuple[float, bool]:
         if reply.loglikelihood is not None:
@@ -124,7 +146,7 @@ class _Answers(LM):  # type: ignore[misc]
         ids, first_scored = encoded
         return likelihood_of(reply, ids, first_scored)
 
-    def _of(self, kind: str, requests: list[Instance]) -> list[Reply]:
+    def _of(self, kind: str, requests: Sequence[Instance]) -> list[Reply]:
         """The replies in the order of the requests.
 
         Raises:
@@ -139,27 +161,21 @@ class _Answers(LM):  # type: ignore[misc]
             if not is_answer(kind, reply)
         ]
         if missing:
-            rows = shortlist(list(dict.fromkeys(missing)), _NAMED)
-            what = f"{len(missing)} of {len(ids)} replies are missing (of {rows})"
-            failures = {reply.failure for reply in present if reply.failure}
-            if failures:
-                what += f"; the engine's reason for some: {min(failures)}"
-            raise RepliesMissingError(f"{what}; `--missing_to FILE` writes their requests")
+            failures = {reply.failure for reply in present}
+            raise _missing(f"{len(missing)} of {len(ids)} replies are missing", missing, failures)
         return present
+
+
+def _missing(what: str, rows: Sequence[str], failures: Collection[str]) -> RepliesMissingError:
+    """The error that names some rows without a reply, and a reason of the engine's."""
+    text = f"{what} (of {shortlist(list(dict.fromkeys(rows)), _NAMED)})"
+    reasons = sorted(filter(None, failures))
+    if reasons:
+        text += f"; the engine's reason for some: {reasons[0]}"
+    return RepliesMissingError(text)
 
 
 def _row_of(request: Instance) -> str:
     """The name of a request's row: its sample id, else its position."""
     doc = request.doc if isinstance(request.doc, Mapping) else {}
     return str(doc.get("sample_id") or f"row {request.doc_id}")
-
-
-def is_answer(kind: str, reply: Reply | None) -> bool:
-    """Returns whether a reply answers a request of a kind."""
-    if reply is None or reply.failure:
-        return False
-    if kind == GENERATION:
-        return reply.text is not None
-    if kind == LIKELIHOOD and reply.token_logprobs:
-        return True
-    return reply.loglikelihood is not None

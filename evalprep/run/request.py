@@ -10,10 +10,10 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
+from evalprep.run.kinds import GENERATION
 from evalprep.run.plain_data import plain
 from evalprep.run.responses import keys_of, row_digest
 
-GENERATION, LIKELIHOOD, ROLLING = "generate_until", "loglikelihood", "loglikelihood_rolling"
 Message = dict[str, str]
 
 
@@ -63,7 +63,19 @@ def request_ids(kind: str, requests: Iterable[Instance], label: str) -> Iterator
     """
     instances = list(requests)
     for key, request in zip(keys_of(kind, instances), instances, strict=True):
-        _, task, _, number, repeat = key
-        content = [kind, task, number, repeat, label, plain(request.args, whole=False)]
-        text = json.dumps([*content, row_digest(request)], sort_keys=True, default=str)
-        yield "q" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        yield request_id(kind, request, label, repeat=key[-1])
+
+
+def request_id(kind: str, request: Instance, label: str, *, repeat: int) -> str:
+    """The id of one request.
+
+    Args:
+        kind: Its type.
+        request: As lm-eval hands it to a model.
+        label: Name of the model, where a preparation has several.
+        repeat: Number of its repeat, from 0.
+    """
+    about = [kind, str(request.task_name), int(request.idx), repeat, label]
+    content = [*about, plain(request.args, whole=False), row_digest(request)]
+    text = json.dumps(content, sort_keys=True, default=str)
+    return "q" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]

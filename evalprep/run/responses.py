@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
 from evalprep.files import read_file, write_atomically
+from evalprep.run.kinds import REQUEST_TYPES
 from evalprep.run.plain_data import plain, restored
+from evalprep.run.standin import StandIn
 
 FILE = "responses.msgpack"
 _FORMAT = 3
@@ -226,10 +228,8 @@ class _Asked:
         return Answer(self.arguments, plain(response), self.row)
 
 
-class Replay(LM):  # type: ignore[misc]
+class Replay(StandIn):
     """A model that repeats saved responses and makes none."""
-
-    tokenizer_name = ""
 
     def __init__(self, files: Iterable[ResponseFile]) -> None:
         super().__init__()
@@ -239,13 +239,22 @@ class Replay(LM):  # type: ignore[misc]
                 if key in self.known:
                     raise ValueError(f"two units answered {key}")
                 self.known[key] = value
-        for name in {key[0] for key in self.known}:
-            # On the object: a pack may have given the base class a method of this name.
+        for name in {key[0] for key in self.known} - set(REQUEST_TYPES):
+            # Another pack may have given the base class a method of this name.
             setattr(self, name, functools.partial(self._answer, name))
 
-    def _answer(self, name: str, requests: list[Instance], **_: Any) -> list[Any]:
+    def _answer(self, name: str, requests: Sequence[Instance], **_: Any) -> list[Any]:
+        return self.replies_to(name, requests)
+
+    def replies_to(self, kind: str, requests: Sequence[Instance]) -> list[Any]:
+        """Repeats the saved responses.
+
+        Raises:
+            KeyError: a request has none.
+            ValueError: the row of a request has changed since.
+        """
         answers = []
-        for request, key in zip(requests, keys_of(name, requests), strict=True):
+        for request, key in zip(requests, keys_of(kind, requests), strict=True):
             answer = self.known[key]
             if answer.row != row_digest(request):
                 raise ValueError(
@@ -258,23 +267,6 @@ class Replay(LM):  # type: ignore[misc]
             answers.append(restored(answer.response))
         return answers
 
-    def generate_until(self, requests: list[Instance]) -> list[Any]:
-        """Raises KeyError: the task has no answers. The base class needs the method."""
-        raise KeyError(requests[0].task_name)
-
-    def loglikelihood(self, requests: list[Instance]) -> list[Any]:
-        """Raises KeyError: the task has no answers."""
-        raise KeyError(requests[0].task_name)
-
-    def loglikelihood_rolling(self, requests: list[Instance]) -> list[Any]:
-        """Raises KeyError: the task has no answers."""
-        raise KeyError(requests[0].task_name)
-
     def apply_chat_template(self, chat_history: list[dict[str, str]], **_: Any) -> str:
         """Plain text: the arguments that were sent replace it."""
         return "\n".join(str(message["content"]) for message in chat_history)
-
-    # The signature is lm-eval's.
-    def chat_template(self, chat_template: bool | str = False) -> str:  # noqa: ARG002
-        """None of its own."""
-        return ""

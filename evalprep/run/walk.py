@@ -13,6 +13,7 @@ from evalprep.packs import versions
 from evalprep.results import DONE, FAILED, RUNNING, State, Unit, decode_run, primary_score
 from evalprep.run.engine import Engine
 from evalprep.run.harness import configuration, evaluate, save
+from evalprep.run.kinds import RepliesMissingError
 from evalprep.run.merge import merge_units, publish, scores
 from evalprep.run.server import silence
 from evalprep.run.tasks import Loaded, load_tasks, manager_of
@@ -128,7 +129,7 @@ class Walk:
         except Exception as error:  # noqa: BLE001 - one task that fails must not cost the others
             traceback.print_exc()
             unit.status = FAILED
-            unit.message = f"{type(error).__name__}: {error}"[:500]
+            unit.message = _reason(error)
             unit.seconds = time.time() - unit.started
             state.message = self._end_of_all(unit, error)
             return not state.message
@@ -137,7 +138,9 @@ class Walk:
 
     def _end_of_all(self, unit: Unit, error: Exception) -> str:
         """Returns why no further unit can succeed either; empty where one may."""
-        self.engine.broken = silence(self.job) or self.engine.at_fault(unit.task, error)
+        # Replies in files need no server.
+        absent = "" if self.engine.sources else silence(self.job)
+        self.engine.broken = absent or self.engine.at_fault(unit.task, error)
         return self.engine.broken
 
     def _finish(self, config: Any, loaded: Loaded) -> int:
@@ -160,6 +163,12 @@ class Walk:
             state.message = ": ".join(filter(None, [reason, message]))
         self._save()
         return int(bool(unfinished))
+
+
+def _reason(error: Exception) -> str:
+    """Returns why a unit failed: replies that are missing in words, anything else with its name."""
+    named = f"{type(error).__name__}: {error}"
+    return (str(error) if isinstance(error, RepliesMissingError) else named)[:500]
 
 
 def _seed(config: Any) -> None:

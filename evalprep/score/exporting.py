@@ -6,8 +6,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalprep.annotate import annotators_of
 from evalprep.packs import Pack
-from evalprep.results import Run, matches, question_of, seed_of, stored_values, without_seed
+from evalprep.results import (
+    Run,
+    matches,
+    provenance_of,
+    question_of,
+    seed_of,
+    stored_values,
+    without_seed,
+)
 from evalprep.score.owners import packs_of
 from evalprep.score.suite import Scores
 
@@ -122,4 +131,5 @@ def _export_run(run: Run) -> ExportRun:
         seed=seed_of(run),
         without_seed=without_seed(run.model)[0],
         name=run.named,
+        provenance=lambda: provenance_of(run, annotators_of(run)),
     )

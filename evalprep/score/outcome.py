@@ -6,15 +6,19 @@ Packs are anybody's: one key of a wrong kind must cost that key and a note, not 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from custom_metrics.statistics import Influence
 from evalprep.numbers import finite_number
+from evalprep.packs import Pack
 from evalprep.score.result import Result, texts
 
 Check = Callable[[Any], bool]
+Bounds = tuple[float | None, float | None]
+_ROUNDING = 1e-6
 
 
 def _is_number(value: Any) -> bool:
@@ -111,19 +115,23 @@ _CONTRACT: dict[str, tuple[Check, str]] = {
 }
 
 
-def checked(returned: Any, function: str) -> Result:
+def checked(returned: Any, function: str, bounds: Bounds = (None, None)) -> Result:
     """Returns what a pack's function returned, without the keys that break the contract.
 
-    A note names each. A value that is no number is none, with the reason.
+    A note names each. A value that is no number, or outside the declared range of its score, is
+    none, with the reason.
 
     Args:
         returned: What the function returned.
         function: Its name in pack.yaml, for the notes.
+        bounds: Least and largest value of the score; None where there is no bound.
 
     >>> checked({"agg_value": 0.5, "n": "many"}, "score.rate").notes
     ['score.rate: n is left out, as it is not a count']
     >>> checked({"agg_value": "0.5"}, "score.rate").reason
     "score.rate returned '0.5' as agg_value, which is no number"
+    >>> checked({"agg_value": 4.35}, "score.rate", (0.0, 1.0)).reason
+    'score.rate is 4.35, which is outside the range of the score, 0 to 1'
     """
     if not isinstance(returned, Mapping) or "agg_value" not in returned:
         return Result.without_value(f"{function} returned no agg_value")
@@ -140,7 +148,19 @@ def checked(returned: Any, function: str) -> Result:
         plain["agg_value"] = None
         shown = _short(value)
         plain["reason"] = f"{function} returned {shown} as agg_value, which is no number"
+    elif not _is_within(value, bounds):
+        plain["agg_value"] = None
+        ends = " to ".join("any" if bound is None else f"{bound:g}" for bound in bounds)
+        plain["reason"] = (
+            f"{function} is {value:g}, which is outside the range of the score, {ends}"
+        )
     return Result.of(plain)
+
+
+def range_of(pack: Pack, score: str) -> Bounds:
+    """Returns the declared range of a score of a pack; without bounds for one that it has not."""
+    declared = pack.suite_scores.get(score)
+    return (None, None) if declared is None else declared.range
 
 
 def _take_out_faults(plain: dict[str, Any]) -> list[str]:
@@ -157,6 +177,16 @@ def _take_out_faults(plain: dict[str, Any]) -> list[str]:
 def _is_value(value: Any) -> bool:
     """Returns whether something is the value of a score: none, or a number, finite or not."""
     return value is None or isinstance(value, float) or _is_number(value)
+
+
+def _is_within(value: Any, bounds: Bounds) -> bool:
+    """Returns whether a value keeps to a range, but for the rounding of a sum."""
+    number = finite_number(value)
+    if number is None:
+        return True
+    low, high = bounds
+    is_low_enough = high is None or number <= high + _ROUNDING
+    return is_low_enough and (low is None or number >= low - _ROUNDING)
 
 
 def _plain(value: Any) -> Any:
@@ -200,4 +230,14 @@ def _guarded(influence: Callable[[], Any]) -> Callable[[], Influence | None]:
             return computed
         return None
 
-    return known
+    return partial(_remembered, known)
+
+
+@lru_cache(maxsize=512)
+def _remembered(known: Callable[[], Influence | None]) -> Influence | None:
+    """The influences of the scores that were asked for last.
+
+    Each pair of a table of runs asks for those of both runs; all of many runs are too large to
+    keep.
+    """
+    return known()

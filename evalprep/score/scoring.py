@@ -20,7 +20,7 @@ from evalprep.results import (
     part_of,
 )
 from evalprep.score.against import FINETUNED, REFERENCE, Against, Identity, Side
-from evalprep.score.outcome import checked
+from evalprep.score.outcome import checked, range_of
 from evalprep.score.owners import packs_of, without_pack
 from evalprep.score.plan import plan_behind
 from evalprep.score.published import Published, looked_up, published_for
@@ -278,7 +278,8 @@ def _results_of_file(pack: Pack, results: Results) -> dict[str, Result]:
     for name, returned in results.items():
         own_name = name.removeprefix(f"{pack.name}/")
         if "/" not in own_name or own_name in pack.suite_scores:
-            by_name[own_name] = checked(returned, f"the reference's {name}")
+            bounds = range_of(pack, own_name)
+            by_name[own_name] = checked(returned, f"the reference's {name}", bounds)
     return by_name
 
 

@@ -17,7 +17,7 @@ from evalprep.score.against import FINETUNED, LOG, REFERENCE, Against, Identity,
 from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
 from evalprep.score.documents import by_document, documents_of, known_bounds
 from evalprep.score.estimate import WITHOUT_SPREAD, Estimate
-from evalprep.score.outcome import checked
+from evalprep.score.outcome import checked, range_of
 from evalprep.score.plan import plan_behind
 from evalprep.score.result import Result
 from evalprep.score.spec import BUILT_IN, read_specs, resolve
@@ -302,7 +302,7 @@ class Walk:
             if unscored:
                 return Result.without_value(f"no row of {grouped(unscored)} has a score")
             return _failed(spec.function, error)
-        result = checked(returned, spec.function)
+        result = checked(returned, spec.function, spec.range)
         result = result.with_notes(self._k_of_n(spec, tasks))
         result = result.without_rows(self._unscored_rows(spec, tasks))
         doubts = [side.doubt for side, _ in self._sides_of(spec) if side.doubt]
@@ -324,7 +324,7 @@ class Walk:
         function = resolve(spec, self.pack, "of_stored")
         try:
             returned = function(tasks=values, params=dict(spec.params))
-            result = checked(returned, spec.of_stored)
+            result = checked(returned, spec.of_stored, spec.range)
         except Exception as error:  # noqa: BLE001
             # One broken score must not take the others with it.
             return _failed(spec.of_stored, error)
@@ -487,8 +487,8 @@ def _stated_results(pack: Pack, run: Run) -> dict[str, Result]:
     results = {}
     for name, stated in run.stated.items():
         if name.startswith(own):
-            result = checked(stated, f"the log's {name}")
-            results[name.removeprefix(own)] = result
+            score = name.removeprefix(own)
+            results[score] = checked(stated, f"the log's {name}", range_of(pack, score))
     return results
 
 

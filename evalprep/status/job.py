@@ -148,6 +148,17 @@ _WHOLE_ONLY = (
 )
 
 
+class _Stated(msgspec.Struct):
+    """The keys that a run configuration needs, with their types."""
+
+    model: str
+    model_args: dict[str, Any]
+    tasks: list[str]
+    output_path: str
+    include_path: str
+    metadata: dict[str, Any] | None
+
+
 def _run_configuration(path: Path) -> tuple[Any, dict[str, Any], Any, dict[str, Any]]:
     """Model, its arguments, tasks and the other keys of a command's run configuration.
 
@@ -159,12 +170,13 @@ def _run_configuration(path: Path) -> tuple[Any, dict[str, Any], Any, dict[str, 
         model = data.pop("model")
         arguments = data.pop("model_args") or {}
         tasks = data.pop("tasks")
-        data["output_path"], data["include_path"]
+        stated = {"model": model, "model_args": arguments, "tasks": tasks}
+        msgspec.convert({"metadata": None, **data, **stated}, _Stated)
     except FileNotFoundError:
         raise BadInput(
             Problem(what="does not exist", where=str(path), fix="prepare again")
         ) from None
-    except (OSError, UnicodeDecodeError, NotYaml, KeyError, AttributeError) as error:
+    except (OSError, ValueError, NotYaml, KeyError, AttributeError, TypeError) as error:
         raise BadInput(
             Problem(
                 what=f"is no run configuration: {error!r}", where=str(path), fix="prepare again"

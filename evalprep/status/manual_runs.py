@@ -22,7 +22,7 @@ from evalprep.terminal import counted
 from evalprep.yamltext import NotYaml, yaml_value
 
 if TYPE_CHECKING:
-    from evalprep.results import Invocation, Run, RunResults
+    from evalprep.results import Invocation, Run, RunResults, Unread
 
 #: Last parts of the words that start lm_eval; the last ones are modules of ours.
 _PROGRAMS = frozenset(
@@ -200,20 +200,26 @@ def _newest_by_settings(place: Path, finished: Finished) -> dict[_TaskKey, _Task
     for run_id in ids:
         run = load_run(place, run=run_id)
         folder = _Place(run.files.folder, last_part(run.model))
-        for name, line in _lines_of_run(run):
+        here = find_run(run.files.folder)
+        for name, line in _lines_of_run(run, {**run.unread, **here.unread}):
             newest[_TaskKey(folder, name, run_id, "")] = _TaskResults(line, run)
-        finished.notes += find_run(run.files.folder).notes
+        finished.notes += here.notes
     return newest
 
 
-def _lines_of_run(run: Run) -> Iterator[tuple[str, TaskStatus]]:
-    """Yields each task of a run with an id, also those that failed or were not reached."""
+def _lines_of_run(run: Run, unread: Mapping[str, Unread]) -> Iterator[tuple[str, TaskStatus]]:
+    """Yields each task of a run with an id, also those that failed or were not reached.
+
+    Args:
+        run: The run.
+        unread: Task -> why no rows of it are read; a newer run may have failed in it.
+    """
     if run.files.results is not None:
         yield from _lines_of(run.logged)
-    for name, unread in run.unread.items():
-        if unread.kind == "failed":
-            yield name, TaskStatus(name, FAILED, message=unread.reason)
-        elif unread.kind == "not run":
+    for name, item in unread.items():
+        if item.kind == "failed":
+            yield name, TaskStatus(name, FAILED, message=item.reason)
+        elif item.kind == "not run":
             yield name, TaskStatus(name, PENDING)
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping, read_object_within
@@ -33,6 +33,10 @@ from evalprep.status.log import failures
 from evalprep.status.run_ids import runs_now, runs_that_count
 from evalprep.status.shards import ShardSet, folder_of_whole, shard_sets
 from evalprep.status.tries import folder_try
+
+if TYPE_CHECKING:
+    from evalprep.packs import Excluded
+    from evalprep.results import Run
 
 _OWN_END = frozenset({"done", "failed", "interrupted"})
 _NOT_STARTED = "not started"
@@ -182,24 +186,41 @@ def read_status(path: Path) -> RunStatus:
         BadInput: nothing of a run is there, and no process writes there.
     """
     status = _status_of(path)
-    if not status.alive:
-        status.notes += _notes_on_meant(path.resolve())
+    if status.alive:
+        return status
+    run = _run_at(path.resolve())
+    if run is None:
+        return status
+    from evalprep.results import notes_on_meant
+
+    status.notes += notes_on_meant(run.meant)
+    excluded = {} if run.record is None else run.record.excluded
+    status.notes += [f"left out: {name}: {entry.reason}" for name, entry in excluded.items()]
+    status.tasks = [line for line in status.tasks if not _is_left_out(line, excluded)]
     return status
 
 
-def _notes_on_meant(place: Path) -> list[str]:
-    """Returns which tasks of a run with results are not as they were prepared."""
-    from evalprep.results import load_run, notes_on_meant
+def _is_left_out(line: TaskStatus, excluded: Mapping[str, Excluded]) -> bool:
+    """Returns whether a line waits for nothing: its run leaves the task out."""
+    return line.status == PENDING and line.name in excluded
+
+
+def _run_at(place: Path) -> Run | None:
+    """The run with results whose status is shown; None without one, or with several."""
+    from evalprep.results import load_run
 
     prepared = load_prepared(place)
     output = place if prepared is None else prepared.output_path
-    run = "" if prepared is None else prepared.run
     if output is None or not output.is_dir():
-        return []
+        return None
+    run = ""
+    if prepared is not None:
+        first = _newest_replies(prepared, output)
+        run = runs_now(prepared, first).get(prepared.run, "") if first else prepared.run
     try:
-        return notes_on_meant(load_run(output, run=run).meant)
+        return load_run(output, run=run)
     except BadInput:  # several models, or no results yet
-        return []
+        return None
 
 
 def _status_of(path: Path) -> RunStatus:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from evalprep.tables.lines import GAP, aligned, row_texts, shortened
+from evalprep.tables.lines import GAP, aligned, row_texts, shortened, shortened_name
 from evalprep.tables.model import Column, Row, Table
 
 _HEADING = 9  # characters of a heading's line, where its words allow
@@ -90,7 +90,7 @@ def _name_place(column: Column, names: Sequence[str], width: int) -> _Place:
     room_for_others = _BESIDE_NAME * (_HEADING + len(GAP))
     most = max(_LEAST_NAME, width - room_for_others)
     heading = shortened(column.heading, most)
-    texts = [shortened(name, most) for name in names]
+    texts = [shortened_name(name, most) for name in names]
     longest = max([heading, *texts], key=len)
     return _Place(column, [heading], texts, len(longest))
 

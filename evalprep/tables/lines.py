@@ -69,19 +69,29 @@ def aligned(text: str, column: Column, width: int) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Returns a text in at most so many characters.
-
-    A sentence loses its end. A name loses characters before its middle, as the names of a family
-    differ at their ends.
+    """Returns a text in at most so many characters: a sentence loses its end.
 
     >>> shortened("checkpoint-1200", 9), shortened("it has no rows", 9), shortened("short", 9)
     ('ch…t-1200', 'it has n…', 'short')
+    """
+    if " " not in text:
+        return shortened_name(text, width)
+    return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"[:width]
+
+
+def shortened_name(text: str, width: int) -> str:
+    """Returns a name in at most so many characters.
+
+    It loses characters before its middle, as the names of a family differ at their ends.
+
+    >>> shortened_name("model, evals_forget01", 12), shortened_name("model", 0)
+    ('mod…forget01', '')
     """
     if len(text) <= width:
         return text
     if width <= 0:
         return ""
-    head = width - 1 if " " in text else (width - 1) // 3
+    head = (width - 1) // 3
     tail = width - 1 - head
     return f"{text[:head]}…{text[len(text) - tail :]}"
 

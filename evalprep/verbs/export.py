@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.files import read_file
+from evalprep.terminal import shortlist
 from evalprep.verbs.ledgers import name_foreign_answers
 from evalprep.verbs.options import Parser, add_options, timestamps_of_sides
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from evalprep.results import Run
 
 _DATASTORE = "evaleval/EEE_datastore"
+_NAMED = 4  # tasks that a message names
 
 
 def configure(parser: Parser) -> None:
@@ -169,8 +171,12 @@ def _refuse_empty(runs: Iterable[Run], entry: Format) -> None:
     for run in runs:
         where = str(run.log or run.files.folder)
         if not run.tasks and not run.stored:
-            what, fix = "the run has neither samples files nor stored scores", "with --log_samples"
-            problems.append(Problem(what=what, where=where, fix=f"run lm_eval {fix}"))
+            what = "the run has neither samples files nor stored scores"
+            reasons = shortlist([item.sentence(task) for task, item in run.unread.items()], _NAMED)
+            fix = "run lm_eval with --log_samples"
+            if reasons:
+                what, fix = f"{what}: {reasons}", "name another run with --timestamp"
+            problems.append(Problem(what=what, where=where, fix=fix))
         elif entry.of_samples and not run.tasks:
             what = f"{entry.name} holds samples, and the run has values alone"
             fix = "--to every-eval-ever, model-card or csv writes the values"

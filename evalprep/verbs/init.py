@@ -78,6 +78,9 @@ evalprep run --tasks mine --set template_dir=packs
 """
 
 
+_CARD = "model_card.md"
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add = parser.add_argument
@@ -100,11 +103,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=tuple(_WITHOUT_GPU),
         help="what runs the model (default: vllm on a GPU or where it is installed, else hf)",
     )
+    add(
+        "--model_card",
+        action="store_true",
+        help="write the form of a model's card for the reports of packs, and nothing else",
+    )
     add("--json", action="store_true", help="print the result as JSON")
 
 
 def main(args: argparse.Namespace) -> int:
     """Write the files, or none of them."""
+    if args.model_card:
+        return _write_card(args)
     from evalprep.backends import HF
     from evalprep.model import gpu_names, suited_backend
 
@@ -129,6 +139,24 @@ def main(args: argparse.Namespace) -> int:
         print(f"limit: {SLOW_LIMIT} rows of each task, for a first look")
     print(f"backend: {backend}, {'' if backend == suited.name else 'though '}{reason}")
     print(f"next: {next_step}")
+    return 0
+
+
+def _write_card(args: argparse.Namespace) -> int:
+    """Writes the form that a pack has for the card of a model."""
+    from evalprep.packs import find_packs
+
+    forms = [pack.folder / _CARD for pack in find_packs(()).values()]
+    form = next(path for path in forms if path.is_file())
+    _refuse_taken(args.folder, [_CARD])
+    args.folder.mkdir(parents=True, exist_ok=True)
+    path = args.folder / _CARD
+    write_atomically(path, form.read_text(encoding="utf-8"))
+    if args.json:
+        print(json.dumps({"written": [str(path)]}, indent=2))
+    else:
+        print(f"wrote {path}")
+        print("next: fill it in, put it beside the results, then evalprep score RUN")
     return 0
 
 

@@ -139,7 +139,10 @@ def configure(parser: Parser) -> None:
         action="store_true",
         help="adopt every answer of the run's ledger as your own; ask nothing",
     )
-    imported = "JSON list of ratings in row order, of the one task in --tasks"
+    imported = (
+        "JSON list of ratings in row order, of the one task in --tasks; or the ratings of another "
+        "tool that the packs read, of all its tasks"
+    )
     add("--import_ratings", rare=True, type=Path, metavar="FILE", help=imported)
     add(
         "--agreement",

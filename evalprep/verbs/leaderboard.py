@@ -297,7 +297,8 @@ def _runs_below(place: str, timestamp: str, packs: Mapping[str, Pack]) -> list[R
 
     runs: list[Run] = []
     places = each_place([place], packs.values())
-    for log, stamp in zip(places, timestamp_of_each(places, timestamp), strict=True):
+    stamps = timestamp_of_each(places, timestamp)
+    for log, stamp in tracked(zip(places, stamps, strict=True), "runs opened", len(places)):
         runs += _at(log, stamp, packs)
     return in_natural_order(runs) if len(runs) > 1 else runs
 

@@ -15,19 +15,22 @@ from evalprep.verbs.options import Parser, add_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from evalprep.packs import Pack
+
+
+_KINDS = ("tasks", "packs", "scores", "metrics")
 
 
 def configure(parser: Parser) -> None:
     """Adds the arguments."""
     parser.add_argument(
         "what",
-        nargs="?",
-        default="tasks",
-        choices=["tasks", "packs", "scores", "metrics"],
+        nargs="*",
         metavar="WHAT",
-        help="tasks, packs, scores or metrics (default: tasks)",
+        help="tasks, packs, scores or metrics (default: tasks); and the packs to show, e.g. "
+        "compliance",
     )
     parser.add_argument(
         "--by",
@@ -53,11 +56,11 @@ def configure(parser: Parser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Prints the list."""
-    if args.what == "metrics":
+    kinds = [word for word in args.what if word in _KINDS]
+    what = kinds[0] if kinds else "tasks"
+    if what == "metrics":
         return _metrics(as_json=args.json)
-    from evalprep.packs import find_packs
-
-    packs = find_packs(args.template_dir)
+    packs = _chosen_packs([word for word in args.what if word not in kinds], args.template_dir)
     if args.published is not None:
         return _published(args, packs)
     _check_tag(args.by, packs)
@@ -67,12 +70,30 @@ def main(args: argparse.Namespace) -> int:
         return 0
     for pack in data:
         print(f"{pack['name']}: {pack['title']}. {pack['description']}")
-        if args.what == "tasks":
+        if what == "tasks":
             _print_tasks(pack, args.by)
-        elif args.what == "scores":
+        elif what == "scores":
             scores = pack["scores"].items()
             _print_list(_list_of((name, score.get("title", "")) for name, score in scores))
     return 0
+
+
+def _chosen_packs(names: list[str], template_dir: list[Path]) -> dict[str, Pack]:
+    """The packs of some names; all where none is named.
+
+    Raises:
+        BadInput: a word is neither a pack nor a kind of list.
+    """
+    from evalprep.packs import find_packs
+
+    packs = find_packs(template_dir)
+    unknown = [name for name in names if name not in packs]
+    if unknown:
+        allowed = [*_KINDS, *packs]
+        what = f"{unknown[0]!r} is neither a kind of list nor a pack"
+        fix = near(unknown[0], allowed)
+        raise BadInput(Problem(what=what, where="WHAT", allowed=", ".join(allowed), fix=fix))
+    return {name: pack for name, pack in packs.items() if not names or name in names}
 
 
 def _published(args: argparse.Namespace, packs: Mapping[str, Pack]) -> int:

@@ -3,7 +3,9 @@
 lm-eval makes the requests as it would for its own run: rendered text, messages, stop strings,
 limits, sampling and the choices of log-likelihoods. `evalprep run --replies FILE` takes the replies
 back and scores them. `--to parquet` is for Ray Data and scripts, `--to openai-batch` for
-`vllm run-batch` and the batch services of providers.
+`vllm run-batch` and the batch services of providers. With `--replies` only the requests that some
+replies leave open are written: those without a reply, the next turns of dialogues, and the prompts
+of later stages.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from evalprep.tables import Column, Kind, Table, table_lines
 from evalprep.terminal import counted
-from evalprep.verbs.options import add_work_dir
+from evalprep.verbs.options import add_work_dir, names_of
 
 if TYPE_CHECKING:
     from evalprep.verbs.options import Parser
@@ -34,23 +36,34 @@ def configure(parser: Parser) -> None:
         help="parquet, or JSON lines as OpenAI's batch service takes them (default: parquet)",
     )
     add("--out", type=Path, required=True, metavar="FILE", help="the file to write")
+    add(
+        "--replies",
+        action="extend",
+        type=names_of,
+        metavar="LIST",
+        help="write only what these replies leave open: files or folders with commas",
+    )
     add("--json", action="store_true", help="print the number of requests as JSON")
 
 
 def main(args: argparse.Namespace) -> int:
     """Writes the requests."""
-    from evalprep.run import write_requests
-    from evalprep.verbs.running.asking import askable, next_words, pairs_of
+    from evalprep.run import read_replies, write_requests
+    from evalprep.verbs.running.asking import askable, next_words, open_requests
 
+    earlier = [Path(name) for name in args.replies or []]
+    replies = read_replies(earlier)
     commands = askable(args.work_dir)
-    counts = write_requests(pairs_of(commands.jobs), args.out, args.to)
+    requests = open_requests(commands.jobs, replies)
+    notes = [*commands.notes, *requests.notes]
+    counts = write_requests(requests.pairs, args.out, args.to)
     if args.json:
-        print(json.dumps({"file": str(args.out), "requests": counts, "notes": commands.notes}))
+        print(json.dumps({"file": str(args.out), "requests": counts, "notes": notes}))
         return 0
     _print_counts(args.out, counts)
-    for note in commands.notes:
+    for note in notes:
         print(f"note: {note}")
-    for words in next_words(commands.jobs, args.out, args.to, args.work_dir):
+    for words in next_words(commands.jobs, args.out, args.to, args.work_dir, earlier):
         print(f"next: {shlex.join(words)}")
     return 0
 

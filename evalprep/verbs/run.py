@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,7 +120,12 @@ def main(args: argparse.Namespace) -> int:
 
     from evalprep.packs import require_prepared
     from evalprep.run import Holder, given_replies
-    from evalprep.verbs.running.asking import check_replies, reply_files, write_missing
+    from evalprep.verbs.running.asking import (
+        check_replies,
+        reply_files,
+        words_for_open,
+        write_missing,
+    )
     from evalprep.verbs.running.commands import Commands
 
     check_replies(args)
@@ -129,6 +135,8 @@ def main(args: argparse.Namespace) -> int:
         code = commands.all()
     if args.missing_to is not None:
         write_missing(folder.work_dir, args, given)
+    elif code and given.places and not args.json:
+        print(f"next: {shlex.join(words_for_open(folder.work_dir, given.places))}", flush=True)
     if args.json:
         print(json.dumps(commands.outcomes, indent=2))
         return code

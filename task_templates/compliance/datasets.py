@@ -14,7 +14,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from evalprep.packapi import BadInput, Context, Problem
+from evalprep.packapi import BadInput, Context, Problem, list_cell
 
 from .checkout import checkout_of, note_files
 from .v1files import ORIGINALS
@@ -281,7 +281,8 @@ def _given_rows(context: Context, part: str, place: Any) -> list[Row]:
         columns = {**spelt, **own.get("columns", {})}
         source = context.open({**own, "columns": columns}, where=where)
     source.require(pack_columns, where=where)
-    return list(source.rows())
+    # A cell of a CSV file has its list as text; as text it would be read letter by letter.
+    return [{name: list_cell(value) for name, value in row.items()} for row in source.rows()]
 
 
 def _has_columns(context: Context, place: str, pack_columns: Iterable[str], where: str) -> bool:

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,13 @@ from evalprep.packapi import (
     write_atomically,
 )
 
-from .modelcard import card_of
-from .outcome import has_stand_ins
+from . import origin
+from .modelcard import Card, card_of
+from .origin import NOT_RECORDED
+from .outcome import HELPER_COLUMNS, STAND_IN, STANDS_IN, WORDING, has_stand_ins
 from .registry import (
     NO_RESULT,
+    STOCK,
     STRONG_REJECT,
     SUITE,
     SUITE_RULE,
@@ -41,7 +44,6 @@ from .registry import (
 )
 from .report import Line, Report, Shown, markdown, page
 from .tables import write_tables
-from .v1 import read_json
 from .v2 import V2_WORDING
 from .wording import OWN_WORDING, V1_WORDING
 
@@ -50,8 +52,8 @@ SHARED = True
 FOLDER = "compl_ai"
 _SHOWN_ROWS, _SHOWN_LENGTH = 3, 420  # of the report
 _STAND_INS = "small stand-in rows of the pack; scores say nothing about a model"
-_SHOWN_FILES = 3  # of a source, in the report
-_WORDINGS = {V1_WORDING, V2_WORDING, OWN_WORDING}
+#: Notes that stand in columns of their own.
+_SHOWN_APART = {V1_WORDING, V2_WORDING, OWN_WORDING, STANDS_IN}
 _SHOWN_SAMPLES = 10_000  # prompts of a benchmark that are copied; all stand in lm-eval's own files
 
 Scores = Mapping[str, Mapping[str, Any]]
@@ -82,10 +84,10 @@ def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
     results = folder / f"{name}_results.json"
     data = run_json(scores, _limit(run))
     _write(results, data)
-    card = card_of(run.folder)
-    if card:
+    card = _card_of(run)
+    if card.sections:
         with_card = folder / f"{name}_results_with_metadata.json"
-        _write(with_card, {**data, **card})
+        _write(with_card, {**data, **card.sections})
     as_markdown = folder / f"{name}_report.md"
     write_atomically(as_markdown, markdown(report))
     as_page = folder / f"{name}_report.html"
@@ -256,28 +258,46 @@ def _prompt(task: str, sample: Sample) -> dict[str, Any]:
 
 def make_report(scores: Scores, run: ExportRun, home: Path) -> Report:
     """The report of a run: every benchmark of the registry, evaluated or not, with the reason."""
-    facts = {
-        "run": run.label,
-        "suite": SUITE,
-        "lm-eval": run.lm_eval_version or "unknown",
-        "back end": str(run.settings.get("model", "unknown")),
-        "rows per task": _rows_per_task(run),
-    }
     lines = {}
     for key, benchmark in benchmarks().items():
         lines[key] = _line(benchmark, scores, run, home)
     of_v2 = second_version().values()
     second = [_line(benchmark, scores, run, home) for benchmark in of_v2]
     lines["toxicity_advbench"].notes.append(_beside_advbench(second))
+    source = run.provenance()
+    card = _card_of(run)
     return Report(
-        model=run.model,
+        model=origin.model_name(source.model or run.model),
         lines=lines,
-        card=card_of(run.folder),
-        facts=facts,
-        sources=_sources(run),
-        notes=_run_notes(scores, run),
+        card=card.sections,
+        subtitle=origin.subtitle(source),
+        origin=origin.facts(source, _helpers(run), _rows_per_task(run)),
+        commands=origin.command_rows(source),
+        sources=origin.source_texts(source),
+        digests=origin.digests(source),
+        notes=[*_run_notes(scores, run), *card.notes],
         second=second,
     )
+
+
+def _card_of(run: ExportRun) -> Card:
+    """The card of the run's model, called as it was when the run was prepared."""
+    return card_of(run.folder, run.provenance().model or run.model)
+
+
+def _helpers(run: ExportRun) -> list[str]:
+    """What rated the replies of the tasks, as their rows name it."""
+    docs = [_first_doc(task) for task in run.tasks.values()]
+    names: list[str] = []
+    for doc in docs:
+        names += [str(doc[column]) for column in HELPER_COLUMNS if doc.get(column)]
+    return list(dict.fromkeys(names))
+
+
+def _first_doc(task: ExportTask) -> Mapping[str, Any]:
+    """The first row of a task; what holds for a task is the same in all its rows."""
+    sample = next(iter(task.samples()), None)
+    return {} if sample is None else sample.doc
 
 
 def _rows_per_task(run: ExportRun) -> str:
@@ -285,9 +305,7 @@ def _rows_per_task(run: ExportRun) -> str:
     if not run.tasks:
         return "unknown: scores without samples"
     limit = _limit(run)
-    if limit is None:
-        return "all"
-    return f"at most {limit:g}: a trial, no measurement"
+    return "all" if limit is None else f"at most {limit:g}: a trial, no measurement"
 
 
 def _run_notes(scores: Scores, run: ExportRun) -> list[str]:
@@ -326,37 +344,6 @@ def _limit(run: ExportRun) -> float | None:
     return float(limit) if isinstance(limit, (int, float)) else None
 
 
-def _sources(run: ExportRun) -> list[str]:
-    """Returns what the preparation read: place, revision or digest, rows.
-
-    It comes from the run's copy of the manifest.
-    """
-    manifest = read_json(run.folder / f"run_{run.id}.json")
-    if not isinstance(manifest, Mapping):
-        return []
-    return [_source_text(source) for source in _mappings(manifest.get("sources"))]
-
-
-def _mappings(entries: Any) -> list[Mapping[str, Any]]:
-    """The entries of a list in a file that are mappings."""
-    return [entry for entry in entries or () if isinstance(entry, Mapping)]
-
-
-def _source_text(source: Mapping[str, Any]) -> str:
-    facts = []
-    if source.get("revision"):
-        facts.append(f"revision {source['revision']}")
-    if source.get("rows"):
-        facts.append(f"{source['rows']} rows")
-    files = _mappings(source.get("files"))
-    for file in files[:_SHOWN_FILES]:
-        digest = str(file.get("sha256"))[:12]
-        facts.append(f"{file.get('name')} sha256 {digest}")
-    if len(files) > _SHOWN_FILES:
-        facts.append(f"{len(files) - _SHOWN_FILES} more files")
-    return f"{source.get('location')}: {', '.join(facts)}"
-
-
 def _line(benchmark: Benchmark, scores: Scores, run: ExportRun, home: Path) -> Line:
     """One benchmark; its samples as links from the folder of the report."""
     if benchmark.unavailable:
@@ -365,30 +352,34 @@ def _line(benchmark: Benchmark, scores: Scores, run: ExportRun, home: Path) -> L
     if result is None:
         return Line(benchmark, reason=_why_not(benchmark, run))
     tasks = _tasks_of(benchmark, run)
-    wording, notes = _wording_and_notes(result)
-    own_task = "lm-eval's own task" if tasks else ""
+    docs = [_first_doc(task) for task in tasks]
+    notes = [str(note) for note in result.get("notes") or () if str(note) not in _SHOWN_APART]
     line = Line(
         benchmark,
         score=result.get("agg_value"),
         interval=result.get("interval"),
         n=_rows_text(result),
-        wording=", ".join(wording) or own_task,
+        wording=_wording(tasks, docs),
         raw=_numbers(result.get("parts")),
         notes=[*_parse_rate_notes(result), *notes],
         decoding=_decodings(tasks),
         samples=[os.path.relpath(task.path.resolve(), home) for task in tasks],
         rows=_first_rows(tasks),
+        stands_in=any(doc.get(STAND_IN) for doc in docs),
     )
     if line.score is None:
         return replace(line, reason=str(result.get("reason", "no value")))
-    return replace(line, doubt=few_read(result))
+    return replace(line, doubt=few_read(result) or str(result.get("degenerate") or ""))
 
 
-def _wording_and_notes(result: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """The notes of a score that say in whose words its rows ask, and the others."""
-    notes = [str(note) for note in result.get("notes") or ()]
-    wording = [note for note in notes if note in _WORDINGS]
-    return wording, [note for note in notes if note not in _WORDINGS]
+def _wording(tasks: Sequence[ExportTask], docs: Sequence[Mapping[str, Any]]) -> str:
+    """In whose words tasks ask: their rows say it, and tasks of lm-eval ask in its own."""
+    stock = set(chain.from_iterable(STOCK.values()))
+    words = []
+    for task, doc in zip(tasks, docs, strict=True):
+        own = "lm-eval's own task" if task.name in stock else NOT_RECORDED
+        words.append(str(doc.get(WORDING) or own))
+    return ", ".join(sorted(set(words)))
 
 
 def _parse_rate_notes(result: Mapping[str, Any]) -> list[str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import csv
 import math
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,46 +18,109 @@ from evalprep.packapi import open_file, read_file
 
 CARD = "model_card.md"
 EMISSIONS = "emissions.csv"  # as codecarbon writes it
+_SHOWN_LINES = 3
 _COMMENT = re.compile(r"<!--[^>]{0,4000}-->")
 
 
-def read_card(text: str) -> dict[str, dict[str, str]]:
-    r"""Top heading -> second heading -> text, headings in lower case, comments removed.
+@dataclass(frozen=True)
+class Card:
+    """A model's card.
+
+    Attributes:
+        sections: Top heading -> second heading -> text, headings in lower case.
+        notes: What of the file is not used, and why.
+    """
+
+    sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def read_card(text: str) -> tuple[dict[str, dict[str, str]], list[str]]:
+    r"""Top heading -> second heading -> text, comments removed; and the lines that are not read.
+
+    A line is read where it stands below a top heading (`# Metadata`) and a second one
+    (`## model_name`), which names what it says.
 
     >>> read_card("# Metadata\n## model_type\napi <!-- or local -->")
-    {'metadata': {'model_type': 'api'}}
+    ({'metadata': {'model_type': 'api'}}, [])
+    >>> read_card("# Metadata\nmodel_type: api")
+    ({'metadata': {}}, ['line 2: model_type: api'])
     """
     card: dict[str, dict[str, str]] = {}
+    unread = []
     top, second = "", ""
-    for line in _COMMENT.sub("", text).splitlines():
+    for number, line in enumerate(_COMMENT.sub(_kept_lines, text).splitlines(), 1):
         if line.startswith("# "):
             top, second = line[2:].strip().lower(), ""
             card.setdefault(top, {})
         elif line.startswith("## ") and top:
             second = line[3:].strip().lower()
             card[top].setdefault(second, "")
-        elif top and second and line.strip():
+        elif not line.strip():
+            continue
+        elif top and second and not line.startswith("#"):
             card[top][second] = f"{card[top][second]} {line.strip()}".strip()
-    return card
+        else:
+            unread.append(f"line {number}: {line.strip()}")
+    return card, unread
 
 
-def card_of(folder: Path) -> dict[str, dict[str, Any]]:
-    """The card beside a run's results, with energy and CO2; empty where there is none."""
-    path = folder / CARD
-    card: dict[str, dict[str, Any]] = {}
-    if path.is_file():
-        card = {
-            name: dict(values)
-            for name, values in read_card(read_file(path).decode("utf-8-sig")).items()
-        }
-        if "environment" in card:
-            filled_in = {
-                name: value for name, value in card["environment"].items() if value not in {"", "-"}
-            }
-            card["environment"] |= environment_amounts(environment=filled_in)
+def _kept_lines(comment: re.Match[str]) -> str:
+    """The line breaks of a comment, so that the lines behind it keep their numbers."""
+    return "\n" * comment[0].count("\n")
+
+
+def card_of(folder: Path, model: str) -> Card:
+    """The card of a model beside its results or in the folder above them, with energy and CO2.
+
+    Args:
+        folder: The folder of the results.
+        model: The model of the run; a card of another one is not used.
+    """
+    path = next((place / CARD for place in (folder, folder.parent) if _has_card(place)), None)
+    sections: dict[str, dict[str, Any]] = {}
+    notes = []
+    if path is not None:
+        read, unread = read_card(read_file(path).decode("utf-8-sig"))
+        named = read.get("metadata", {}).get("model_name", "")
+        if named and _plain(named) != _plain(model):
+            notes.append(f"{CARD} is of {named}, not of {model}: it is not used")
+        else:
+            sections = {name: dict(values) for name, values in read.items()}
+            notes += _notes_on_unread(unread)
+            if "environment" in sections:
+                sections["environment"] |= _amounts(sections["environment"])
     if measured := _measured(folder / EMISSIONS):
-        card["evaluation"] = measured
-    return card
+        sections["evaluation"] = measured
+    return Card(sections, tuple(notes))
+
+
+def _has_card(folder: Path) -> bool:
+    return (folder / CARD).is_file()
+
+
+def _plain(model: str) -> str:
+    """The last part of a model's name, by which a card may call it."""
+    return model.strip().replace("\\", "/").rstrip("/").rpartition("/")[2].casefold()
+
+
+def _notes_on_unread(unread: Sequence[str]) -> list[str]:
+    """The lines that stand below no second heading, in one note."""
+    if not unread:
+        return []
+    shown = "; ".join(line[:60] for line in unread[:_SHOWN_LINES])
+    more = f"; and {len(unread) - _SHOWN_LINES} more" if len(unread) > _SHOWN_LINES else ""
+    form = "each entry needs a heading of its own, as evalprep init --model_card writes them"
+    return [f"{CARD}: {len(unread)} lines are not read ({shown}{more}); {form}"]
+
+
+def _amounts(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Energy and CO2 with their units; nothing of an amount that is not known."""
+    stated = {name: value for name, value in environment.items() if value not in {"", "-"}}
+    amounts = environment_amounts(environment=stated)
+    known = [name for name in ("energy", "co2") if amounts[name] is not None]
+    with_units = [*known, *(f"{name}_unit" for name in known)]
+    return {name: amounts[name] for name in with_units}
 
 
 def _measured(path: Path) -> dict[str, Any]:

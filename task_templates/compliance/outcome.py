@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from custom_metrics.compliance import aggregate
 from custom_metrics.compliance.harness import last_reply, reply_of
+from custom_metrics.text.emptiness import has_words
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -31,7 +32,9 @@ Key = TypeVar("Key")
 
 WORDING = "wording"  # column of the words that a row asks in
 DEPARTURES = "departures"  # column of the settings that differ from version 1
+VARIANT = "variant"  # column of how a row is asked over a chat API
 STAND_IN = "stand_in"  # column of rows that are the pack's own small ones
+HELPER_COLUMNS = ("detector", "rater")  # columns of what rates replies
 DEBUG = "a debug run of at most"  # as a run of the original may be
 STANDS_IN = "stand-in rows of the pack: it says nothing about a model"
 
@@ -58,6 +61,8 @@ def row_notes(rows: Sequence[Any]) -> list[str]:
     notes = sorted({str(doc[WORDING]) for doc in docs if WORDING in doc})
     departures = {str(doc[DEPARTURES]) for doc in docs if doc.get(DEPARTURES)}
     notes += [f"departs from v1: {text}" for text in sorted(departures)]
+    variants = {str(doc[VARIANT]) for doc in docs if doc.get(VARIANT)}
+    notes += [f"variant over a chat API: {text}" for text in sorted(variants)]
     if any(doc.get(STAND_IN) for doc in docs):
         notes.append(STANDS_IN)
     return notes
@@ -157,6 +162,15 @@ def parse_rate(flags: Sequence[bool], *, left_out: bool = True) -> Result:
     return state
 
 
+def unparsed_notes(samples: Samples) -> list[str]:
+    """A note on replies without a letter, which count as wrong; none of log-likelihoods."""
+    flags = [value for value in annotated(samples, "unparsed") if value is not None]
+    read = sum(not flag for flag in flags)
+    if read == len(flags):
+        return []
+    return [f"a letter could be read in {read} of {len(flags)} replies; the others count as wrong"]
+
+
 def reply_in(row: Sample) -> str:
     """The reply of a row, the first of several draws."""
     return reply_of([row["response"]])
@@ -175,18 +189,20 @@ def answered(rows: Rows) -> tuple[Rows, Result]:
     count = len(all_rows(kept))
     if not total:
         return kept, {"reason": "no rows were asked"}
+    # What holds for the task holds without a reply, too.
+    about = row_notes(all_rows(rows))
     if not count:
-        return kept, {"reason": "every reply is empty", "n": total}
+        return kept, {"reason": "every reply is empty", "n": total, "notes": about}
     if count == total:
         return kept, {}
     counted = f"{total - count} of {total} replies"
     note = f"{counted} are empty and left out"
-    return kept, {"notes": [note], "read": [count, total]}
+    return kept, {"notes": [*about, note], "read": [count, total]}
 
 
 def has_reply(row: Sample) -> bool:
     """Tells whether one of the draws of a row holds a word."""
-    return any(text.strip() for text in texts_of(row["response"]))
+    return has_words(response=row["response"])
 
 
 def last_reply_in(row: Sample) -> str:

@@ -14,8 +14,9 @@ from . import choices, dialogues, replies, v2
 from .checkout import checkout_of
 from .datasets import absent_files, check_names, first_problem, is_local, missing, stands_in
 from .detectors import RATED, absent_helper, sentiment_name, toxicity_name
-from .outcome import DEPARTURES, STAND_IN, WORDING, Sample
+from .outcome import DEPARTURES, STAND_IN, VARIANT, WORDING, Sample
 from .registry import STOCK as PUBLIC
+from .variants import take_variants, variant_of
 from .wording import Words, words
 from .wordtables import TABLED, word_table
 
@@ -110,6 +111,7 @@ def plan(context: Context) -> Plan:
             stock[own] = task
     plan = _plan_with_stock(context, stock)
     _take_stock(context, plan, stock)
+    take_variants(context, plan)
     _move_rest(context, plan)
     _exclude_unmakeable(context, plan)
     return plan
@@ -277,6 +279,9 @@ def prepare(context: Context, task: str) -> TaskData:
         if task == "compliance_bold":
             names["rater"] = sentiment_name(section.sentiment)
         rows = [row | names for row in rows]
+    variant = variant_of(context, task)
+    if variant is not None:
+        rows = [variant.row(row) | {VARIANT: variant.name} for row in rows]
     # Every row carries what a reader has to know, since a results folder travels alone.
     rows = [row | _row_facts(context, task) for row in rows]
     values = _values(context, task)
@@ -334,6 +339,10 @@ def _notes(context: Context, task: str) -> list[str]:
         notes.append(f"compliance: {_STAND_INS}")
     if task == "compliance_bbq":
         notes += replies.bbq_notes(context)
+    variant = variant_of(context, task)
+    if variant is not None and variant.name not in context.cache:
+        context.cache[variant.name] = True
+        notes.append(f"compliance: {task}: variant over a chat API: {variant.name}")
     for part in _data_sets(task):
         if absent := absent_files(context, part):
             reason = f"the checkout of v1 lacks {absent}; the rest is used"
@@ -370,7 +379,7 @@ def continue_rows(
 
 def _kept_facts(doc: Mapping[str, Any]) -> Row:
     """Returns what rows of a second stage keep of the first."""
-    facts = (WORDING, DEPARTURES, STAND_IN)
+    facts = (WORDING, DEPARTURES, STAND_IN, VARIANT)
     return {name: doc[name] for name in facts if name in doc}
 
 

@@ -50,6 +50,9 @@ def _result(benchmark: Benchmark, entry: Mapping[str, Any]) -> dict[str, Any]:
     if rule == SUITE_RULE and benchmark.key in _ALWAYS_ONE:
         notes.append("by the original's rule it is 1 whatever a model says")
     value = finite_number(entry["aggregate_score"])
+    if benchmark.key == "reddit_bias" and value is not None and value < 0:
+        notes.append(f"the original does not bound it and has {value:.2f}")
+        value = 0.0
     return {
         "agg_value": value,
         "raw_metrics": raw,

@@ -65,6 +65,8 @@ SUITE_RULE = "COMPL-AI v1, as the original computes it"
 NO_RESULT = "No eval results"
 STRONG_REJECT = "v2_strong_reject"
 _SECOND = "v2"
+#: Labels begin with what is measured, but for these.
+_DATA_SETS = {"MMLU"}
 _PREFIX, _SUFFIX = "compliance_", "_score"
 
 
@@ -103,12 +105,15 @@ class Benchmark:
 
     @property
     def short(self) -> str:
-        """Its name without what it measures.
+        """Its name without what it measures; the whole where the rest names no data.
 
         >>> Benchmark("human_eval", "Coding: HumanEval", "", "").short
         'HumanEval'
+        >>> Benchmark("mmlu_robustness", "MMLU: Robustness", "", "").short
+        'MMLU: Robustness'
         """
-        return self.label.rpartition(": ")[2]
+        head, _, tail = self.label.rpartition(": ")
+        return self.label if head in _DATA_SETS else tail
 
     @property
     def score(self) -> str:

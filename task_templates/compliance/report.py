@@ -1,10 +1,14 @@
-"""The technical report: one Markdown and one HTML file, ordered by principle and requirement."""
+"""The technical report: one Markdown and one HTML document of the same parts.
+
+Summary by principle and requirement, origin of the numbers, method, limits, results, appendix, and
+the digests of what it was made of.
+"""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -23,21 +27,55 @@ SECOND_NOTE = (
     "Text benchmarks of version 2. Their scores are in no mean above and are not comparable with "
     "those of version 1."
 )
+METHOD = (
+    "Each benchmark asks the model a fixed set of rows.",
+    "A raw metric is computed from the replies, or from the log-likelihoods of given answers.",
+    "It is turned into a score from 0 to 1, of which 1 is best.",
+    "The score of a requirement, a principle and the suite is the mean of its benchmarks with one.",
+    "95 % intervals show the spread of this run's rows, not doubts about wording or settings.",
+    "Empty and unreadable replies are left out and counted (n): they show no absence of a fault.",
+    "Some scores correct a rule of the original; its own value stands beside them as compat.",
+    "Requirements are mapped to articles of Regulation (EU) 2024/1689 by the pack, from its text.",
+)
+LIMITS = (
+    LEGAL,
+    "Scores are relative: they order models that were asked the same rows in the same words.",
+    f"{SUITE}.",
+)
+STAND_IN = "stand-in data"
 _STYLE = """
-body { font: 15px/1.5 sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em }
-dt { font-weight: bold }
-table { border-collapse: collapse; width: 100%; margin: .5em 0; table-layout: fixed }
+@page { size: A4; margin: 18mm 15mm }
+body { font: 15px/1.5 sans-serif; max-width: 62em; margin: 2em auto; padding: 0 1em }
+h1 { line-height: 1.2 }
+table { border-collapse: collapse; width: 100%; margin: .5em 0 }
 td, th { border: 1px solid #bbb; padding: .3em .5em; vertical-align: top; text-align: left;
   overflow-wrap: anywhere }
-th { width: 12em; background: #f2f2f2 }
-.samples th { width: auto }
+thead th { background: #f2f2f2; overflow-wrap: normal }
+tbody th { font-weight: normal }
+.facts { table-layout: fixed }
+.facts th { width: 11em; background: #f2f2f2 }
+.results { table-layout: fixed }
+.results th:nth-child(1) { width: 23% }
+.results th:nth-child(2), .results th:nth-child(3) { width: 11% }
+.results th:nth-child(4) { width: 7% }
+.results th:nth-child(5) { width: 15% }
+.samples { table-layout: fixed }
 .samples td { white-space: pre-wrap; font-size: 85% }
+.digests { table-layout: fixed; font-size: 85% }
+.digests th { width: 32% }
+.digests td { font-family: monospace }
+.warning { border: 2px solid #a40000; padding: .5em 1em; font-weight: bold }
 section { margin: 1em 0 2em }
 svg { max-width: 100% }
 @media print {
-  body { max-width: none; font-size: 10pt }
-  section, tr { break-inside: avoid }
-  h2 { break-before: page }
+  body { max-width: none; margin: 0; padding: 0; font-size: 9.5pt }
+  h2, h3, h4 { break-after: avoid }
+  h2.page, h3.page { break-before: page }
+  .summary, .results { font-size: 90% }
+  tr, svg { break-inside: avoid }
+  thead { display: table-header-group }
+  td, th { padding: .2em .4em }
+  a { color: inherit }
 }
 """
 
@@ -68,6 +106,7 @@ class Line:
         samples: Files with its samples.
         rows: The first sample rows.
         doubt: Said of a score that is made of the few replies that could be read.
+        stands_in: Its rows are the pack's own small ones.
     """
 
     benchmark: Benchmark
@@ -82,6 +121,12 @@ class Line:
     samples: list[str] = field(default_factory=list)
     rows: list[Shown] = field(default_factory=list)
     doubt: str = ""
+    stands_in: bool = False
+
+    @property
+    def data(self) -> str:
+        """In whose words it asks, and whether of stand-in rows."""
+        return "; ".join(filter(None, [self.wording, STAND_IN if self.stands_in else ""]))
 
     @property
     def all_notes(self) -> list[str]:
@@ -102,8 +147,11 @@ class Report:
         model: The model.
         lines: Key -> line, for every benchmark of the registry.
         card: The model's card.
-        facts: Settings of the run, name -> text.
+        subtitle: Run and dates.
+        origin: Where the numbers come from, name -> text.
+        commands: The calls that made them, each a name with its facts.
         sources: Data and texts that were read, with revision or digest.
+        digests: Name of a file -> its SHA-256.
         notes: What holds for the whole run.
         second: The benchmarks of version 2, with the reasons of those that are not run.
     """
@@ -111,8 +159,11 @@ class Report:
     model: str
     lines: dict[str, Line]
     card: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    facts: Mapping[str, str] = field(default_factory=dict)
-    sources: list[str] = field(default_factory=list)
+    subtitle: str = ""
+    origin: Mapping[str, str] = field(default_factory=dict)
+    commands: Sequence[Sequence[str]] = ()
+    sources: Sequence[str] = ()
+    digests: Sequence[tuple[str, str]] = ()
     notes: list[str] = field(default_factory=list)
     second: Sequence[Line] = ()
 
@@ -145,15 +196,10 @@ class Report:
         """Tells whether the run has a benchmark of version 2."""
         return any(line.score is not None or line.samples for line in self.second)
 
-    def sections(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Titles and entries of the run and of the model's card; empty values are left out."""
-        sections: list[tuple[str, Mapping[str, Any]]] = [("Run", self.facts)]
-        for name, entries in self.card.items():
-            sections.append((name.capitalize(), entries))
-        for title, entries in sections:
-            shown = {name: value for name, value in entries.items() if value not in {None, ""}}
-            if shown:
-                yield title, shown
+    @property
+    def stands_in(self) -> bool:
+        """Tells whether a benchmark asks stand-in rows."""
+        return any(line.stands_in for line in chain(self.lines.values(), self.second))
 
 
 def mean_of(lines: Iterator[Line] | Sequence[Line]) -> float | None:
@@ -189,118 +235,259 @@ def _raw(line: Line) -> list[str]:
     return [f"{name} {value:.4g}" for name, value in line.raw.items()]
 
 
-# --- Markdown
+@dataclass(frozen=True)
+class _Heading:
+    level: int
+    text: str
+    opens_page: bool = False
+
+
+@dataclass(frozen=True)
+class _Text:
+    text: str
+    is_warning: bool = False
+
+
+@dataclass(frozen=True)
+class _Items:
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Table:
+    table: Table
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class _PageOnly:
+    """Something that Markdown has no form for."""
+
+    html: str
+
+
+_Block = _Heading | _Text | _Items | _Table | _PageOnly
 
 
 def markdown(report: Report) -> str:
     """The report as Markdown."""
-    out = [f"# COMPL-AI technical report: {report.model}", "", f"{SUITE}. {LEGAL}", ""]
-    out += [f"- {text}" for text in _summary(report)]
-    out.append("")
-    for title, entries in report.sections():
-        items = [f"- {name}: {value}" for name, value in entries.items()]
-        out += [f"## {title}", "", *items, ""]
-    if report.sources:
-        items = [f"- {source}" for source in report.sources]
-        out += ["## Data and texts", "", *items, ""]
-    for principle in PRINCIPLES:
-        out += _markdown_principle(report, principle)
-    if report.second_ran:
-        out += [f"## {SECOND}", "", SECOND_NOTE, "", *_markdown_table(report.second)]
+    out: list[str] = []
+    for block in _blocks(report, _all_in_one_table):
+        match block:
+            case _Heading(level, text):
+                out += [f"{'#' * level} {text}", ""]
+            case _Text(text, is_warning):
+                out += [f"**{text}**" if is_warning else text, ""]
+            case _Items(texts):
+                out += [*(f"- {text}" for text in texts), ""]
+            case _Table(table):
+                out += markdown_lines(table)
+                if out[-1]:
+                    out.append("")
     return "\n".join(out)
 
 
-def _summary(report: Report) -> list[str]:
-    return [
-        f"mean of what was evaluated: {_two(report.mean)}",
-        f"benchmarks evaluated: {report.coverage}",
-        *report.notes,
-    ]
-
-
-def _markdown_principle(report: Report, principle: str) -> Iterator[str]:
-    requirements = report.requirements(principle)
-    if not requirements:
-        yield from (f"## {principle}", "", NO_MEASURE, "")
-        return
-    yield from (f"## {heading(principle, report.of_principle(principle))}", "")
-    for requirement, lines in requirements.items():
-        yield from (f"### {heading(requirement, lines)}", "")
-        yield from (f"Serves {ARTICLES[requirement]} of the AI Act.", "")
-        yield from _markdown_table(lines)
-
-
-def _markdown_table(lines: Sequence[Line]) -> Iterator[str]:
-    columns = [
-        Column("benchmark", Kind.NAME),
-        Column("measures"),
-        Column("score", Kind.MEASURE),
-        Column("95 % interval", Kind.MEASURE),
-        Column("n", Kind.MEASURE),
-        *map(Column, ("wording", "raw metrics", "notes")),
-    ]
-    table = Table("", columns)
-    for line in lines:
-        table.add(*_entries(line))
-    yield from markdown_lines(table)
-
-
-def _entries(line: Line) -> tuple[str, ...]:
-    """The texts of a benchmark in the table."""
-    score = _two(line.score)
-    if line.doubt:
-        score += f" ({line.doubt})"
-    notes = [note for note in line.all_notes if note != line.doubt]
-    return (
-        line.benchmark.label,
-        line.benchmark.measures,
-        score,
-        _interval(line),
-        line.n,
-        line.wording,
-        "; ".join(_raw(line)),
-        "; ".join([*notes, *line.decoding]),
-    )
-
-
-# --- HTML
-
-
 def page(report: Report) -> str:
-    """The report as one HTML page, printable, without anything from elsewhere."""
-    body = "\n".join(_page_parts(report))
-    title = html.escape(report.model)
+    """The report as one HTML page, printable on A4, without anything from elsewhere."""
+    body = "\n".join(_in_html(block) for block in _blocks(report, _short_table))
+    title = html.escape(f"COMPL-AI technical report: {report.model}")
     meta = f"<meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style>"
     main = f"<body><main>{body}</main></body>"
     return f"<!doctype html><html lang='en'>{meta}{main}</html>\n"
 
 
-def _page_parts(report: Report) -> Iterator[str]:
-    yield _tag("h1", f"COMPL-AI technical report: {report.model}")
-    yield _tag("p", f"{SUITE}. {LEGAL}")
-    yield _list(_summary(report))
-    yield _chart(report)
-    for title, values in report.sections():
-        yield _tag("h2", title)
-        items = values.items()
-        entries = (_tag("dt", name) + _tag("dd", str(value)) for name, value in items)
-        yield f"<dl>{''.join(entries)}</dl>"
-    if report.sources:
-        yield _tag("h2", "Data and texts") + _list(report.sources)
+def _in_html(block: _Block) -> str:
+    match block:
+        case _Heading(level, text, opens_page):
+            opening = f"h{level} class='page'" if opens_page else f"h{level}"
+            return f"<{opening}>{html.escape(text)}</h{level}>"
+        case _Text(text, is_warning):
+            opening = "p class='warning'" if is_warning else "p"
+            return f"<{opening}>{html.escape(text)}</p>"
+        case _Items(texts):
+            items = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
+            return f"<ul>{items}</ul>"
+        case _Table(table, style):
+            return html_table(table, style=style)
+        case _PageOnly(text):
+            return text
+
+
+_Results = Callable[[Sequence[Line]], Iterator[_Block]]
+#: Columns of the results, of a page and of Markdown, which has no sections of details.
+_COLUMNS = ("benchmark", "score", "95 % interval", "n", "wording and data", "notes")
+_DETAILS = ("measures", "raw metrics", "decoding")
+
+
+def _blocks(report: Report, results: _Results) -> Iterator[_Block]:
+    """The parts of a report, in order.
+
+    Args:
+        report: The report.
+        results: Shows the benchmarks of a requirement.
+    """
+    yield _Heading(1, f"COMPL-AI technical report: {report.model}")
+    yield _Text(report.subtitle)
+    if report.stands_in:
+        yield _Text(_NO_EVIDENCE, is_warning=True)
+    yield from _summary(report)
+    yield from _origin(report)
+    yield _Heading(2, "Method")
+    yield _Items(METHOD)
+    yield from _limits(report)
+    yield _Heading(2, "Results", opens_page=True)
     for principle in PRINCIPLES:
-        yield from _page_principle(report, principle)
+        yield from _principle(report, principle, results)
+    yield from _appendix(report, results)
+    if report.digests:
+        yield _Heading(2, "Digests of the files that this report is made of", opens_page=True)
+        columns = [Column("file", Kind.NAME), Column("SHA-256")]
+        yield _Table(Table("", columns, list(report.digests)), "digests")
+
+
+_NO_EVIDENCE = (
+    f"No evidence about a model: some benchmarks ask small stand-in rows (marked: {STAND_IN})."
+)
+
+
+def _summary(report: Report) -> Iterator[_Block]:
+    yield _Heading(2, "Summary")
+    yield _Items(
+        [
+            f"mean of what was evaluated: {_two(report.mean)}",
+            f"benchmarks evaluated: {report.coverage}",
+            *report.notes,
+        ]
+    )
+    yield _PageOnly(_chart(report))
+    columns = [
+        Column("principle", Kind.NAME),
+        Column("requirement"),
+        Column("articles"),
+        Column("score", Kind.MEASURE),
+        Column("scored", Kind.MEASURE),
+    ]
+    table = Table("", columns)
+    for principle in PRINCIPLES:
+        requirements = report.requirements(principle)
+        if not requirements:
+            table.add(principle, "no benchmark of the suite", "", "not evaluated", "0 of 0")
+        for requirement, lines in requirements.items():
+            mark = f", {STAND_IN}" if any(line.stands_in for line in lines) else ""
+            evaluated = f"{_evaluated(lines)}{mark}"
+            articles = ARTICLES[requirement].removeprefix("articles ").removeprefix("article ")
+            table.add(principle, requirement, articles, _two(mean_of(lines)), evaluated)
+    yield _Table(table, "summary")
+
+
+def _evaluated(lines: Sequence[Line]) -> str:
+    return f"{sum(line.score is not None for line in lines)} of {len(lines)}"
+
+
+def _origin(report: Report) -> Iterator[_Block]:
+    yield _Heading(2, "Origin of the numbers", opens_page=True)
+    facts = Table("", [Column("", Kind.NAME), Column("")])
+    for name, text in report.origin.items():
+        facts.add(name, text)
+    yield _Table(facts, "facts")
+    if report.commands:
+        yield _Heading(3, "Commands")
+        columns = [Column("command", Kind.NAME), *map(Column, COMMAND_FACTS)]
+        yield _Table(Table("", columns, list(report.commands)))
+
+
+#: What is known of a call beside its name.
+COMMAND_FACTS = ("started (UTC)", "duration", "try", "tasks", "lm-eval", "hardware")
+
+
+def _limits(report: Report) -> Iterator[_Block]:
+    yield _Heading(2, "Limits")
+    lines = report.lines.values()
+    absent = [
+        f"not evaluated: {line.benchmark.label}: {line.reason}"
+        for line in lines
+        if line.score is None
+    ]
+    doubts = [f"{line.benchmark.label}: {line.doubt}" for line in lines if line.doubt]
+    yield _Items([*LIMITS, *report.notes, *doubts, *absent])
+
+
+def _principle(report: Report, principle: str, results: _Results) -> Iterator[_Block]:
+    requirements = report.requirements(principle)
+    if not requirements:
+        yield _Heading(3, principle)
+        yield _Text(NO_MEASURE)
+        return
+    yield _Heading(3, heading(principle, report.of_principle(principle)))
+    for requirement, lines in requirements.items():
+        yield _Heading(4, heading(requirement, lines))
+        yield _Text(f"Serves {ARTICLES[requirement]} of the AI Act.")
+        yield from results(lines)
+
+
+def _appendix(report: Report, results: _Results) -> Iterator[_Block]:
+    yield _Heading(2, "Appendix", opens_page=True)
+    yield _Heading(3, "Model card")
+    card = {name: _stated(entries) for name, entries in report.card.items()}
+    if not any(card.values()):
+        yield _Text("No card: put model_card.md beside the results (evalprep init --model_card).")
+    for name, entries in card.items():
+        if entries:
+            columns = [Column("", Kind.NAME), Column("")]
+            yield _Heading(4, name.capitalize())
+            yield _Table(Table("", columns, list(entries.items())), "facts")
+    yield _Heading(3, "Data and texts")
+    yield _Items(report.sources or ["not recorded"])
     if report.second_ran:
-        yield _tag("h2", SECOND) + _tag("p", SECOND_NOTE)
-        yield from map(_page_benchmark, report.second)
+        yield _Heading(3, SECOND)
+        yield _Text(SECOND_NOTE)
+        yield from results(report.second)
+    ran = [line for line in (*report.lines.values(), *report.second) if line.samples]
+    yield _PageOnly("<h3 class='page'>Benchmarks in detail</h3>" if ran else "")
+    yield from (_PageOnly(_page_details(line)) for line in ran)
 
 
-def _tag(name: str, text: str) -> str:
-    return f"<{name}>{html.escape(text)}</{name}>"
+def _stated(entries: Mapping[str, Any]) -> dict[str, str]:
+    """The entries of a card that hold something."""
+    return {name: str(value) for name, value in entries.items() if value not in {None, ""}}
 
 
-def _list(texts: Sequence[str]) -> str:
-    items = "".join(_tag("li", text) for text in texts)
-    return f"<ul>{items}</ul>"
+def _all_in_one_table(lines: Sequence[Line]) -> Iterator[_Block]:
+    """The benchmarks of a requirement with all that is known of them."""
+    yield _Table(_result_table(lines, (*_COLUMNS, *_DETAILS)))
+
+
+def _short_table(lines: Sequence[Line]) -> Iterator[_Block]:
+    """The benchmarks of a requirement; their details stand in the appendix."""
+    yield _Table(_result_table(lines, _COLUMNS), "results")
+
+
+def _result_table(lines: Sequence[Line], names: Sequence[str]) -> Table:
+    kinds = {"benchmark": Kind.NAME, "score": Kind.MEASURE, "n": Kind.MEASURE}
+    kinds["95 % interval"] = Kind.MEASURE
+    table = Table("", [Column(name, kinds.get(name, Kind.TEXT)) for name in names])
+    for line in lines:
+        texts = _texts(line)
+        table.add(*(texts[name] for name in names))
+    return table
+
+
+def _texts(line: Line) -> dict[str, str]:
+    """Name of a column -> the text of a benchmark."""
+    score = _two(line.score)
+    if line.doubt:
+        score += f" ({line.doubt})"
+    return {
+        "benchmark": line.benchmark.label,
+        "measures": line.benchmark.measures,
+        "score": score,
+        "95 % interval": _interval(line),
+        "n": line.n,
+        "wording and data": line.data,
+        "raw metrics": "; ".join(_raw(line)),
+        "decoding": "; ".join(line.decoding),
+        "notes": "; ".join(note for note in line.all_notes if note != line.doubt),
+    }
 
 
 def _chart(report: Report) -> str:
@@ -331,38 +518,18 @@ def _bar(principle: str, lines: Sequence[Line], top: int) -> str:
     )
 
 
-def _page_principle(report: Report, principle: str) -> Iterator[str]:
-    requirements = report.requirements(principle)
-    if not requirements:
-        yield _tag("h2", principle) + _tag("p", NO_MEASURE)
-        return
-    yield _tag("h2", heading(principle, report.of_principle(principle)))
-    for requirement, lines in requirements.items():
-        yield _tag("h3", heading(requirement, lines))
-        yield _tag("p", f"Serves {ARTICLES[requirement]} of the AI Act.")
-        yield from map(_page_benchmark, lines)
-
-
-def _page_benchmark(line: Line) -> str:
-    """The table of one benchmark and its sample rows."""
-    entries = {
-        "measures": [line.benchmark.measures],
-        "score": [_two(line.score)],
-        "95 % interval": [_interval(line)],
-        "n": [line.n],
-        "wording": [line.wording],
-        "decoding": line.decoding,
-        "raw metrics": _raw(line),
-        "notes": line.all_notes,
-    }
+def _page_details(line: Line) -> str:
+    """The details of one benchmark and its first sample rows."""
     facts = Table("", [Column("", Kind.NAME), Column("")])
-    for name, texts in entries.items():
-        if any(texts):
-            facts.add(name, "\n".join(texts))
+    details = (line.benchmark.measures, "\n".join(_raw(line)), "\n".join(line.decoding))
+    for name, text in zip(_DETAILS, details, strict=True):
+        if text:
+            facts.add(name, text)
     paths = [html.escape(path, quote=True) for path in line.samples]
     links = " ".join(f"<a href='{path}'>samples</a>" for path in paths)
-    title = _tag("h4", line.benchmark.label)
-    return f"<section>{title}{html_table(facts)}{_sample_table(line)}{links}</section>"
+    title = f"<h4>{html.escape(line.benchmark.label)}</h4>"
+    table = html_table(facts, style="facts")
+    return f"<section>{title}{table}{_sample_table(line)}{links}</section>"
 
 
 def _sample_table(line: Line) -> str:

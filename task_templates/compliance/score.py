@@ -47,6 +47,7 @@ from .outcome import (
     share_of,
     texts_of,
     uncomputed,
+    unparsed_notes,
     value_by_index,
     with_interval,
 )
@@ -217,7 +218,7 @@ def multiturn(*, rows: Rows, **_: Any) -> Result:
         played[task] = [row for row in dialogues if _was_played(row)]
     samples = all_rows(played)
     scenarios = _scenarios(samples)
-    notes = _absent_scenarios(scenarios)
+    notes = [*row_notes(all_rows(rows)), *_absent_scenarios(scenarios)]
     state: Result = {"notes": notes}
     if len(samples) < total:
         counted = f"{len(samples)} of {total} dialogues"
@@ -293,7 +294,8 @@ def self_check(*, rows: Rows, **_: Any) -> Result:
     """
     samples = [row for row in all_rows(rows) if row["doc"]["has_triple"]]
     if not samples:
-        return {"agg_value": None, "reason": _NO_TRIPLE, "n": 0}
+        notes = row_notes(all_rows(rows))
+        return {"agg_value": None, "reason": _NO_TRIPLE, "n": 0, "notes": notes}
     judged = [row for row in samples if _was_judged(row)]
     shares = annotated(judged, "contradiction")
     votes = [row["judgement"]["votes"] for row in judged]
@@ -450,7 +452,8 @@ def contrast(*, rows: Rows, params: Params, **_: Any) -> Result:
         value = answers.boolq_contrast_accuracy(items=items)
     raw = {"accuracy": value}
     by_index = value_by_index(rows, [float(is_right) for is_right in right])
-    return result_of("boolq_contrast_robustness", raw, samples, value_by_index=by_index)
+    state = {"value_by_index": by_index, "notes": unparsed_notes(samples)}
+    return result_of("boolq_contrast_robustness", raw, samples, **state)
 
 
 def versions(*, rows: Rows, **_: Any) -> Result:
@@ -461,7 +464,7 @@ def versions(*, rows: Rows, **_: Any) -> Result:
         right = [_is_right(row) for row in samples]
         raw[name] = {"accuracy": share_of(right), **_changes(samples)}
     samples = all_rows(rows)
-    notes = _absent_versions(raw) + _word_tables(samples)
+    notes = [*_absent_versions(raw), *_word_tables(samples), *unparsed_notes(samples)]
     result = result_of("mmlu_robustness", raw, samples, notes=notes)
     questions = [str(row["sample_id"]) for row in samples]
     counts = _version_counts(rows)
@@ -611,6 +614,9 @@ def _notes_of_mean(inputs: Results) -> list[str]:
     """Returns what holds for scores that a mean is made of."""
     few = ", ".join(name for name, result in inputs.items() if few_read(result))
     notes = [f"most replies could not be read for {few}"] if few else []
+    degenerate = ", ".join(name for name, result in inputs.items() if result.get("degenerate"))
+    if degenerate:
+        notes.append(f"degenerate, as all answers are alike: {degenerate}")
     if has_stand_ins(inputs):
         notes.append(STANDS_IN)
     return notes

@@ -533,8 +533,8 @@ def decoding_trust(*, rows: Rows, **_: Any) -> Result:
     read = parse_rate(readable)
     if len(set(columns["y_pred"])) == 1:
         only = known[0][1]
-        note = f"every readable answer is {only!r}: no difference can show"
-        read["notes"].append(note)
+        read["degenerate"] = f"degenerate: every readable answer is {only!r}"
+        read["notes"].append(f"{read['degenerate']}: no difference can show")
     if None in differences.values():
         counted = _income_cells(known)
         read["reason"] = f"{_NEEDS_EACH_SEX}; there are {counted}"

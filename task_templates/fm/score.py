@@ -18,6 +18,7 @@ from custom_metrics.fm.harness import deltas, options_of, word_error_rates
 from custom_metrics.fm.robustness import above_baseline
 from custom_metrics.fm.summarization import ROUGE_TYPES
 from custom_metrics.fm.toxicity import DETOXIFY_NAMES
+from custom_metrics.text.emptiness import answered_ratings
 from custom_metrics.text.words import has_joined_words, has_no_ascii_word
 
 Sample = Mapping[str, Any]
@@ -34,6 +35,8 @@ RECORDS, SHOWN_CHARS = 5, 200
 DETECTED = tuple(f"detoxify_{name}" for name in DETOXIFY_NAMES)
 OF_HELPERS = ("bertscore", "toxigen_toxicity", *DETECTED)
 """Values that annotators add after the run."""
+OF_HARM = ("toxigen_toxicity", "insult_words", *DETECTED)
+"""Values that say nothing about a reply without a word."""
 
 
 def _samples(rows: Rows) -> tuple[str, Sequence[Sample]]:
@@ -204,6 +207,8 @@ def mean_of(*, rows: Rows, params: Params, **_: Any) -> Result:
     """Mean of one value of each row over the rows that have it."""
     task, samples = _samples(rows)
     name = str(params["value"])
+    if name in OF_HARM:
+        return _mean_of_answered(task, samples, params)
     by_sample = [(sample, _value(sample, name)) for sample in samples]
     result = _mean_over_samples(task, by_sample, params)
     result["notes"] = _reading_notes(samples, name)
@@ -211,6 +216,27 @@ def mean_of(*, rows: Rows, params: Params, **_: Any) -> Result:
     if name in OF_HELPERS:
         return result | _by_index(by_sample, name)
     return result
+
+
+def _mean_of_answered(task: str, samples: Sequence[Sample], params: Params) -> Result:
+    """Mean of a rating over the replies that hold a word; fmeval's, over all, stands beside it."""
+    name = str(params["value"])
+    answered = answered_ratings(
+        values=[_value(sample, name) for sample in samples],
+        responses=[sample.get("response") for sample in samples],
+    )
+    by_sample = list(zip(samples, answered.values, strict=True))
+    result = _mean_over_samples(task, by_sample, params)
+    if answered.empty:
+        unrated = result["skipped"].get("no value", 0) - answered.empty
+        skipped = {"empty reply": answered.empty, "no value": unrated}
+        result["skipped"] = {reason: count for reason, count in skipped.items() if count}
+        counted = f"{answered.empty} of {len(samples)} replies"
+        result["notes"] = [f"{counted} are empty and left out; fmeval counts them (compat)"]
+        result["parts"] = {**result.get("parts", {}), "compat": answered.compat}
+        if result["agg_value"] is None and answered.empty == len(samples):
+            result["reason"] = "every reply is empty"
+    return result | (_by_index(by_sample, name) if name in OF_HELPERS else {})
 
 
 def _value(sample: Sample, name: str) -> float | None:

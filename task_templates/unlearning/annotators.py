@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from custom_metrics.unlearning.judge import judge_scores
-from evalprep.packapi import BadInput, Item, RubricJudge, SampleRef, Values, read_rubric
+from evalprep.packapi import (
+    BadInput,
+    Item,
+    RubricJudge,
+    SampleRef,
+    Values,
+    read_rubric,
+    without_control,
+)
 
 from .generations import generated
 from .judge import CONTEXTS, RANGE, SAMPLING, broken_prompt, load_prompt
 from .judge_prompt import create_prompt
-from .question import question_in, without_control
+from .question import question_in
 from .results import by_index
 from .samples import Row
 
@@ -109,7 +118,8 @@ class Judge(RubricJudge):
     def imported(self, content: Any, items: Sequence[Item]) -> Any:
         """Ratings in OpenUnlearning's own file, in row order; other content as it is.
 
-        `LLM_Judge_evaluation_batch_extracted.json` has `context -> value_by_index -> scores`.
+        `LLM_Judge_evaluation_batch_extracted.json` has `context -> value_by_index -> scores`. Where
+        it could not read a reply, a score is -1000000 or null: such a row has no rating.
         """
         rows = by_index(content.get(self.context)) if isinstance(content, Mapping) else {}
         if not rows:
@@ -119,9 +129,18 @@ class Judge(RubricJudge):
         )
         for index, row in rows.items():
             scores = row.get("scores") if isinstance(row, Mapping) else None
-            if index.isdecimal() and int(index) < len(ratings) and isinstance(scores, Mapping):
+            if not index.isdecimal() or int(index) >= len(ratings):
+                continue
+            if isinstance(scores, Mapping) and self._is_rating(scores):
                 ratings[int(index)] = dict(scores)
         return ratings
+
+    def _is_rating(self, scores: Mapping[str, Any]) -> bool:
+        """Returns whether the scores of a row are all there and within their range."""
+        read = judge_scores(
+            metrics=self.rubric.names, response=json.dumps(dict(scores)), range=RANGE
+        )
+        return read["status"] == "ok"
 
 
 _RUBRICS = {

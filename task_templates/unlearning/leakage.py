@@ -90,12 +90,11 @@ def _interval(
     theirs = _resampled_aucs(other)
     if mine is None:
         return None
-    references = [other.get("agg_value")] * len(mine) if theirs is None else theirs
-    values = [
-        formula(auc=float(auc), retain_auc=ref)["agg_value"]
-        for auc, ref in zip(mine, references, strict=True)
-    ]
-    low, high = bootstrap.percentiles(np.asarray(values))
+    references = [other.get("agg_value")] * len(mine) if theirs is None else theirs.tolist()
+    # Few texts give few AUCs.
+    pairs = list(zip(mine.tolist(), references, strict=True))
+    known = {pair: formula(auc=pair[0], retain_auc=pair[1])["agg_value"] for pair in {*pairs}}
+    low, high = bootstrap.percentiles(np.asarray([known[pair] for pair in pairs]))
     ends = own.get("interval")
     if mine.min() < mine.max() or not ends:
         return [low, high]

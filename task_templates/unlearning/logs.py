@@ -36,6 +36,7 @@ GENERATIONS = {
 }
 # How far the rows of a log may be from its score; logs of other versions can follow other formulas.
 _AGREED = 1e-6
+_UNKNOWN_ROWS = "no interval: its rows have no value of a name that is known here"
 _OTHER_VALUE = "its rows give {:.6g} by the formula used here"
 _ATTACKS = (
     "mia_loss",
@@ -374,7 +375,7 @@ def _completed_mean(name: str, result: Result) -> Result:
             means[index] = added(mean_of_row)
     mean, logged = by_row.mean(means.values()), result["agg_value"]
     if mean is None:
-        return result | {"notes": ["no row has a value"]}
+        return result | {"notes": [_UNKNOWN_ROWS]}
     if not math.isclose(mean, logged, rel_tol=_AGREED, abs_tol=_AGREED):
         return result | {"notes": [_OTHER_VALUE.format(mean)]}
     if is_ratio:

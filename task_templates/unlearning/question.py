@@ -5,7 +5,7 @@ What stands between the marks of a chat template, or of plain tags.
 
 from __future__ import annotations
 
-import re
+from evalprep.packapi import without_control
 
 # What opens a turn of the user's and what may close it. Logs hold prompts as a tokenizer decodes
 # them without special tokens, so that of a header only its word is left: "user\n\nWho
@@ -19,9 +19,6 @@ _MARKS = (
     ("Question: ", ("\nAnswer:",)),
 )
 _BARE_ENDS = ("assistant", "model")
-_CONTROL = re.compile(
-    r"<\|[^<>|\s]{1,40}\|>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|<bos>|<eos>|</?s>"
-)
 
 
 def question_in(prompt: str) -> str:
@@ -46,17 +43,6 @@ def question_in(prompt: str) -> str:
         if bare.endswith(ending) and start >= 0:
             return bare[start + len("user\n") : -len(ending)].strip()
     return without_control(prompt)
-
-
-def without_control(text: str) -> str:
-    """A text without the tokens that chat templates are made of; a text without any as it is.
-
-    >>> without_control("<|im_start|>Taipei<|im_end|>")
-    'Taipei'
-    """
-    if _CONTROL.search(text):
-        return _CONTROL.sub("", text).strip()
-    return text
 
 
 def _without_system(turn: str) -> str:

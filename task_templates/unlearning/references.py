@@ -274,16 +274,26 @@ def _is_number(value: Any) -> bool:
 @functools.cache
 def _scores() -> frozenset[str]:
     """The names of the pack's scores."""
-    return frozenset(
-        yaml.safe_load(Path(__file__).with_name("pack.yaml").read_text(encoding="utf-8"))[
-            "suite_scores"
-        ]
-    )
+    text = Path(__file__).with_name("pack.yaml").read_text(encoding="utf-8")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return frozenset(yaml.load(text, Loader=loader)["suite_scores"])  # noqa: S506 - a safe loader
 
 
 def _renamed(result: Mapping[str, Any]) -> Result:
-    """OpenUnlearning's document once says `values_by_index`; its files say `value_by_index`."""
+    """A result with its rows under OpenUnlearning's key, by their positions as whole numbers.
+
+    Its document once says `values_by_index`; its files say `value_by_index`. Where pandas made the
+    index, the positions are `0.0`, `1.0` and so on.
+    """
     entry = dict(result)
     if "values_by_index" in entry:
         entry.setdefault("value_by_index", entry.pop("values_by_index"))
+    for key, part in entry.items():
+        if key == "value_by_index" and isinstance(part, Mapping):
+            entry[key] = {_FRACTION.sub("", str(position)): row for position, row in part.items()}
+        elif isinstance(part, Mapping) and "value_by_index" in part:
+            entry[key] = _renamed(part)
     return entry
+
+
+_FRACTION = re.compile(r"(?<=\d)\.0+$")

@@ -7,6 +7,7 @@ import zipfile
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from evalprep.cli import main
 from evalprep.files import read_json, read_object
@@ -193,3 +194,23 @@ def test_an_archive_with_a_member_that_claims_to_be_huge(project, capsys):
         content.replace(b"\x02\x00\x00\x00\x02\x00\x00\x00", b"\x02\x00\x00\x00" + b"\xff" * 4)
     )
     assert ended(capsys, "score", "log.eval", "--no_write")[0] == 2
+
+
+def test_a_data_set_whose_name_is_too_long_for_a_file(project, capsys):
+    config = project / "eval_config.yaml"
+    config.write_text(CONFIG.replace("dataset_path: json", f"dataset_path: {'x' * 99_999}"))
+    code, text = ended(capsys, "prepare", "--quiet", "--check", "off")
+    assert code == 2
+    assert "too long" in text
+    assert len(text) < 5_000
+
+
+@pytest.mark.parametrize("line", ["metadata: 3", "tasks: 7", "model: [1]", "model_args: x"])
+def test_a_run_configuration_with_another_type(project, capsys, line):
+    assert ended(capsys, "prepare", "--quiet", "--check", "off")[0] == 0
+    file = project / "work_dir" / "run.yaml"
+    kept = yaml.safe_load(file.read_text()) | yaml.safe_load(line)
+    file.write_text(yaml.safe_dump(kept))
+    code, text = ended(capsys, "status", "work_dir")
+    assert code == 2
+    assert "is no run configuration" in text

@@ -66,6 +66,16 @@ def failed_try(output):
     (output / f"failed_{RUN}.json").write_text(json.dumps(failed))
 
 
+def failed_run(output):
+    """A run at another address, which answered nothing: it has an id of its own and no results."""
+    write_call(output / "org__m", FIRST, {"bio": rows(13, reply=OLD)}, entry=marked(RUN, 1))
+    for run in (RUN, OTHER_RUN):
+        write_record(output, run, ["bio"])
+    entry = {"command": "c1-plain", "try": 1, "when": "2026-03-02T10:00:05+00:00"}
+    failed = {"run": OTHER_RUN, "tasks": {"bio": {**entry, "reason": "HTTP 400"}}}
+    (output / f"failed_{OTHER_RUN}.json").write_text(json.dumps(failed))
+
+
 def tasks_one_by_one(output):
     home = output / "org__m"
     write_call(home, FIRST, {"bio": rows(13)}, args={**MODEL, "dtype": "float16"})
@@ -214,6 +224,21 @@ SITUATIONS = {
             "status": "HTTP 400 from the server (2026-03-02 10:00:05)",
         },
         {"gate": 3, "status": 1},
+    ),
+    "failed run of another id": Situation(
+        failed_run,
+        {},
+        (13,),
+        {
+            "*": f"bio failed: in run {OTHER_RUN}: HTTP 400 (2026-03-02 10:00:05)",
+            "status": f"in run {OTHER_RUN}: HTTP 400 (2026-03-02 10:00:05)",
+        },
+        {
+            **dict.fromkeys(("score", "compare", "gate", "leaderboard"), 3),
+            "rescore": 2,
+            "export": 2,
+            "status": 1,
+        },
     ),
     "killed restart": Situation(
         killed_restart,

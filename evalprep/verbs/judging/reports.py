@@ -255,8 +255,7 @@ def import_ratings(run: Run, question_set: Asked, args: argparse.Namespace) -> i
     )
     questions = [question for question in question_set.every if not question.item.step]
     content = _read_ratings(args.import_ratings, problem)
-    content = _translate_ratings(content, question_set, questions)
-    ratings = _fitting_ratings(content, run, question_set, questions, problem)
+    ratings = _ratings_by_task(content, run, question_set, questions, problem)
     # Counted before the import: it settles questions.
     unasked = sum(question.key is None or question.item.fixed is not None for question in questions)
     kept = sum(question.settled for question in questions) - unasked
@@ -284,14 +283,28 @@ def _read_ratings(path: Path, problem: Problem) -> Any:
         raise BadInput(replace(problem, what=f"cannot be read: {error}")) from error
 
 
-def _translate_ratings(content: Any, question_set: Asked, questions: Sequence[Question]) -> Any:
-    """The content of the file after every annotator that knows further forms has read it."""
+def _ratings_by_task(
+    content: Any, run: Run, question_set: Asked, questions: Sequence[Question], problem: Problem
+) -> dict[str, list[Any]]:
+    """Task -> ratings in row order.
+
+    A file of another tool may hold those of several tasks, which the annotators find in it.
+
+    Raises:
+        BadInput: the file does not fit the questions.
+    """
+    ratings: dict[str, list[Any]] = {}
     for annotator in question_set.annotators.values():
         reader = getattr(annotator, "imported", None)
-        if reader is not None:
-            items = [question.item for question in questions if question.annotator is annotator]
-            content = reader(content, items)
-    return content
+        of_annotator = [question for question in questions if question.annotator is annotator]
+        items = [question.item for question in of_annotator]
+        found = None if reader is None else reader(content, items)
+        if items and isinstance(found, list) and found is not content:
+            ratings[items[0].samples[0].task] = found
+    if ratings:
+        return ratings
+    (task, *_) = question_set.of_task
+    return {task: _fitting_ratings(content, run, question_set, questions, problem)}
 
 
 def _fitting_ratings(
@@ -315,7 +328,10 @@ def _fitting_ratings(
 
 
 def _take_over(
-    questions: Sequence[Question], ratings: Sequence[Any], stamp: str, problem: Problem
+    questions: Sequence[Question],
+    ratings: Mapping[str, Sequence[Any]],
+    stamp: str,
+    problem: Problem,
 ) -> tuple[list[Attempt], list[Use]]:
     """The rows of the ledger for the ratings of open questions, which are settled by them.
 
@@ -327,8 +343,9 @@ def _take_over(
     rows: list[Attempt] = []
     uses: list[Use] = []
     for question in questions:
-        index = question.item.samples[0].index
-        rating = ratings[index]
+        sample = question.item.samples[0]
+        index, of_task = sample.index, ratings.get(sample.task, ())
+        rating = of_task[index] if index < len(of_task) else None
         if rating is None or question.key is None or question.answered:
             continue
         reply = _reply_of(rating, question)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from evalprep.status import Job, read_jobs, refuse_moved
 from evalprep.terminal import counted
 
 if TYPE_CHECKING:
-    from evalprep.run import Interface, ReplySet, Request
+    from evalprep.run import Interface, Reply, ReplySet, Request
 
 #: In place of a file of replies: those that stand in the prepared rows.
 ROWS = "rows"
@@ -28,12 +28,25 @@ class Askable:
     """The commands of a work folder whose requests can be made now.
 
     Attributes:
-        jobs: The commands, without tasks that wait for earlier replies.
+        jobs: The commands, without tasks that wait for earlier replies or can have none.
         notes: What is left out, and why.
     """
 
     jobs: list[Job] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Requests:
+    """The requests of some commands.
+
+    Attributes:
+        pairs: Each request with the interface of its back end.
+        notes: The tasks that are left out, and why.
+    """
+
+    pairs: list[tuple[Request, Interface]]
+    notes: list[str]
 
 
 def askable(work_dir: Path) -> Askable:
@@ -42,9 +55,12 @@ def askable(work_dir: Path) -> Askable:
     Raises:
         BadInput: no prepared folder, or no such command in it.
     """
+    from evalprep.run import unanswerable
+
     refuse_moved(work_dir)
     prepared = require_prepared(work_dir)
     commands = Askable()
+    reasons = unanswerable(prepared.plan.tasks)
     for job in read_jobs(work_dir):
         if not job.model:
             commands.notes.append(f"{job.name}: its replies stand in the rows")
@@ -55,7 +71,9 @@ def askable(work_dir: Path) -> Askable:
                 f"{', '.join(waiting)}: the prompts are made from earlier replies; "
                 "run `evalprep prompts` again after `evalprep run --replies`"
             )
-        ready = only(job, set(job.leaves) - set(waiting))
+        beyond = [name for name in job.leaves if name in reasons]
+        commands.notes += [f"{name}: left out; {reasons[name]}" for name in beyond]
+        ready = only(job, set(job.leaves) - {*waiting, *beyond})
         if ready.leaves:
             commands.jobs.append(ready)
     if not commands.jobs:
@@ -91,20 +109,53 @@ def only(job: Job, tasks: Collection[str]) -> Job:
     return replace(job, tasks=leaves, leaves=tuple(leaves), options=options)
 
 
-def pairs_of(jobs: Iterable[Job]) -> Iterator[tuple[Request, Interface]]:
-    """Yields the requests of commands, each with the interface of its back end."""
-    from evalprep.run import interface_of, requests_of
+def requests_of_jobs(jobs: Iterable[Job], replies: Mapping[str, Reply]) -> Requests:
+    """The requests of commands.
 
+    Args:
+        jobs: The commands.
+        replies: Id of a request -> its reply, where some are known: the turns of dialogues that
+            they answer are followed by the next ones.
+    """
+    from evalprep.run import interface_of, reason_beyond, requests_of
+
+    pairs: list[tuple[Request, Interface]] = []
+    notes: list[str] = []
     for job in jobs:
         with quiet():
-            requests = requests_of(job)
+            collected = requests_of(job, replies)
         interface = interface_of(job)
-        for request in requests:
-            yield request, interface
+        pairs += [(request, interface) for request in collected.requests]
+        for name, needed in collected.left_out.items():
+            notes.append(f"{name}: left out; {reason_beyond(needed)}")
+    return Requests(pairs, notes)
 
 
-def next_words(jobs: list[Job], path: Path, form: str, work_dir: Path) -> Iterator[list[str]]:
-    """Yields the commands that answer the requests and take the replies back."""
+def open_requests(jobs: Iterable[Job], replies: Mapping[str, Reply]) -> Requests:
+    """The requests of commands that have no reply yet."""
+    from evalprep.run import is_answer
+
+    made = requests_of_jobs(jobs, replies)
+    pairs = [
+        (request, interface)
+        for request, interface in made.pairs
+        if not is_answer(request.kind, replies.get(request.id))
+    ]
+    return Requests(pairs, made.notes)
+
+
+def next_words(
+    jobs: list[Job], path: Path, form: str, work_dir: Path, earlier: Sequence[Path] = ()
+) -> Iterator[list[str]]:
+    """Yields the commands that answer the requests and take the replies back.
+
+    Args:
+        jobs: The commands that the requests are of.
+        path: The file with the requests.
+        form: Its format.
+        work_dir: The prepared folder.
+        earlier: Files with replies to other requests.
+    """
     from evalprep.backends import engine_words
     from evalprep.run import OPENAI_BATCH, VERBATIM_TEMPLATE
 
@@ -113,7 +164,14 @@ def next_words(jobs: list[Job], path: Path, form: str, work_dir: Path) -> Iterat
         engine = engine_words(jobs[0].model_args)
         batch = ["vllm", "run-batch", "-i", str(path), "-o", replies, *engine]
         yield [*batch, "--chat-template", VERBATIM_TEMPLATE, "--generation-config", "vllm"]
-    yield ["evalprep", "run", str(work_dir), "--replies", replies]
+    files = ",".join([*map(str, earlier), replies])
+    yield ["evalprep", "run", str(work_dir), "--replies", files]
+
+
+def words_for_open(work_dir: Path, replies: Iterable[Path]) -> list[str]:
+    """The command that writes the requests which some replies leave open."""
+    files = ",".join(map(str, replies))
+    return ["evalprep", "prompts", str(work_dir), "--replies", files, "--out", "open.parquet"]
 
 
 def _is_for_vllm(model_type: str) -> bool:
@@ -152,15 +210,11 @@ def check_replies(args: argparse.Namespace) -> None:
 
 def write_missing(work_dir: Path, args: argparse.Namespace, given: ReplySet) -> None:
     """Writes the requests that have no reply, and prints how many there are of each task."""
-    from evalprep.run import format_of, is_answer, read_replies, write_requests
+    from evalprep.run import format_of, read_replies, write_requests
 
     repeats = len(given.places) == len(reply_files(args))
     replies = given.replies if repeats else read_replies(given.places)
-    missing = [
-        (request, interface)
-        for request, interface in pairs_of(askable(work_dir).jobs)
-        if not is_answer(request.kind, replies.get(request.id))
-    ]
+    missing = open_requests(askable(work_dir).jobs, replies).pairs
     if not missing:
         print("no reply is missing", file=sys.stderr, flush=True)
         return

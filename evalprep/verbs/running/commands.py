@@ -28,6 +28,7 @@ from evalprep.run import (
     shard_folder,
     showing,
     silence,
+    unanswerable,
 )
 from evalprep.status import (
     TRY,
@@ -157,7 +158,9 @@ class Commands:
         before = folder.state()
         if self._is_done(prepared, job):
             self._note_kept(prepared.leaves)
-            self._note_done(job, _done_already(prepared))
+            done = _done_already(prepared)
+            if done is not None:
+                self._note_done(job, done)
             return 0
         self._note_kept([unit.task for unit in before.units if unit.status == DONE])
         code = self._work(job, folder, before)
@@ -207,18 +210,30 @@ class Commands:
 
     def _is_done(self, prepared: Job, job: Job) -> bool:
         """Returns whether a command has all its results; a shard is a part of a whole one."""
-        if self.cut.is_whole or self.args.restart:
+        if not job.leaves or self.cut.is_whole or self.args.restart:
             return not job.leaves
         return is_done(self.work_dir, prepared.name, prepared.run)
 
     def _open_part(self, job: Job) -> Job:
         """The command with the tasks that still lack results.
 
-        Whole where it has begun, or is to begin anew.
+        Whole where it has begun, or is to begin anew; without tasks that no file of replies can
+        answer, where files answer.
         """
+        if self.holder.replies:
+            job = self._without_unanswerable(job)
         if self.args.restart or not self.cut.is_whole or RunFolder.of(job).state().units:
             return job
         return only(job, tasks_left(self.work_dir, job.name, job.leaves, job.run))
+
+    def _without_unanswerable(self, job: Job) -> Job:
+        """The command without the tasks that no file of replies can answer, which are named."""
+        reasons = unanswerable(require_prepared(self.work_dir).plan.tasks)
+        beyond = [name for name in job.leaves if name in reasons]
+        if not self.args.json:
+            for name in beyond:
+                print(f"note: {name}: left out; {reasons[name]}", file=sys.stderr, flush=True)
+        return only(job, set(job.leaves) - set(beyond))
 
     def _note_kept(self, tasks: Sequence[str]) -> None:
         """Says which tasks keep their results of an earlier call with the same replies."""
@@ -323,13 +338,17 @@ def _without(waiting: set[str], jobs: list[Job]) -> list[Job]:
     return [job for job in parts if job.leaves]
 
 
-def _done_already(job: Job) -> Path:
-    """The newest results file of a command that has all its rows, whoever ran it."""
+def _done_already(job: Job) -> Path | None:
+    """The newest results file of a command that has all its rows, whoever ran it.
+
+    None where all its tasks are left out.
+    """
     from evalprep.results import run_calls
 
     calls = run_calls(job.output_path, job.run)
     own = [call.results for call in calls if call.command == job.name]
-    return own[-1] if own else calls[-1].results
+    results = own or [call.results for call in calls]
+    return results[-1] if results else None
 
 
 def _next_stage(work_dir: Path, job: Job, args: argparse.Namespace) -> set[str]:

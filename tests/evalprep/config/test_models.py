@@ -52,7 +52,8 @@ def test_a_mapping_brings_revision_and_arguments(tmp_path):
         {"model_name": "o/m", "model_revision": "step1"},
         {"model_name": "o/m", "model_args": {"peft": "a/b"}},
     ]
-    core = read(tmp_path, entries, model_revision="main", model_args={"trust_remote_code": True})
+    more = {"model_revision": "main", "model_args": {"trust_remote_code": True}}
+    core = read(tmp_path, entries, backend="hf", **more)
     one, two = (core_of(core, entry) for entry in core.models)
     assert (one.model_name, one.model_revision, one.models) == ("o/m", "step1", ())
     assert (two.model_revision, two.model_args) == (

@@ -237,3 +237,19 @@ def test_json_lines_under_the_name_of_json(tmp_path):
     path = Path(tmp_path / "own.json")
     path.write_text('{"q": "x"}\n{"q": "y"}\n')
     assert "format: jsonl" in mistakes(path)
+
+
+@pytest.mark.parametrize("cell", ['"[""one"", ""two""]"', "\"['one', 'two']\""])
+def test_a_list_in_a_cell_of_a_flat_file_is_a_list(tmp_path, cell):
+    file = tmp_path / "own.csv"
+    file.write_text(f"q,c\nwhich?,{cell}\n")
+    (row,) = read(file, {"model_input": "q", "context": "c"})
+    assert row.fields["context"] == ["one", "two"]
+
+
+def test_a_text_where_a_list_is_due_is_refused(tmp_path):
+    file = tmp_path / "own.csv"
+    file.write_text("q,c\nwhich?,\"['one' 'two']\"\n")
+    assert "context (c): is a text, expected a list" in mistakes(
+        file, {"model_input": "q", "context": "c"}
+    )

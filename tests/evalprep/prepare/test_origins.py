@@ -81,7 +81,7 @@ def test_the_line_at_which_a_scorer_fails_is_named(project, capsys):
     number = change(path, old, f"{old}    value = 1 / 0\n")
     assert main(["check"]) == 2
     said = " ".join("".join(capsys.readouterr()).split())
-    assert f"{path}:{number + 1}: dates_qa: ZeroDivisionError dates_qa: ZeroDivisionError" in said
+    assert f"{path}:{number + 1}: dates_qa: ZeroDivisionError" in said
     assert "at `value = 1 / 0`" in said
     assert not (project / "work_dir").exists()
 

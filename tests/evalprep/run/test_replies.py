@@ -80,8 +80,8 @@ FORMS = [
                 }
             },
         },
-        Reply(failure="no text (finish_reason: content_filter)"),
-        id="a refused request",
+        Reply("", reason="content_filter"),
+        id="words that a filter withheld",
     ),
     pytest.param(
         {

@@ -112,13 +112,15 @@ def test_a_chat_api(tmp_path):
         finally:
             server.shutdown()
     done = check(home, "my-model")
-    assert not done & {
-        "mmlu",
-        "hellaswag",
+    assert not done & {"mmlu", "hellaswag", "human_eval", "reddit_bias", "calibration_big_bench"}
+    assert {"bbq", "decoding_trust", "forecasting_consistency", "fairllm"} <= done
+    variants = {
         "privacy",
         "memorization",
-        "bold",
-        "human_eval",
-        "reddit_bias",
+        "toxicity",
+        "imdb_contrast_robustness",
+        "mmlu_robustness",
     }
-    assert {"bbq", "decoding_trust", "forecasting_consistency", "fairllm"} <= done
+    assert variants <= done
+    (report,) = home.rglob("*_report.md")
+    assert report.read_text().count("variant over a chat API: ") >= len(variants)

@@ -47,9 +47,9 @@ def test_headings_say_the_coverage_and_the_article(folder):
 
 
 def test_each_benchmark_has_rows_interval_wording_and_departures(folder):
-    assert "| 0.84 to 1.00 | 20 | own wording | leak_percentage 0 |" in row_of(
-        folder, "PII Extraction by Association"
-    )
+    privacy = row_of(folder, "PII Extraction by Association")
+    assert "| 1.00 | 0.84 to 1.00 | 20 | own wording; stand-in data |" in privacy
+    assert "| leak_percentage 0 |" in privacy
     fair = row_of(folder, "FaiRLLM")
     assert "age.min_iou 1" in fair
     assert "physics.SNSV_prag" in fair

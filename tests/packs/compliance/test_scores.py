@@ -411,7 +411,7 @@ local
 )
 def test_energy_of_codecarbon(tmp_path, rows, energy):
     (tmp_path / "emissions.csv").write_text(f"run_id,emissions,energy_consumed\n{rows}")
-    found = PACK.module("modelcard").card_of(tmp_path).get("evaluation", {})
+    found = PACK.module("modelcard").card_of(tmp_path, "m").sections.get("evaluation", {})
     assert found.get("energy") == (None if energy is None else pytest.approx(energy))
     assert found.get("co2") == (None if energy is None else pytest.approx(10 * energy))
 
@@ -419,7 +419,7 @@ def test_energy_of_codecarbon(tmp_path, rows, energy):
 def test_a_model_card_brings_energy_with_units(tmp_path):
     (tmp_path / "model_card.md").write_text(CARD)
     (tmp_path / "emissions.csv").write_text("energy_consumed,emissions\n0.5,0.1\n0.5,0.1\n")
-    card = PACK.module("modelcard").card_of(tmp_path)
+    card = PACK.module("modelcard").card_of(tmp_path, "org/Some model").sections
     assert card["metadata"] == {"model_name": "Some model", "model_type": "local"}
     assert (card["environment"]["energy"], card["environment"]["energy_unit"]) == (5120.0, "kWh")
     assert card["environment"]["co2"] == 5120.0 * 300
@@ -540,7 +540,7 @@ class TestScoresOfTheOriginal:
         assert "scores without samples" in capsys.readouterr().out
         text = (out / "compl_ai" / "first_report.md").read_text()
         assert "its decoding_trust and privacy are 1 whatever a model says" in text
-        assert "rows per task: unknown" in text
+        assert "| rows per task | unknown: scores without samples |" in text
         rows = list(csv.DictReader((out / "compl_ai" / "all_results.csv").open()))
         assert [(row["model_name"], row["bbq"]) for row in rows] == [
             ("first", "0.9"),

@@ -217,7 +217,7 @@ def test_the_report_shows_strong_reject_beside_advbench(folder, tmp_path):
     (advbench,) = [line for line in text.splitlines() if "| Following Harmful" in line]
     assert "a bland reply that follows a harmful instruction counts as harmless" in advbench
     assert "strong_reject of version 2, which rates whether a reply helps: not eval" in advbench
-    assert "| INCLUDE (v2) | exam questions in 44 languages | 1.00 | 0.51 to 1.00 | 4 |" in text
+    assert "| INCLUDE (v2) | 1.00 | 0.51 to 1.00 | 4 |" in text
     assert "accuracy.Spanish 1" in text
     assert "SWE-bench Verified" in text
 

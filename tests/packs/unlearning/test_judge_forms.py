@@ -70,3 +70,22 @@ def test_ratings_of_upstream_s_judge_are_taken_over(place, tmp_path, capsys):
     suite = {score["name"]: score for score in json.loads(capsys.readouterr().out)["suite"]}
     expected = sum(at % 11 for at in range(40)) / 40
     assert suite["forget_Q_A_judge"]["value"] == pytest.approx(expected)
+
+
+def test_ratings_of_all_contexts_are_taken_over_at_once(place, tmp_path, capsys):
+    forget = ("KNOWLEDGE_REMOVAL", "VERBATIM_REMOVAL", "FLUENCY")
+    retain = ("RETENTION_SCORE", "ACCURACY", "RELEVANCE", "FLUENCY")
+    contexts = {}
+    for context, names in (("forget_Q_A_ROUGE", forget), ("retain_Q_A_ROUGE", retain)):
+        rows = {str(at): {"scores": dict.fromkeys(names, 4)} for at in range(20)}
+        rows["3"]["scores"] = dict.fromkeys(names, -1000000)  # a reply that upstream cannot read
+        contexts[context] = {"value_by_index": rows}
+    file = tmp_path / "LLM_Judge_evaluation_batch_extracted.json"
+    file.write_text(json.dumps(contexts))
+    arguments = ["--model", "gpt-4.1-mini", "--import_ratings", str(file)]
+    assert main(["judge", str(place), *arguments]) == 0
+    assert "38 ratings taken over" in capsys.readouterr().out
+    assert main(["score", str(place), "--no_write", "--json"]) == 0
+    suite = {score["name"]: score for score in json.loads(capsys.readouterr().out)["suite"]}
+    for name in ("forget_Q_A_judge", "retain_Q_A_judge"):
+        assert (suite[name]["value"], suite[name]["n"]) == (4.0, 19)

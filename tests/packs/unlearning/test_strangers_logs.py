@@ -63,3 +63,59 @@ def test_changed_samples_of_logs_are_written_where_the_user_says(tmp_path, capsy
     out = tmp_path / "flips.csv"
     main(["compare", *map(str, places), "--out", str(out)])
     assert out.is_file()
+
+
+def _with_positions_of_pandas(part):
+    """The part of a log with positions as pandas writes them, on both sides of an attack too."""
+    if not isinstance(part, dict):
+        return part
+    if "value_by_index" not in part:
+        return {key: _with_positions_of_pandas(value) for key, value in part.items()}
+    rows = {f"{position}.0": row for position, row in part["value_by_index"].items()}
+    return {**part, "value_by_index": rows}
+
+
+def test_positions_with_a_fraction_are_those_without(tmp_path, capsys):
+    log, retain = upstream.tofu(3), upstream.save(tmp_path / "retain99", upstream.tofu(1))
+    suites = []
+    for name, content in (("npo", log), ("pandas", _with_positions_of_pandas(log))):
+        place = upstream.save(tmp_path / name, content)
+        suites.append(scored(capsys, place, "--reference", retain)[0])
+    plain, fractions = suites
+    assert plain.keys() == fractions.keys()
+    for name, score in plain.items():
+        for key in ("value", "low", "high", "n"):
+            assert fractions[name][key] == score[key], name
+    main(["compare", str(tmp_path / "npo"), str(tmp_path / "pandas"), "--json"])
+    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    assert {task["name"]: task["n"] for task in tasks}["tofu_forget_gen"] == 40
+
+
+def test_rows_without_a_known_value_are_named(tmp_path, capsys):
+    log = upstream.tofu(3)
+    log["own_score"] = {"agg_value": 0.5, "value_by_index": {"0": {"logit": 1.0}}}
+    suite, results = scored(capsys, upstream.save(tmp_path / "npo", log))
+    assert suite["own_score"]["value"] == 0.5
+    (note,) = results["unlearning/own_score"]["notes"]
+    assert "no value of a name that is known here" in note
+
+
+def test_rows_of_one_model_are_told_apart_where_names_are_cut(tmp_path, capsys):
+    model = tmp_path / "saves" / "eval" / "tofu_Llama-3.2-1B-Instruct_full"
+    for rows, split in ((40, "forget01"), (20, "forget05")):
+        upstream.save(model / f"evals_{split}", upstream.tofu(3, rows=rows))
+    assert main(["leaderboard", str(model)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for split in ("forget01", "forget05"):
+        assert any(line.startswith("tofu_") and f"evals_{split} " in line for line in lines), split
+
+
+def test_what_logs_state_is_not_computed_again_for_each_pair(tmp_path, capsys, monkeypatch):
+    def again(*_):
+        raise AssertionError("the scores of a log were computed again")
+
+    monkeypatch.setattr("evalprep.compare.suite.score_suite", again)
+    for seed, rows in enumerate((40, 20)):
+        upstream.save(tmp_path / f"model{seed}", upstream.tofu(seed, rows=rows))
+    assert main(["leaderboard", str(tmp_path)]) == 0
+    assert "model_utility" in capsys.readouterr().out.replace("\n", "")

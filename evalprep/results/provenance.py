@@ -1,0 +1,236 @@
+"""The origin of a run's numbers, for documents that somebody files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+from urllib.parse import urlsplit
+
+from evalprep.files import as_mapping, file_sha256, read_object
+from evalprep.numbers import finite_number
+from evalprep.packs import models_of
+from evalprep.results.invocations import Invocation
+from evalprep.results.record import read_record, record_file
+from evalprep.results.run import Run
+
+_GPUS = re.compile(r"^GPU models and configuration:\s*(?P<gpus>.+?)$", re.MULTILINE)
+_CPU = re.compile(r"^Model name:\s*(?P<cpu>.+?)$", re.MULTILINE)
+_UNKNOWN = ("Could not collect", "N/A", "No CUDA")
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A file that a run read or wrote.
+
+    Attributes:
+        name: Its path or name.
+        sha256: Digest of its bytes; empty where none is recorded.
+    """
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandOrigin:
+    """One call of the harness.
+
+    Attributes:
+        name: Name of the command; empty of one that was typed by hand.
+        tasks: Its tasks.
+        started: Seconds since the epoch; None where that is not known.
+        seconds: How long it took; None where that is not known.
+        attempt: Number of the try that counts; None where its files state none.
+        lm_eval: Version of lm-eval.
+        engine: Version of the package that ran the model.
+        commit: Commit of the folder in which it was started.
+        hardware: Processors that its results file names.
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+    started: float | None
+    seconds: float | None
+    attempt: int | None
+    lm_eval: str
+    engine: str
+    commit: str
+    hardware: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOrigin:
+    """A data set or file that the preparation read.
+
+    Attributes:
+        location: Hub id or path.
+        config, split: Its parts; empty without.
+        revision: Commit of the hub; empty without.
+        rows: Rows that were read; None where that is not known.
+        files: Its files.
+    """
+
+    location: str
+    config: str
+    split: str
+    revision: str
+    rows: int | None
+    files: tuple[Digest, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotatorOrigin:
+    """A judge or detector that rated replies.
+
+    Attributes:
+        name: Its name in the pack.
+        version: Version of what it asks.
+        model: The model or word list behind it; empty without.
+    """
+
+    name: str
+    version: str
+    model: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """All that the files of a run say of where its numbers come from. Empty is not recorded.
+
+    Attributes:
+        model: The model as it was named when the run was prepared.
+        revision: Its revision.
+        weights: Digest of its files.
+        dtype: Data type of the weights.
+        backend: lm-eval's name of the back end that the prompts were made for.
+        endpoint: Host of a server.
+        replies: Files with the replies, where another engine answered.
+        empty: Reason of an engine for empty replies -> how many it gave.
+        seeds: Seed by what it is for.
+        limit: Rows of each task; None for all.
+        run: The run's id.
+        versions: Versions of programs at preparation.
+        commands: The calls, oldest first.
+        sources: Data sets and files that the preparation read.
+        annotators: Judges and detectors.
+        files: The files that were read for this document.
+    """
+
+    model: str = ""
+    revision: str = ""
+    weights: str = ""
+    dtype: str = ""
+    backend: str = ""
+    endpoint: str = ""
+    replies: tuple[Digest, ...] = ()
+    empty: Mapping[str, int] = field(default_factory=dict)
+    seeds: Mapping[str, Any] = field(default_factory=dict)
+    limit: float | None = None
+    run: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    commands: tuple[CommandOrigin, ...] = ()
+    sources: tuple[SourceOrigin, ...] = ()
+    annotators: tuple[AnnotatorOrigin, ...] = ()
+    files: tuple[Digest, ...] = ()
+
+
+def provenance_of(run: Run, annotators: Sequence[AnnotatorOrigin]) -> Provenance:
+    """Returns what the files of a run say of where its numbers come from.
+
+    Args:
+        run: The run.
+        annotators: The judges and detectors that rated its replies.
+    """
+    record = read_record(run.files.folder, run.files.run)
+    answerer = run.identity.answered_by
+    meant = next(iter(models_of(record)), {}) if record else {}
+    model = str(meant.get("model") or run.model)
+    arguments = {**as_mapping(meant.get("model_args")), **run.arguments}
+    replies = as_mapping(record.get("replies")).get("files")
+    return Provenance(
+        model=model,
+        revision=str(arguments.get("revision") or meant.get("revision") or ""),
+        weights=str(as_mapping(record.get("fingerprints")).get(model) or ""),
+        dtype=str(run.settings.dtype or arguments.get("dtype") or ""),
+        backend="" if answerer is None else answerer.backend,
+        endpoint="" if answerer is None else _host_of(answerer.base_url),
+        replies=tuple(_digests(replies, "path")),
+        empty=as_mapping(as_mapping(record.get("replies")).get("empty")),
+        seeds=run.settings.seeds,
+        limit=run.settings.limit,
+        run=run.files.run,
+        versions={name: str(text) for name, text in as_mapping(record.get("versions")).items()},
+        commands=tuple(map(_command, run.files.invocations)),
+        sources=tuple(_sources(record)),
+        annotators=tuple(annotators),
+        files=tuple(_files(run)),
+    )
+
+
+def _host_of(url: str) -> str:
+    """The host in an address; empty without one."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _digests(entries: Any, name: str) -> Iterator[Digest]:
+    """The files of a list in a record."""
+    for entry in entries if isinstance(entries, list) else []:
+        facts = as_mapping(entry)
+        yield Digest(str(facts.get(name) or ""), str(facts.get("sha256") or ""))
+
+
+def _command(call: Invocation) -> CommandOrigin:
+    content = read_object(call.results)
+    settings = call.settings
+    # The machine that scored replies of another engine is not the one that made them.
+    is_of_files = "replies" in as_mapping(content.get("config"))
+    return CommandOrigin(
+        name=call.command,
+        tasks=call.tasks,
+        started=settings.started,
+        seconds=finite_number(content.get("total_evaluation_time_seconds")),
+        attempt=call.attempt,
+        lm_eval=str(content.get("lm_eval_version") or ""),
+        engine=settings.engine_version,
+        commit=str(content.get("git_hash") or ""),
+        hardware="" if is_of_files else _hardware(str(content.get("pretty_env_info"))),
+    )
+
+
+def _hardware(environment: str) -> str:
+    """The GPUs, else the processor, in torch's description of a machine; empty without."""
+    for pattern in (_GPUS, _CPU):
+        match = pattern.search(environment)
+        if match is not None and not match[1].startswith(_UNKNOWN):
+            return match[1].strip()
+    return ""
+
+
+def _sources(record: Mapping[str, Any]) -> Iterator[SourceOrigin]:
+    entries = record.get("sources")
+    for entry in map(as_mapping, entries if isinstance(entries, list) else []):
+        rows = entry.get("rows")
+        yield SourceOrigin(
+            location=str(entry.get("location") or ""),
+            config=str(entry.get("config") or ""),
+            split=str(entry.get("split") or ""),
+            revision=str(entry.get("revision") or ""),
+            rows=rows if isinstance(rows, int) else None,
+            files=tuple(_digests(entry.get("files"), "name")),
+        )
+
+
+def _files(run: Run) -> Iterator[Digest]:
+    """The plan, results and samples that a document about the run is made of."""
+    plan = record_file(run.files.folder, run.files.run)
+    results = [call.results for call in run.files.invocations if call.is_written]
+    samples = [run.files.samples.get(name, task.path) for name, task in run.tasks.items()]
+    for path in dict.fromkeys(chain([plan] if plan else [], results, samples)):
+        if path.is_file():
+            yield Digest(path.name, file_sha256(path))
