@@ -768,9 +768,9 @@ def scorer_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
         def draw(generator: np.random.Generator) -> tuple[Any, float]:
             equal = int(generator.binomial(n, share))
             lost_equal = int(generator.binomial(equal, drift))
-            moved = int(generator.binomial(n - equal, 0.2))
+            drifted = int(generator.binomial(n - equal, drift))
+            moved = int(generator.binomial(n - equal - drifted, 0.2))
             lost = int(generator.binomial(moved, 0.5))
-            drifted = int(generator.binomial(n - equal - moved, drift))
             if not lost_equal:
                 return ours.PairedVerdicts(n, moved - lost, lost + drifted), 0.0
             others = ours.PairedVerdicts(n, moved - lost, lost + drifted)

@@ -206,19 +206,23 @@ def note_on_found(table: Table, cluster: str) -> list[str]:
 
 
 def unsettled_fields(
-    table: Table, rows: NDArray[np.int64], gap: Floats, cluster: str
+    table: Table, rows: NDArray[np.int64], scores: tuple[Floats, Floats], cluster: str
 ) -> list[tuple[Field, float]]:
     """The fields by whose values the differences vary, each with its p (F test).
 
     Args:
         table: The rows of the candidate.
         rows: Row of each pair.
-        gap: Difference of each pair.
+        scores: Scores of both sides, pair by pair.
         cluster: What the user says of documents; with any, nothing is open.
     """
     if cluster or table.clusters or not rows.size:
         return []
     others = documents_of(table).others
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = scores[0] - scores[1]
+    if not np.all(np.isfinite(gap)):
+        return []
     found = []
     for field in others:
         codes = field.codes[rows]

@@ -331,6 +331,8 @@ def _matched(table: Table, other: Table, tools: tuple[str, str], rules: PairRule
         other_rows = _other_left_over(other, match).tolist()
         pairing = pair_rest(*sides, rules, rows, other_rows)
         _add_pairing(match, pairing, table, other)
+    if match.missing and match.extra:
+        _match_left_over(match, table, other, BY_PROMPT, _prompt_keys)
     match.ways = {way: count for way, count in match.ways.items() if count}
     return match
 
@@ -374,9 +376,7 @@ def _further_ways(table: Table, other: Table) -> list[tuple[str, _Keys]]:
         ways.append((BY_DOCUMENT, _document_keys))
     ways.append((BY_QUESTION, question_keys))
     has_prompts = table.prompt_hash.any() and other.prompt_hash.any()
-    if has_prompts:
-        ways.append((BY_PROMPT, _prompt_keys))
-    else:
+    if not has_prompts:
         ways.append((BY_POSITION, position_keys))
     return ways
 

@@ -174,7 +174,7 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     _check_readings(result, metric, sides, rows)
     _check_rows(result, sides, rows, settings)
     open_fields = unsettled_fields(
-        rows.table, pairs.rows, pairs.now - pairs.before, settings.cluster
+        rows.table, pairs.rows, (pairs.now, pairs.before), settings.cluster
     )
     result.unsettled = [field.name for field, _ in open_fields]
     notes += note_on_unsettled(open_fields)

@@ -46,11 +46,12 @@ def samples_of(home):
 
 @pytest.fixture
 def doubled(tmp_path):
-    """The candidate has its first ten rows twice."""
+    """The candidate has its first ten rows twice, with other replies."""
     homes = pair(tmp_path, Task({"acc": EQUAL}), Task({"acc": EQUAL}))
     path = samples_of(homes[0])
     lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines, *lines[:10]]) + "\n")
+    again = [line.replace('"resps": [["A', '"resps": [["B') for line in lines[:10]]
+    path.write_text("\n".join([*lines, *again]) + "\n")
     return homes
 
 

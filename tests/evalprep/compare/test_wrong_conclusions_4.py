@@ -477,7 +477,7 @@ def test_w65_a_share_as_a_limit_of_percents_is_refused(tmp_path, run_verb):
 
 
 def test_w68_a_copied_folder_is_one_run(tmp_path, say):
-    call = {"start_time": 1.5, "total_evaluation_time_seconds": "12.5"}
+    call = {"date": 1.5, "total_evaluation_time_seconds": "12.5"}
     home = write_small_run(tmp_path / "before", {"a": Task({"acc": EQUAL})}, **call)
     copy = tmp_path / "now" / "org__model"
     shutil.copytree(home, copy)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evalprep.compare import compare_runs
+from evalprep.compare import compare_runs, conclude_page
 from evalprep.report import build_report
 from evalprep.report.scores import suite_of, thin
 from evalprep.report.text import plain
@@ -29,6 +29,7 @@ def test_comparisons_are_those_of_the_compare_engine(two_runs, two_report):
         compare_runs(two_runs[1], tasks=["capitals"]),
         compare_runs(two_runs[0], two_runs[1]),
     ]
+    conclude_page(expected[:2])
     for one, comparison in zip(found, expected, strict=True):
         assert {key: value for key, value in one.items() if key not in {"now", "before"}} == plain(
             comparison.to_dict()

@@ -101,7 +101,7 @@ def test_a_filter_broken_after_the_run(project, capsys):
     assert "by strict-match: before 0.1875, now 0.0000; 0 up, 3 down" in out
     _, out = asked(capsys, "compare", "again", home, "--no_write")
     assert "both sides are read by exact_match (flexible-extract)" in out
-    said = "exact_match (strict-match): the replies are the same, 3 of 16 verdicts are not"
+    said = "the scorer differs on 3 of 16 equal replies"
     assert said in out
     code, out = asked(capsys, "compare", "again", "--no_write")
     assert code == 0

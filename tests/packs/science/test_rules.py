@@ -54,7 +54,9 @@ def test_without_a_rule_rows_are_corrected_and_each_rule_is_a_family_of_tests(ru
     ]
     assert both["rule"] == ""
     assert next(task for task in both["tasks"] if task["task"] == "bioasq_list_qa")["now"] == 1
-    assert adjusted[0].items() > adjusted[1].items()
+    # The scores of the other rule are a family of their own; alone they decide with the tasks.
+    assert adjusted[0].keys() > adjusted[1].keys()
+    assert all(adjusted[0][name] <= p for name, p in adjusted[1].items())
 
 
 def test_report_leaderboard_score_and_gate_follow_the_same_rule(runs, tmp_path, capsys):
@@ -93,7 +95,7 @@ def test_report_leaderboard_score_and_gate_follow_the_same_rule(runs, tmp_path, 
     )
     policy = tmp_path / "policy.yaml"
     policy.write_text("rule: original\ndefaults: {max_drop: 0.02, min_n: 10}\n")
-    assert main(["gate", *runs, "--policy", str(policy), "--json"]) == 1
+    assert main(["gate", *runs, "--policy", str(policy), "--json"]) == 3  # 12 rows are few
     verdict = json.loads(capsys.readouterr().out)
     assert verdict["rule"] == "original"
     assert {check["name"]: check["now"] for check in verdict["checks"]} == {
