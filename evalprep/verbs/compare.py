@@ -95,6 +95,7 @@ def configure(parser: Parser) -> None:
     add("--exit_zero", action="store_true", help="exit with 0 even when a task got worse")
     add(
         "--to",
+        rare=True,
         choices=["latex", "svg"],
         help="print for a paper: a LaTeX table (booktabs), or the paired differences as a drawing; "
         "changed samples are then written with --out alone",
