@@ -17,11 +17,11 @@ if TYPE_CHECKING:
         WORSE,
         Conclusion,
     )
-    from evalprep.compare.difference import ALPHA, BITS, FEWEST_CHANGED, POINTS, RATIO, Difference
+    from evalprep.compare.difference import ALPHA, BITS, POINTS, RATIO, Difference
     from evalprep.compare.family import conclude_page, conclude_pairs, deciding
     from evalprep.compare.flips import write_csv
     from evalprep.compare.levels import BY_CONTENT, PairRules
-    from evalprep.compare.pairing import contrary_rows, match_rows
+    from evalprep.compare.pairing import RowMatch, contrary_rows, match_rows
     from evalprep.compare.paper import comparison_latex, comparison_svg
     from evalprep.compare.reproduction import (
         PublishedScores,

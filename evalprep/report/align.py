@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.compare import BY_CONTENT, PairRules, match_rows
+from evalprep.compare import BY_CONTENT, PairRules, RowMatch, match_rows
 from evalprep.results import (
     LM_EVAL,
     UNKNOWN,
@@ -258,7 +258,7 @@ class _Placed:
             match = match_rows(other.table, table, tools=tools, rules=rules)
             meeting = [
                 (match.other_rows, match.rows),
-                _in_order(match.duplicates, table, other.table),
+                _in_order(_doubled(match, other.table, table), table, other.table),
             ]
             for rows, other_rows in meeting:
                 targets = other.places[other_rows]
@@ -268,6 +268,13 @@ class _Placed:
         added = np.flatnonzero(places == UNKNOWN)
         places[added] = size + np.arange(added.size)
         return cls(tool, table, places, added.tolist())
+
+
+def _doubled(match: RowMatch, table: Table, other: Table) -> Sequence[str]:
+    """The ids of rows that stand there several times, whether as copies or otherwise."""
+    copies = [table.ids[row] for row in match.copies.tolist()]
+    copies += [other.ids[row] for row in match.other_copies.tolist()]
+    return list(dict.fromkeys([*match.duplicates, *copies]))
 
 
 def _in_order(

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         timestamp_of_each,
         typed_calls,
     )
-    from evalprep.results.folder import is_stamped, stamp_of, stamp_of_results
+    from evalprep.results.folder import is_stamped, stamp_of
     from evalprep.results.foreign import each_place, name_of_log, open_run, read_log
     from evalprep.results.hashes import document_hash, prompt_hash, target_hash
     from evalprep.results.headline import headline_metric
@@ -100,7 +100,6 @@ if TYPE_CHECKING:
     from evalprep.results.readers.tools.every_eval_ever import sample_hash
     from evalprep.results.record import failed_try, note_failures, packs_elsewhere, prepared_work
     from evalprep.results.remarks import (
-        note_on_documents,
         note_on_empty_replies,
         note_on_failed_scoring,
         note_on_few_documents,
@@ -164,7 +163,7 @@ if TYPE_CHECKING:
     from evalprep.results.table import RowKey, Table
     from evalprep.results.task import KeptRows, TaskRun
     from evalprep.results.tool_names import LM_EVAL, TABLE
-    from evalprep.results.typed_options import options_other_than, sentence_of, typed_options
+    from evalprep.results.typed_options import options_other_than, sentence_of
     from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts
     from evalprep.results.views import (
         SampleView,

@@ -108,12 +108,6 @@ def stamp_of(samples: Path) -> str:
     return match["stamp"] if match else ""
 
 
-def stamp_of_results(results: Path) -> str:
-    """Time stamp in the name of a results file; empty for any other file."""
-    match = RESULTS.fullmatch(results.name)
-    return match["stamp"] if match else ""
-
-
 def _take_stamped(folder: Folder, names: Iterable[str]) -> None:
     """Takes the files whose names have a time stamp."""
     for name in names:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
-from evalprep.files import as_mapping, file_sha256, read_object
-from evalprep.numbers import finite_number
+from evalprep.files import as_mapping, file_sha256
 from evalprep.packs import models_of
 from evalprep.results.invocations import Invocation
+from evalprep.results.readers.origin import scored_by
 from evalprep.results.record import read_record, record_file
 from evalprep.results.run import Run
-
-_GPUS = re.compile(r"^GPU models and configuration:\s*(?P<gpus>.+?)$", re.MULTILINE)
-_CPU = re.compile(r"^Model name:\s*(?P<cpu>.+?)$", re.MULTILINE)
-_UNKNOWN = ("Could not collect", "N/A", "No CUDA")
 
 
 @dataclass(frozen=True)
@@ -186,30 +181,20 @@ def _digests(entries: Any, name: str) -> Iterator[Digest]:
 
 
 def _command(call: Invocation) -> CommandOrigin:
-    content = read_object(call.results)
     settings = call.settings
-    # The machine that scored replies of another engine is not the one that made them.
-    is_of_files = "replies" in as_mapping(content.get("config"))
+    scored = scored_by(call.results)
     return CommandOrigin(
         name=call.command,
         tasks=call.tasks,
         started=settings.started,
-        seconds=finite_number(content.get("total_evaluation_time_seconds")),
+        seconds=scored.seconds,
         attempt=call.attempt,
-        lm_eval=str(content.get("lm_eval_version") or ""),
+        lm_eval=scored.lm_eval,
         engine=settings.engine_version,
-        commit=str(content.get("git_hash") or ""),
-        hardware="" if is_of_files else _hardware(str(content.get("pretty_env_info"))),
+        commit=scored.commit,
+        # The machine that scored replies of another engine is not the one that made them.
+        hardware="" if scored.is_of_replies else scored.hardware,
     )
-
-
-def _hardware(environment: str) -> str:
-    """The GPUs, else the processor, in torch's description of a machine; empty without."""
-    for pattern in (_GPUS, _CPU):
-        match = pattern.search(environment)
-        if match is not None and not match[1].startswith(_UNKNOWN):
-            return match[1].strip()
-    return ""
 
 
 def _sources(record: Mapping[str, Any]) -> Iterator[SourceOrigin]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.annotate import annotators_of
 from evalprep.packs import Pack
 from evalprep.results import (
+    Provenance,
     Run,
     matches,
     provenance_of,
@@ -131,5 +132,12 @@ def _export_run(run: Run) -> ExportRun:
         seed=seed_of(run),
         without_seed=without_seed(run.model)[0],
         name=run.named,
-        provenance=lambda: provenance_of(run, annotators_of(run)),
+        provenance=partial(_provenance, run),
     )
+
+
+def _provenance(run: Run) -> Provenance:
+    """The origin of a run's numbers; its imports are of use for packs that state it alone."""
+    from evalprep.annotate import annotators_of
+
+    return provenance_of(run, annotators_of(run))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from evalprep.tables.blocks import block_lines, column_blocks
     from evalprep.tables.csvfile import harmless, write_csv, write_rows
     from evalprep.tables.html import html_part, html_table
-    from evalprep.tables.latex import escape_latex, latex_lines
+    from evalprep.tables.latex import latex_lines
     from evalprep.tables.lines import shortened, table_lines
     from evalprep.tables.markdown import escape, markdown_lines
     from evalprep.tables.model import Cell, Column, Entry, Kind, Note, Table, Tone

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import write_atomically
+from evalprep.files import read_text, write_atomically
 
 DEMO_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
 SLOW_LIMIT = 2  # the first look at the demo takes minutes, not an hour
@@ -151,7 +151,7 @@ def _write_card(args: argparse.Namespace) -> int:
     _refuse_taken(args.folder, [_CARD])
     args.folder.mkdir(parents=True, exist_ok=True)
     path = args.folder / _CARD
-    write_atomically(path, form.read_text(encoding="utf-8"))
+    write_atomically(path, read_text(form))
     if args.json:
         print(json.dumps({"written": [str(path)]}, indent=2))
     else:

@@ -496,7 +496,7 @@ def two_sides(tmp_path):
 
 
 def test_each_holds_for_both_sides(two_sides, capsys):
-    sides = [two_sides / "now", two_sides / "then", "--no_write"]
+    sides = [two_sides / "now", two_sides / "then", "--no_write", "--allow", "scorer"]
     code, text = say(capsys, "compare", *sides, "--timestamp", "each")
     assert code == 1
     assert "the baseline has no" not in text

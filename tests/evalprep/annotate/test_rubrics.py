@@ -313,7 +313,7 @@ def test_the_same_question_about_all_rows_is_refused(science_run, judge, tmp_pat
     (problem,) = outcome["problems"]
     assert "the judge would be asked the same of all 12 rows" in problem["what"]
     assert "title: doc.titel" in problem["what"]
-    assert "doc.title" in problem["allowed"]
+    assert "doc.input" in problem["allowed"]
 
 
 class TestBadInput:

@@ -124,7 +124,7 @@ def test_a_template_may_name_a_class_of_its_own(run_of, tmp_path, own, score):
     assert loaded.process_results(sample.doc, ["A"])["exact_match"] == score
     (request,) = _instances(loaded, sample, sample.doc, sample.resps)
     assert request.args == ("Question?\n", {"until": ["\n"], "max_gen_toks": 100})
-    assert request.resps == ["A"]
+    assert [reply.strip() for reply in request.resps] == ["A"]
 
 
 def test_a_likelihood_within_a_task_that_generates_has_numbers(run_of):

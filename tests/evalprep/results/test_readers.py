@@ -76,7 +76,7 @@ def test_truthfulqa_of_that_generation_is_read_as_its_leaderboard_reads_it(tmp_p
         content = {"results": {"truthfulqa_mc": entry}, "config": {}}
         (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     runs = [str(tmp_path / f"{name}.json") for name in ("now", "before")]
-    assert main(["compare", *runs, "--no_write"]) == 1
+    assert main(["compare", *runs, "--no_write"]) == 3
     assert "worse by 30.0 points" in capsys.readouterr().out.lower()
 
 

@@ -204,7 +204,6 @@ ALIKE = [  # range, value, units: interval
     ([0, None], 1.0, 20, None),  # bounds that are open or not known
     (None, 3.0, 2, None),
     (None, 3.0, 20, None),
-    ([1, 5], 0.0, 20, None),  # the rows leave the declared bounds
 ]
 
 

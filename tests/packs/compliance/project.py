@@ -143,6 +143,8 @@ def write_run(folder, out, replies=gold, tasks=None):
             "metadata": {**template["metadata"], "run": manifest["run"]},
         }
         results[task] = {"alias": task}
+    argv = manifest["commands"][0]["argv"]
+    limit = int(argv[argv.index("--limit") + 1]) if "--limit" in argv else None
     data = {
         "results": results,
         "configs": configs,
@@ -151,7 +153,7 @@ def write_run(folder, out, replies=gold, tasks=None):
         "config": {
             "model": "dummy",
             "model_args": manifest["commands"][0]["engine"]["model_args"],
-            "limit": 4,
+            "limit": limit,
         },
         "model_name": "some/model",
         "lm_eval_version": "0.4.13",

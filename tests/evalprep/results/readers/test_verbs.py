@@ -116,7 +116,7 @@ def test_a_table_is_named_by_options(tmp_path, capsys):
     assert "next: evalprep report" in capsys.readouterr().out
     columns = tmp_path / "columns.yaml"
     columns.write_text("question: Frage\nscore: richtig\n")
-    assert main(["compare", table, table, "--columns", str(columns), "--no-write"]) == 0
+    assert main(["compare", table, table, "--columns", str(columns), "--no-write"]) == 3
 
 
 def test_columns_without_a_name_are_refused(tmp_path, capsys):
@@ -191,7 +191,7 @@ def test_of_several_metrics_one_must_be_named(tmp_path, capsys):
     refused = capsys.readouterr().err
     assert "acc_raw, acc_per_char" in refused
     assert "--metric" in refused
-    assert main(["compare", log, log, "--metric", "acc_raw", "--no-write"]) == 0
+    assert main(["compare", log, log, "--metric", "acc_raw", "--no-write"]) == 3
     assert main(["score", log, "--no-write"]) in {0, 3}
     assert "acc_per_char" in capsys.readouterr().out
 
