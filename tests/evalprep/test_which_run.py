@@ -490,13 +490,14 @@ def two_sides(tmp_path):
     for name, right in (("now", 13), ("then", 27)):
         home = tmp_path / name / f"org__{name}"
         args = {**MODEL, "pretrained": f"org/{name}"}
-        write_call(home, FIRST, {"bio": rows(right), "geo": rows(right)}, args=args)
-        write_call(home, SECOND, {"bio": rows(right + 4)}, args=args)
+        old, new = (rows(count, reply=f"words of {name}") for count in (right, right + 4))
+        write_call(home, FIRST, {"bio": old, "geo": old}, args=args)
+        write_call(home, SECOND, {"bio": new}, args=args)
     return tmp_path
 
 
 def test_each_holds_for_both_sides(two_sides, capsys):
-    sides = [two_sides / "now", two_sides / "then", "--no_write", "--allow", "scorer"]
+    sides = [two_sides / "now", two_sides / "then", "--no_write"]
     code, text = say(capsys, "compare", *sides, "--timestamp", "each")
     assert code == 1
     assert "the baseline has no" not in text
