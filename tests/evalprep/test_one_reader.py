@@ -1,6 +1,7 @@
 """Files that others made are opened by `evalprep.files` alone, and each kind is decoded in one place."""
 
 import ast
+from functools import cache
 
 import pytest
 
@@ -91,8 +92,13 @@ DECODING = {
 }
 
 
+@cache
 def calls_in(path):
     """Line and dotted name of every function that is called, or handed on, in a module."""
+    return list(_calls_in(path))
+
+
+def _calls_in(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         named = []
         if isinstance(node, ast.Call):

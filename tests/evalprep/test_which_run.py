@@ -401,9 +401,10 @@ def shows(text, right):
 def cells():
     """Each situation with each verb; rescore, which loads lm-eval, with the first alone."""
     for name in SITUATIONS:
-        marks = () if name in QUICK else pytest.mark.slow
         verbs = VERBS if name == QUICK[0] else [verb for verb in VERBS if verb != "rescore"]
-        yield from (pytest.param(name, verb, marks=marks) for verb in verbs)
+        for verb in verbs:
+            is_quick = name in QUICK and verb != "rescore"
+            yield pytest.param(name, verb, marks=() if is_quick else pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 
 from tests import PROJECT_ROOT
 
@@ -32,8 +33,13 @@ METRIC_AND_FILTER = re.compile(r"_stderr,|,none\b")
 ROOM = PROJECT_ROOT / "evalprep" / "results" / "readers"
 
 
+@cache
 def texts_of(path):
-    """Every text of a module but for its docstrings."""
+    """Every text of a module but for its docstrings, with its line."""
+    return list(_texts_of(path))
+
+
+def _texts_of(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     docs = {
         id(node.body[0].value)

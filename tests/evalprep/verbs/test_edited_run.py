@@ -90,6 +90,7 @@ def test_an_edit_that_a_second_preparation_keeps_stays_marked(project, capsys):
     assert SENTENCE in said(capsys, "score", "eval_results", "--no_write")
 
 
+@pytest.mark.slow
 def test_an_unedited_run_is_not_marked(project, capsys):
     assert main(["run"]) == 0
     (record,) = records(project).values()
@@ -206,7 +207,8 @@ ALL_DONE = {"c1-plain": (0, []), "c2-plain": (0, [])}
 EDITED_IS_LEFT = {"c1-plain": (1, ["capitals_qa"]), "c2-plain": (0, [])}
 
 
-@pytest.mark.parametrize("way", [pytest.param(run, marks=pytest.mark.slow), paste])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [run, paste])
 def test_results_after_an_edit_count_whichever_way_they_were_made(two_commands, capsys, way):
     run(two_commands)
     assert left(capsys) == ALL_DONE
