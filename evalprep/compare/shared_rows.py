@@ -176,14 +176,14 @@ def shared_tasks(
         task, against = run.tasks.get(name), other.tasks.get(name)
         if task is None or against is None or task.values_only or against.values_only:
             continue  # scores of a log are paired by the values that it keeps
-        if _is_made(task) or _is_made(against):
+        if is_made(task) or is_made(against):
             continue
         shared[name] = _shared_task(task, against, rules, any_gold=any_gold)
     return shared
 
 
-def _is_made(task: TaskRun) -> bool:
-    """True for a later stage: each model's own replies make its rows, and no side lacks any."""
+def is_made(task: TaskRun) -> bool:
+    """Returns whether a task is a later stage: each model's own replies make its rows."""
     first = next(task.samples(), None)
     return first is not None and MADE_FROM in first.doc
 

@@ -59,6 +59,7 @@ from evalprep.compare.scorer import (
     scorer_reasons,
 )
 from evalprep.compare.settings import Settings
+from evalprep.compare.shared_rows import is_made
 from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.stored import note_on_stated
 from evalprep.compare.task import TaskComparison, TaskSides, compare_task, direction_of, row_units
@@ -200,9 +201,12 @@ def _equal_replies(
 ) -> NDArray[np.bool_] | None:
     """For each pair, whether its replies are equal; None where that says nothing of the scorer.
 
-    That is so of two tools, and of gold answers that may differ.
+    That is so of two tools, of gold answers that may differ, and of rows that each model's own
+    replies make.
     """
     if not sides.has_replies or pairs.across_tools or GOLD in settings.allow:
+        return None
+    if is_made(sides.task):
         return None
     return equal_replies(rows.table, rows.other, pairs)
 
