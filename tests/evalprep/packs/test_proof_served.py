@@ -125,7 +125,11 @@ def test_on_a_server_and_on_a_chat_interface(project, tiny_model, chat_api, tmp_
     }
     # The same chat, here as messages and there as the text that the model's template makes of them.
     compared = json.loads(
-        evalprep(folder, "compare", "chat_results", "results", "--json", "--template_dir", "packs")
+        evalprep(
+            folder,
+            *("compare", "chat_results", "results", "--json", "--template_dir", "packs"),
+            code=3,  # the candidate lacks a task
+        )
     )
     assert [task["name"] for task in compared["tasks"]] == ["proof_blocks"]
     assert compared["missing_tasks"] == ["arc_easy"]
