@@ -62,7 +62,8 @@ def test_all_tasks_of_lm_eval_from_their_files():
     for one in findings.sorted():
         levels[one.level][one.code] += 1
     assert set(levels["error"]) <= TRUE_ERRORS
-    assert set(levels["warning"]) <= {"EP213"}  # they do run code that the model writes
+    # They do run code that the model writes, and name arguments that nothing reads.
+    assert set(levels["warning"]) <= {"EP213", "EP239"}
     # On a back end that fills in temperature 0, most of them are gone.
     greedy, settings = Findings(), RunSettings.without_config(backend="hf", device="cpu")
     for leaf in done.leaves:
