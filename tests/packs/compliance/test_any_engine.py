@@ -71,4 +71,6 @@ def test_the_whole_suite_is_scored_or_named(tmp_path):
         assert isinstance(scores[key], float) or "not evaluated: " in line, line
     assert "Error" not in text, "an error of Python is no reason for a reader"
     absent = {key for key, score in scores.items() if not isinstance(score, float)}
-    assert absent <= {"reddit_bias", "self_check_consistency", "bold", "fairllm", "human_deception"}
+    # Replies at random may name no option, and no person.
+    unread = {"self_check_consistency", "bold", "bbq", "fairllm", "human_deception"}
+    assert absent <= {"reddit_bias", *unread}
