@@ -212,7 +212,9 @@ def _add_fault(chance: random.Random, pair: Pair) -> None:
     if not side:
         return
     task = chance.choice(side)
-    fault = chance.choice(FAULTS if len(side) > 1 else FAULTS[:-1])
+    shared = {each.name for each in pair.now} & {each.name for each in pair.before}
+    is_last = shared == {task.name}  # runs without a common task are refused
+    fault = chance.choice(FAULTS[:-1] if is_last else FAULTS)
     subtask = chance.choice(task.rows).subtask if task.rows else None
     chosen = [row for row in task.rows if row.subtask == subtask]
     share = chance.choice((0.005, 0.1, 0.5))
