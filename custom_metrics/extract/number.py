@@ -129,7 +129,7 @@ _BLANK_WITHIN = re.compile(
 )
 _STEP = any_of(
     r"find calculate compute determine (?:figure|work)\s+out solve convert consider look\s+at",
-    r"(?:add|subtract|multiply|divide)\b[^.\n]*(?:\d[^.\n]*\d|\b(?:this|that|these|those|it)\b)",
+    r"(?:add|subtract|multiply|divide)\b[^.\n]{0,80}(?:\d[^.\n]{0,40}\d|\b(?:this|that|it)\b)",
 )
 _WE = r"(?:we|you|i|let['’]s|let\s+us)"
 _MUST = r"(?:\s(?:can|could|must|should|will|would|need|needs|have|now|then|first|also|to)){0,4}"

@@ -178,7 +178,8 @@ class PairedUnits:
             if middle in {low, high}:
                 break
             p = student_p(middle, self.degrees) if by_student else two_sided_p(middle)
-            z = -normal_quantile(p / 2.0) if p > 0.0 else _LARGEST
+            tail = p / 2.0  # 0 of the smallest positive number
+            z = -normal_quantile(tail) if tail > 0.0 else _LARGEST
             ends = self._ends(z, middle)
             if (ends.low <= at) if self.value > at else (ends.high >= at):
                 high = middle

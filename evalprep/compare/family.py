@@ -71,9 +71,12 @@ def _members(comparison: Comparison) -> list[Member]:
     if mean is None:
         return members
     evidence = mean.difference.evidence
-    is_of_one = isinstance(evidence, MeanDifference) and len(evidence.tasks) == 1
-    key = next((key for key, item in members if item.kind == "task" and item.counts), "")
-    return [*members, (key if is_of_one and key else family_key(mean), mean)]
+    key = family_key(mean)
+    if isinstance(evidence, MeanDifference) and len(evidence.tasks) == 1:
+        only = evidence.tasks[0].evidence
+        keys = (own for own, item in members if item.difference.evidence is only)
+        key = next(keys, key)
+    return [*members, (key, mean)]
 
 
 def _of_tasks(comparison: Comparison) -> list[Conclusion]:

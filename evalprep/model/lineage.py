@@ -22,7 +22,7 @@ _FAMILY = re.compile(
     rf"(?<![a-z0-9])({'|'.join(_FAMILIES)})"
     r"(?:[-_ ]?v?(\d{1,2}(?:[._]\d{1,2})?)(?![\d.]*[bm](?![a-z])|\d))?"
 )
-_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:[.]\d+)?)(b|m)(?![a-z0-9])")
+_SIZE = re.compile(r"(?<![a-z0-9.])(\d{1,9}(?:[.]\d{1,9})?)(b|m)(?![a-z0-9])")
 _WORDED_SIZE = re.compile(r"(?<![a-z])(mini|small|medium|large|xl)(?![a-z])")
 _MILLION = 1e-3
 _ADDED = 0.02  # share of a vocabulary, or of the parameters, that a training may add

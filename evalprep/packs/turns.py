@@ -22,7 +22,7 @@ _ROLES = {"user": "user", "assistant": "assistant", "model": "assistant", "syste
 _CONTROL = re.compile(
     r"<\|[^<>|\s]{1,40}\|>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|<bos>|<eos>|</?s>"
 )
-_SYSTEM = re.compile(r"<<SYS>>.*?<</SYS>>", re.DOTALL)
+_SYSTEM, _END_OF_SYSTEM = "<<SYS>>", "<</SYS>>"
 _Turn = tuple[str, str]
 
 
@@ -43,7 +43,9 @@ def asked_in(prompt: str) -> str:
     texts = [text for role, text in turns if role != "system" and text]
     if texts:
         return "\n\n".join(texts)
-    return without_control(_SYSTEM.sub("", prompt))
+    before, _, rest = prompt.partition(_SYSTEM)
+    _, end, after = rest.partition(_END_OF_SYSTEM)
+    return without_control(before + after if end else prompt)
 
 
 def without_control(text: str) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 from evalprep.files import as_mapping, read_object
 from evalprep.numbers import finite_number
 
-_GPUS = re.compile(r"^GPU models and configuration:\s*(?P<gpus>.+?)$", re.MULTILINE)
-_CPU = re.compile(r"^Model name:\s*(?P<cpu>.+?)$", re.MULTILINE)
+_GPUS = re.compile(r"^GPU models and configuration:[ \t]*(\S.*)$", re.MULTILINE)
+_CPU = re.compile(r"^Model name:[ \t]*(\S.*)$", re.MULTILINE)
 _UNKNOWN = ("Could not collect", "N/A", "No CUDA")
 
 
