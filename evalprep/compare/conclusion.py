@@ -75,6 +75,11 @@ class Conclusion:
         return self.difference.evidence is not None
 
     @property
+    def has_test(self) -> bool:
+        """True where it has a part in the adjustment of its page."""
+        return self.counts and self.difference.p is not None
+
+    @property
     def shown(self) -> bool:
         """True where a difference is shown."""
         return self.verdict in {BETTER, WORSE, DIFFERENT}
@@ -284,7 +289,7 @@ def _own_p(item: Conclusion) -> float | None:
 
     1 where too few rows changed for a word.
     """
-    if not item.counts or item.difference.p is None:
+    if not item.has_test or item.difference.p is None:
         return None
     return item.difference.p if item.difference.has_enough_changed else 1.0
 

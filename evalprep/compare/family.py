@@ -111,7 +111,8 @@ def _numbered(families: Iterator[list[Member]] | Sequence[list[Member]]) -> list
 
 
 def _keys(members: Sequence[Member]) -> set[str]:
-    return {key for key, _ in members}
+    """The hypotheses of a family: a quantity without a test is none."""
+    return {key for key, item in members if item.has_test}
 
 
 def _conclude(
