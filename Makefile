@@ -23,7 +23,7 @@ JOBS ?= 2
 # forbids it: the second of two runs collects the tests in half the time.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=15
 
-.PHONY: help setup demo test test-all test-rest test-browser lint docs faults bench bench-full clean
+.PHONY: help setup demo test test-all test-rest test-long test-browser lint docs faults bench bench-full clean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -40,14 +40,18 @@ demo: setup
 	$(BIN)/python -m evalprep report "$$run"
 
 test: setup
-	@started=$$(date +%s); $(OFFLINE) $(PYTEST) -m "not slow and not browser"; \
+	@started=$$(date +%s); $(OFFLINE) $(PYTEST) -m "not slow and not long and not browser"; \
 	echo "make test: $$(( ($$(date +%s) - started + 59) / 60 )) minutes"
 
 # What `make test` leaves out or does with few examples.
 test-rest: setup
-	EVALPREP_TESTS=full $(OFFLINE) $(PYTEST) -m "(slow or hypothesis or thorough) and not browser"
+	EVALPREP_TESTS=full $(OFFLINE) $(PYTEST) -m "(slow or hypothesis or thorough) and not long and not browser"
 
-test-all: test test-rest test-browser
+# Every command of tables of which `make test` and CI try the usual ones.
+test-long: setup
+	EVALPREP_TESTS=full $(OFFLINE) $(PYTEST) -m "long and not browser"
+
+test-all: test test-rest test-long test-browser
 
 test-browser: setup
 	$(OFFLINE) $(BIN)/python -m pytest --durations=15 -m browser

@@ -120,7 +120,7 @@ def test_a_table_is_written_between_its_marks(tmp_path):
         write_docs(page, "y", [])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_benchmarks_run_with_small_inputs():
     command = [sys.executable, "-m", "benchmarks", "--short"]
     ended = subprocess.run(

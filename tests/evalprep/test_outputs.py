@@ -65,7 +65,7 @@ FULL_OR_CLOSED = (">&-", ">/dev/full", "2>&-", "2>/dev/full", ">&- 2>&-", ">/dev
 
 def of_all(commands, usual):
     """The commands as parameters; those beside the usual ones take their time in a full run."""
-    marks = {True: (), False: pytest.mark.slow}
+    marks = {True: (), False: pytest.mark.long}
     return [
         pytest.param(text, id=text.partition(" ")[2], marks=marks[text in usual])
         for text in commands

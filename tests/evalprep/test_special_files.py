@@ -36,7 +36,7 @@ RUN = "r0123456789a"
 
 
 def of_verbs():
-    return [pytest.param(verb, marks=() if verb in USUAL else pytest.mark.slow) for verb in VERBS]
+    return [pytest.param(verb, marks=() if verb in USUAL else pytest.mark.long) for verb in VERBS]
 
 
 @pytest.fixture
