@@ -428,9 +428,9 @@ def compliance_stages(home: Path) -> None:
         folder = home / name
         folder.mkdir()
         compliance.prepared(folder, tasks=tasks)
-        compliance.write_run(folder, folder / "eval_results" / "model", _told(every))
+        compliance.write_run(folder, folder / "eval_results" / "model", _told(every), limit=None)
         typed("prepare", "--continue", f"{name}/work_dir")
-        compliance.write_run(folder, folder / "eval_results" / "model", _told(every))
+        compliance.write_run(folder, folder / "eval_results" / "model", _told(every), limit=None)
     policy(home)
 
 

@@ -100,7 +100,7 @@ def _kept(row, message):
     return "Hodor" if row["scenario"] == "Hodor" else "A fair sum."
 
 
-def write_run(folder, out, replies=gold, tasks=None):
+def write_run(folder, out, replies=gold, tasks=None, limit=4):
     """Write lm-eval's files for every task of a prepared folder, scored by its own `process_results`."""
     manifest = json.loads((folder / "work_dir" / "manifest.json").read_text(encoding="utf-8"))
     out.mkdir(parents=True, exist_ok=True)
@@ -143,8 +143,6 @@ def write_run(folder, out, replies=gold, tasks=None):
             "metadata": {**template["metadata"], "run": manifest["run"]},
         }
         results[task] = {"alias": task}
-    argv = manifest["commands"][0]["argv"]
-    limit = int(argv[argv.index("--limit") + 1]) if "--limit" in argv else None
     data = {
         "results": results,
         "configs": configs,

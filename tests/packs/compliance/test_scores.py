@@ -445,13 +445,13 @@ def test_second_stages_run_and_are_scored(tmp_path, monkeypatch):
         tasks=["compliance_calibration_big_bench_i_know", "compliance_self_check_consistency"],
     )
     out = tmp_path / "eval_results" / "some__model"
-    write_run(tmp_path, out, described)
+    write_run(tmp_path, out, described, limit=None)
     assert main(["prepare", "--continue", str(tmp_path / "work_dir")]) == 0
     sure = rows_of(tmp_path, "compliance_i_know_confidence")
     assert {row["target"] for row in sure} == {0, 1}
     again = rows_of(tmp_path, "compliance_self_check_alternative")
     assert len(again) == 12  # two sentences of six topics; the last one of each is left out
-    write_run(tmp_path, out, described)
+    write_run(tmp_path, out, described, limit=None)
     run = load_run(out)
     scores = {score.name: score for score in score_run(run, PACKS).suite}
     assert scores["compliance_calibration_big_bench_i_know_score"].value == pytest.approx(
