@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from evalprep.compare import Comparison
@@ -91,29 +92,45 @@ def run(
         BadInput: a mistake in the config or the folder, as `prepare`.
         RuntimeError: a command failed; with what is known of the cause and the place of its log.
     """
-    from evalprep.errors import BadInput, Problem
+    from evalprep.config import load_config
     from evalprep.verbs.running.conclusion import place_of
 
+    if Path(place).is_file():
+        load_config(Path(place), options=keys)  # mistakes, and secrets, before a process starts
     words = [os.fspath(place), "--json", *(["--restart"] if restart else [])]
     for key, value in keys.items():
         words += ["--set", f"{key}={json.dumps(value)}"]
+    outcomes = _outcomes_of_run(words)
+    folder, timestamp = place_of([Path(outcome["results"]) for outcome in outcomes])
+    return load_run(folder, timestamp=timestamp)
+
+
+def _outcomes_of_run(words: Sequence[str]) -> list[dict[str, Any]]:
+    """What came of each command of `evalprep run`; raises as `run` does."""
+    from evalprep.errors import BadInput, Problem
+    from evalprep.files import as_mapping
+
     # Safe path: a module in the current folder stands for none of Python's own.
     command = [sys.executable, "-P", "-m", "evalprep", "run", *words]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
-    ) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        for line in child.stderr:
-            print(line, end="", file=sys.stderr, flush=True)
-        outcome = json.loads(child.stdout.read() or "{}")
-    if child.returncode == 2 and "problems" in outcome:
-        raise BadInput([Problem(**problem) for problem in outcome["problems"]])
-    if child.returncode or not outcome:
-        failed = [f"{part['message']} ({part['log']})" for part in outcome if part["message"]]
-        raise RuntimeError("; ".join(failed) or f"the run ended with {child.returncode}")
-    folder, timestamp = place_of([Path(part["results"]) for part in outcome])
-    return load_run(folder, timestamp=timestamp)
+    # Into a file: a full pipe would stop the process while its progress is read.
+    with TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
+        with subprocess.Popen(
+            command, stdout=printed, stderr=subprocess.PIPE, text=True, errors="replace"
+        ) as child:
+            for line in child.stderr or ():
+                print(line, end="", file=sys.stderr, flush=True)
+        printed.seek(0)
+        said = json.loads(printed.read() or "[]")
+    # In place of outcomes an error is a mapping.
+    problems = [Problem(**problem) for problem in as_mapping(said).get("problems") or ()]
+    if problems and child.returncode == 2:
+        raise BadInput(problems)
+    if problems or child.returncode or not said:
+        known = list(map(str, problems)) or [
+            f"{outcome['message']} ({outcome['log']})" for outcome in said if outcome["message"]
+        ]
+        raise RuntimeError("; ".join(known) or f"the run ended with {child.returncode}")
+    return list(said)
 
 
 def _opened(run: RunOrPath) -> Run:

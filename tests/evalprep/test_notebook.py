@@ -48,6 +48,48 @@ def test_mistakes_of_a_config_are_those_of_the_verb(config):
         api.run(config, limitt=2)
 
 
+#: What stands in for the process of a run: it prints, and ends with a code.
+PROCESS = """#!/bin/sh
+echo working >&2
+cat {printed}
+exit {code}
+"""
+
+
+@pytest.fixture
+def process(tmp_path, monkeypatch):
+    """A function that lets another programme stand for the process of `evalprep run`."""
+
+    def stand(printed, code):
+        (tmp_path / "printed.json").write_text(json.dumps(printed))
+        script = tmp_path / "python"
+        script.write_text(PROCESS.format(printed=tmp_path / "printed.json", code=code))
+        script.chmod(0o755)
+        monkeypatch.setattr("sys.executable", str(script))
+
+    return stand
+
+
+def test_a_long_outcome_does_not_stop_a_run(config, process, tmp_path):
+    home = write_run(tmp_path / "out", {"t": [Row("q")]}, model="org__a")
+    (results,) = home.glob("results_*.json")
+    process([{"message": "", "log": "", "results": str(results), "units": "x" * 200_000}], 0)
+    assert list(api.run(config).tasks) == ["t"]
+
+
+def test_what_ends_a_run_is_told(config, process):
+    failed = {"message": "no memory left", "log": "log.txt"}
+    process([failed], 1)
+    with pytest.raises(RuntimeError, match=r"no memory left \(log\.txt\)"):
+        api.run(config)
+    process({"error": "fault of evalprep", "problems": [{"what": "a fault"}], "traceback": ""}, 70)
+    with pytest.raises(RuntimeError, match="a fault"):
+        api.run(config)
+    process({"error": "bad input", "problems": [{"what": "no such task"}]}, 2)
+    with pytest.raises(BadInput, match="no such task"):
+        api.run(config)
+
+
 @pytest.mark.slow
 def test_a_config_is_run_and_the_run_is_that_of_the_call(config, capsys):
     whole = api.run(config)
