@@ -109,8 +109,7 @@ def _is_worse(outcome: Conclusion) -> bool:
 
 def _is_tested(outcome: Conclusion) -> bool:
     """Returns whether a conclusion counts, has a p-value, and rows enough for a first place."""
-    item = outcome.difference
-    return outcome.counts and item.p is not None and item.n >= FEWEST_ROWS
+    return outcome.has_test and outcome.difference.n >= FEWEST_ROWS
 
 
 def _why_untested(outcome: Conclusion) -> str:

@@ -289,7 +289,7 @@ def _own_p(item: Conclusion) -> float | None:
 
     1 where too few rows changed for a word.
     """
-    if not item.has_test or item.difference.p is None:
+    if not item.has_test:
         return None
     return item.difference.p if item.difference.has_enough_changed else 1.0
 

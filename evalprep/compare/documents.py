@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -72,28 +72,13 @@ def documents_of(table: Table) -> Documents:
     """The documents of a table's rows, as far as their values tell."""
     if len(table) < _FEWEST_GROUPS:
         return Documents()
-    stat = table.path.stat() if table.path.exists() else None
-    key = str(table.path), table.filter, tuple(table.ids[:1]), len(table)
-    return _found(_Rows(table, (*key, stat and stat.st_mtime_ns, stat and stat.st_size)))
+    if Documents not in table.derived:
+        table.derived[Documents] = _found(table)
+    known: Documents = table.derived[Documents]
+    return known
 
 
-class _Rows:
-    """A table as the key of what was found in it: by its file and its rows."""
-
-    def __init__(self, table: Table, key: tuple[Any, ...]) -> None:
-        self.table = table
-        self.key = (*key, hash(table.offset.tobytes()))
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Rows) and self.key == other.key
-
-
-@lru_cache(maxsize=256)
-def _found(rows: _Rows) -> Documents:
-    table = rows.table
+def _found(table: Table) -> Documents:
     values = _shared_fields(table)
     for name in known_fields() if values else ():
         field = _field(name, values.get(name, ()))

@@ -6,8 +6,8 @@ several, the C means over tasks; words, headlines, stars and exit codes read it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from custom_metrics.statistics import MeanDifference
@@ -47,12 +47,10 @@ def conclude_pairs(comparisons: Sequence[Comparison], pairs: int) -> None:
         comparisons: The pairs that the table needs.
         pairs: All pairs of its runs; those that are not compared count as far as they could.
     """
-    most = max((len(_keys(_members(comparison))) for comparison in comparisons), default=0)
-    _conclude(_numbered(map(_members, comparisons)), comparisons, most * pairs)
+    deciding_families = [_members(comparison) for comparison in comparisons]
     others = [list(_other_families(comparison)) for comparison in comparisons]
-    for place in range(max(map(len, others), default=0)):
-        families = [family[place] for family in others if place < len(family)]
-        most = max(len(_keys(family)) for family in families)
+    for families in (deciding_families, *zip_longest(*others, fillvalue=())):
+        most = max((_hypotheses(family) for family in families), default=0)
         _conclude(_numbered(families), comparisons, most * pairs)
 
 
@@ -102,7 +100,7 @@ def _other_families(comparison: Comparison) -> Iterator[list[Member]]:
         yield families[key]
 
 
-def _numbered(families: Iterator[list[Member]] | Sequence[list[Member]]) -> list[Member]:
+def _numbered(families: Iterable[Sequence[Member]]) -> list[Member]:
     """The members of several candidates, whose keys are their own."""
     numbered = [
         [(f"{place} {key}", item) for key, item in family] for place, family in enumerate(families)
@@ -110,9 +108,9 @@ def _numbered(families: Iterator[list[Member]] | Sequence[list[Member]]) -> list
     return list(chain.from_iterable(numbered))
 
 
-def _keys(members: Sequence[Member]) -> set[str]:
+def _hypotheses(members: Sequence[Member]) -> int:
     """The hypotheses of a family: a quantity without a test is none."""
-    return {key for key, item in members if item.has_test}
+    return len({key for key, item in members if item.has_test})
 
 
 def _conclude(

@@ -308,10 +308,10 @@ def match_rows(
         rules: What the user decides about pairing.
     """
     key = id(other), tools, rules
-    if key not in table.matches:
+    if key not in table.derived:
         match = _matched(table, other, tools, rules)
-        table.matches[key] = other, match  # keeps the other table, so that its id stays its own
-    known: RowMatch = table.matches[key][1]
+        table.derived[key] = other, match  # keeps the other table, so that its id stays its own
+    known: RowMatch = table.derived[key][1]
     return known
 
 

@@ -99,8 +99,8 @@ class Table:
         return len(self.ids)
 
     @cached_property
-    def matches(self) -> dict[Hashable, tuple[Table, Any]]:
-        """The tables whose rows were held against these, each with what came of it."""
+    def derived(self) -> dict[Hashable, Any]:
+        """What was found out about these rows, by what it is; it lives as long as they do."""
         return {}
 
     @property
