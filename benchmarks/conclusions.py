@@ -128,6 +128,11 @@ def verdicts(n: int, changed: float, true: float) -> Cell:
 Draw = Callable[[np.random.Generator], ours.PairedUnits]
 
 
+def generator_of(seed: int, name: str) -> np.random.Generator:
+    """Returns the generator of a cell, which draws the same whatever other cells are drawn."""
+    return np.random.default_rng([seed, *(ord(letter) for letter in name)])
+
+
 def measure(
     family: str,
     cell: str,
@@ -151,7 +156,7 @@ def measure(
         held: Whether the bars apply.
         cautious: A gate pass reads the wider interval (graded rows and documents).
     """
-    generator = np.random.default_rng([seed, *(ord(letter) for letter in family + cell)])
+    generator = generator_of(seed, family + cell)
     hold = said = failed = passed = 0
     for _ in range(pairs):
         found = draw(generator)
@@ -374,7 +379,7 @@ def overall_cell(
     name: str, n: Counts, changed: float, drops: Counts, pairs: int, seed: int
 ) -> Cell:
     """The mean of several right-or-wrong tasks, each with its true drop."""
-    generator = np.random.default_rng([seed, *(ord(letter) for letter in name)])
+    generator = generator_of(seed, name)
     gained, lost = draw_verdicts(generator, n, changed, drops, pairs)
     true = -float(drops.mean())
     low, high = (overall_end(n, gained, lost, edge, TWO_SIDED) for edge in (-1.0, 1.0))
@@ -486,7 +491,7 @@ def advisory_cell(
         seed: Of the generator.
     """
     name = f"{tasks} tasks, {metrics} metrics each, n {n}, {changed:.0%} changed, {alike:.0%} alike"
-    generator = np.random.default_rng([seed, *(ord(letter) for letter in name)])
+    generator = generator_of(seed, name)
     shape = (pairs, tasks, metrics)
     shared = generator.binomial(n, changed * alike, size=(pairs, tasks, 1))
     shared_lost = generator.binomial(shared, 0.5)
@@ -680,7 +685,7 @@ def counted(
         few: A word takes six changed rows.
         cautious: A pass reads the wider interval.
     """
-    generator = np.random.default_rng([seed, *(ord(letter) for letter in family + name)])
+    generator = generator_of(seed, family + name)
     hold = said = passed = nulls = 0
     for _ in range(pairs):
         evidence, true = draw(generator)
@@ -700,7 +705,7 @@ def page_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
     for (candidates, tasks), n in itertools.product(shapes, (200,) if fast else (50, 200, 1000)):
         for changed in (0.1,) if fast else (0.05, 0.2):
             name = f"{candidates} candidates, {tasks} tasks, n {n}, {changed:.0%} changed"
-            generator = np.random.default_rng([seed, *(ord(letter) for letter in name)])
+            generator = generator_of(seed, name)
             sizes = np.full(tasks, n)
             members = candidates * (tasks + (tasks > 1))
             z = ours.critical_value(1 - 0.05 / members)

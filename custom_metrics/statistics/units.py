@@ -325,14 +325,8 @@ def graded_interval(
     return paired_mean(differences, units, range=range).interval(confidence)
 
 
-def paired_interval(
-    differences: ArrayLike,
-    units: ArrayLike | Sequence[Hashable] | None = None,
-    range: float | None = 1.0,  # noqa: A002
-    confidence: float = 0.95,
-) -> Interval:
-    """The former name of `graded_interval`."""
-    return graded_interval(differences, units, range, confidence)
+#: The former name.
+paired_interval = graded_interval
 
 
 def pass_interval(

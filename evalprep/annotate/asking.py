@@ -333,12 +333,12 @@ def _identity(row: Attempt, attempts: Sequence[Attempt]) -> str:
     return hashlib.sha256(f"{row.key}:{answered}".encode()).hexdigest()
 
 
-def backoff(attempt: int) -> float:
+def backoff(attempt: int, first: float = FIRST_WAIT, longest: float = LONGEST_WAIT) -> float:
     """Seconds before attempt `attempt` + 1, from 1.
 
-    They double each time, and vary so that requests do not march in step.
+    They double each time from `first` to `longest`, and vary so that requests do not march in step.
     """
-    wait = min(FIRST_WAIT * 2.0 ** min(attempt - 1, 30), LONGEST_WAIT)
+    wait = min(first * 2.0 ** min(attempt - 1, 30), longest)
     return wait * random.uniform(0.75, 1.25)  # noqa: S311 - spreads load
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from typing import Any, Protocol, runtime_checkable
 
+from evalprep.annotate.asking import backoff
 from evalprep.annotate.providers.endpoint import Endpoint
 from evalprep.annotate.providers.wire import RefusedError, UnansweredError
 from evalprep.errors import BadInput, Problem, near
@@ -135,9 +137,7 @@ def predictions(
 
 
 def _ask(predictor: Predictor, prompt: str, *, log_probability: bool, retries: int) -> Prediction:
-    wait = _FIRST_WAIT
-    attempt = 0
-    while True:
+    for attempt in count(1):
         try:
             return _asked_once(predictor, prompt, log_probability=log_probability)
         except UnansweredError as error:
@@ -146,11 +146,11 @@ def _ask(predictor: Predictor, prompt: str, *, log_probability: bool, retries: i
             reason, again, asked_wait = str(error), False, None
         except Exception as error:  # noqa: BLE001 - the user's model may fail in any way
             reason, again, asked_wait = f"{type(error).__name__}: {error}", True, None
-        if not again or attempt == retries:
-            return Prediction(error=reason)
-        attempt += 1
-        time.sleep(min(wait if asked_wait is None else asked_wait, _LONGEST_WAIT))
-        wait *= 2
+        if not again or attempt > retries:
+            break
+        wait = backoff(attempt, _FIRST_WAIT, _LONGEST_WAIT) if asked_wait is None else asked_wait
+        time.sleep(min(wait, _LONGEST_WAIT))
+    return Prediction(error=reason)
 
 
 def _asked_once(predictor: Predictor, prompt: str, *, log_probability: bool) -> Prediction:

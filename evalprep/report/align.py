@@ -207,7 +207,7 @@ def align(name: str, runs: Sequence[Run], rules: PairRules = BY_CONTENT) -> Task
         if task is None:
             replies.append(None)
             continue
-        table = task.table(id_source=id_source)
+        table = task.table(id_source=id_source if task.tool == LM_EVAL else None)
         own = _Placed.among(placed, task.tool, table, len(ids), rules)
         ids += [own.table.ids[row] for row in own.added]
         placed.append(own)
