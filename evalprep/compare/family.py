@@ -6,8 +6,8 @@ several, the C means over tasks; words, headlines, stars and exit codes read it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from custom_metrics.statistics import MeanDifference
@@ -32,7 +32,7 @@ def conclude_page(comparisons: Sequence[Comparison], *, judged: int | None = Non
             chosen.append(comparison)
     _conclude(_numbered(map(_members, chosen)), chosen)
     for comparison in comparisons:
-        for family in _other_families(comparison):
+        for family in _other_families(comparison).values():
             _conclude(family, [comparison])
         quantities = comparison.conclusions if comparison.described else [comparison.pooled]
         for item in quantities:
@@ -47,10 +47,10 @@ def conclude_pairs(comparisons: Sequence[Comparison], pairs: int) -> None:
         comparisons: The pairs that the table needs.
         pairs: All pairs of its runs; those that are not compared count as far as they could.
     """
-    deciding_families = [_members(comparison) for comparison in comparisons]
-    others = [list(_other_families(comparison)) for comparison in comparisons]
-    for families in (deciding_families, *zip_longest(*others, fillvalue=())):
-        most = max((_hypotheses(family) for family in families), default=0)
+    others = [_other_families(comparison) for comparison in comparisons]
+    of_kind = [[families.get(kind, []) for families in others] for kind in set().union(*others)]
+    for families in (list(map(_members, comparisons)), *of_kind):
+        most = max(map(_hypotheses, families), default=0)
         _conclude(_numbered(families), comparisons, most * pairs)
 
 
@@ -86,18 +86,19 @@ def _rule_of_page(comparison: Comparison) -> str:
     return min((item.rule for item in comparison.suite if item.decides), default="")
 
 
-def _other_families(comparison: Comparison) -> Iterator[list[Member]]:
-    """Advisory quantities, helpers among suite scores, and scores by another rule."""
+def _other_families(comparison: Comparison) -> dict[tuple[str, str, bool], list[Member]]:
+    """Advisory quantities, helpers among suite scores, and scores by another rule.
+
+    Each has what its members are of, the rule of its scores, and whether they would decide by it.
+    """
     of_tasks = [item for item in _of_tasks(comparison) if not item.decides]
-    yield [(family_key(item), item) for item in of_tasks]
     page_rule = _rule_of_page(comparison)
-    families: dict[tuple[str, bool], list[Member]] = {}
+    families = {("task", "", False): [(family_key(item), item) for item in of_tasks]}
     for item in comparison.suite:
         if not item.decides or item.rule not in {"", page_rule}:
-            members = families.setdefault((item.rule, item.decides), [])
+            members = families.setdefault(("suite", item.rule, item.decides), [])
             members.append((family_key(item), item))
-    for key in sorted(families):
-        yield families[key]
+    return families
 
 
 def _numbered(families: Iterable[Sequence[Member]]) -> list[Member]:
