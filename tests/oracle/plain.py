@@ -18,7 +18,7 @@ from evalprep import __version__
 from tests import PROJECT_ROOT
 
 _STAMP = re.compile(
-    r"\d{4}-\d\d-\d\d(?:[T ]|--)\d\d[:-]\d\d[:-]\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"\d{4}-\d\d-\d\d(?:[T ]|--)\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?| UTC)"
 )
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d|T)")
 _COMPACT = re.compile(r"(?<!\d)\d{8}[-_T]\d{6}(?!\d)")
