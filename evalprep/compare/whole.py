@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from custom_metrics import statistics
 from custom_metrics.statistics import Missing, PairedUnits
 from custom_metrics.statistics.perplexity import FEWEST_TEXTS
-from evalprep.compare.agreement import DIRECTION, join_directions
-from evalprep.compare.comparable import GOLD, with_option
+from evalprep.compare.agreement import join_directions
+from evalprep.compare.comparable import GOLD
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import BITS, POINTS, RATIO, Difference, from_evidence, with_missing
 from evalprep.compare.pairing import Floats, ScoredRows, with_run
+from evalprep.compare.reasons import Kind, Reason
 from evalprep.compare.settings import Settings
-from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import direction_of, document_codes
 from evalprep.results import Metric, Table, TaskRun
 
@@ -99,7 +99,7 @@ def compare_whole(
     chosen_filter = task.primary.filter if filter_name is None else filter_name
     now = task.metric(metric, chosen_filter)
     before = against.metric(metric, chosen_filter)
-    now, contradiction = join_directions(now, before, settings.allow)
+    now, contradictions = join_directions(now, before, settings.allow)
     rows = _rows_of(task, against, metric, chosen_filter, settings)
     is_perplexity = metric in PERPLEXITIES
     unit = _unit_without_test(now, before)
@@ -115,24 +115,23 @@ def compare_whole(
         ),
         metric=metric,
         filter=chosen_filter,
+        reasons=contradictions,
     )
-    if contradiction:
-        result.not_comparable.append(with_option(contradiction, DIRECTION))
     try:
         if is_perplexity:
             _compare_likelihoods(result, metric, rows, settings.confidence)
         else:
             _compare_counts(result, now, before, rows, settings.confidence)
     except UnreadableRowsError as error:
-        result.not_enough.append(Shortfall(Lack.NO_TEST, f"{_NO_TEST}: {error}"))
+        result.reasons.append(Reason(Kind.NO_TEST, said=f"{_NO_TEST}: {error}"))
     except _NOT_READABLE:
         expected = _EXPECTED.get(metric, _TEXT_PAIRS)
         where = f"metric {metric} of task {task.name}"
         reason = f"{_NO_TEST}: {where} has {_held_by(rows)}; expected {expected}"
-        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
+        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
     except ImportError:
         reason = f"{_NO_TEST}: {metric} takes the package sacrebleu"
-        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
+        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
     if not is_perplexity:
         _take_missing(result, task, against, rows, settings)
     difference = result.difference
@@ -236,7 +235,7 @@ def _compare_likelihoods(
     likelihoods, lengths = now[good, 0], now[good, 1]
     other_likelihoods, other_lengths = before[good, 0], before[good, 1]
     if not np.array_equal(lengths, other_lengths):
-        result.not_comparable.append("the texts of the two runs differ in length")
+        result.reasons.append(Reason(Kind.TEXTS))
         return
     units = _kept_units(rows, good)
     known: dict[str, Any] = {
@@ -269,7 +268,7 @@ def _compare_likelihoods(
     )
     if texts < FEWEST_TEXTS:
         fewest = f"an interval of perplexities takes at least {FEWEST_TEXTS}"
-        result.not_enough.append(Shortfall(Lack.FEW_ROWS, f"{texts} texts: {fewest}"))
+        result.reasons.append(Reason(Kind.FEW_ROWS, said=f"{texts} texts: {fewest}"))
 
 
 def _likelihoods(side: Sequence[Any]) -> Floats:
@@ -343,7 +342,7 @@ def _check_positive_rows(result: Conclusion, counts: Floats) -> None:
     if positive < _POSITIVE_ROWS:
         fewest = f"F1 takes at least {_POSITIVE_ROWS}"
         reason = f"{positive} rows with a positive gold label: {fewest}"
-        result.not_enough.append(Shortfall(Lack.FEW_ROWS, reason))
+        result.reasons.append(Reason(Kind.FEW_ROWS, said=reason))
 
 
 _Sides = Sequence[Sequence[Any]]
