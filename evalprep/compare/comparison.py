@@ -35,7 +35,7 @@ from evalprep.compare.task import TaskComparison
 from evalprep.compare.tasknames import with_names_of
 from evalprep.compare.unpaired import nothing_paired
 from evalprep.compare.warnings import lacking, unread_warnings, warnings_of
-from evalprep.compare.whole import PERPLEXITIES, compare_whole, is_whole
+from evalprep.compare.whole import compare_whole, is_whole
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.results import (
     Metric,
@@ -48,6 +48,7 @@ from evalprep.results import (
     read_by_choice,
     refuse_undecided,
 )
+from evalprep.score import PERPLEXITIES
 from evalprep.terminal import shortlist
 
 if TYPE_CHECKING:

@@ -411,7 +411,7 @@ def _compare_further_metric(
         decides=settings.decides(metric.metric, metric.filter, primary=False),
         duplicate_of=column_key(sides.task.name, pairs),
     )
-    result.notes += _note_on_unscored(pairs)
+    result.notes += _note_on_unscored(pairs, metric, first)
     result.notes += note_on_calibration(item, equal)
     result.notes += _notes_on_stated(sides, metric, rows.other_metric)
     if item.n == 0:
@@ -431,11 +431,18 @@ def _notes_on_stated(sides: Sides, metric: Metric, other_metric: Metric | None) 
     return notes
 
 
-def _note_on_unscored(pairs: Pairs) -> list[str]:
-    """Returns how many rows have no finite score in a metric beside the first."""
-    if not pairs.unscored:
+def _note_on_unscored(pairs: Pairs, metric: Metric, first: TaskComparison) -> list[str]:
+    """Returns how many rows have no number in a metric beside the first.
+
+    Rows that lack it on both sides are no failures: it is a metric of other rows.
+    """
+    lacking, scored = len(pairs.unscored), int(pairs.rows.size)
+    if not lacking:
         return []
-    rows = counted(len(pairs.unscored), "row has", "rows have")
+    if scored and not any(side.size for side in pairs.half_scored):
+        rows = f"{scored} of {scored + lacking} rows on both sides"
+        return [f"{metric.name} is a metric of {rows}, and {first.reading} of others"]
+    rows = counted(lacking, "row has", "rows have")
     return [f"{rows} no finite score; the others are compared"]
 
 
