@@ -21,8 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from evalprep.compare import Comparison
-from evalprep.compare import compare_runs as _compare_runs
+from evalprep.compare import Comparison, Settings, compare_with_packs
 from evalprep.errors import Problems
 from evalprep.results import Run, load_run, open_run
 from evalprep.score import Scores
@@ -30,6 +29,7 @@ from evalprep.score import score_run as _score_run
 
 if TYPE_CHECKING:
     from evalprep.annotate import Model
+    from evalprep.packs import Pack
     from evalprep.prepare import Preparation
 
 __all__ = [
@@ -46,6 +46,8 @@ __all__ = [
 ]
 
 RunOrPath = Run | str | os.PathLike[str]
+#: One folder of packs, or several.
+TemplateDirs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def prepare(
@@ -145,14 +147,16 @@ def compare_runs(
     *,
     tasks: Sequence[str] | None = None,
     confidence: float = 0.95,
+    template_dir: TemplateDirs = (),
 ) -> Comparison:
-    """Compares a run with its published verdicts, or with another run.
+    """Compares a run with its published verdicts, or with another run, as `evalprep compare` does.
 
     Args:
         run: A run, or its path.
         other: What it is held against; None for the published verdicts of its rows.
-        tasks: Task or group names; all by default.
+        tasks: Task or group names; by default all, with the suite scores of their packs.
         confidence: Of intervals and verdicts.
+        template_dir: Folder of packs beside the shipped ones, or several.
 
     Returns:
         The comparison; `to_pandas()` has one row per task, `flips_to_pandas()` one per changed
@@ -161,12 +165,23 @@ def compare_runs(
     Raises:
         BadInput: no such run, or no such task.
     """
-    return _compare_runs(
+    settings = Settings(confidence=confidence)
+    settings.check()
+    return compare_with_packs(
         _opened(run),
         _opened(other) if other is not None else None,
+        {} if other is None or tasks else _found_packs(template_dir),
+        settings,
         tasks=list(tasks) if tasks is not None else None,
-        confidence=confidence,
     )
+
+
+def _found_packs(template_dir: TemplateDirs) -> Mapping[str, Pack]:
+    """The shipped packs and those of some folders."""
+    from evalprep.packs import find_packs
+
+    named = [template_dir] if isinstance(template_dir, str | os.PathLike) else template_dir
+    return find_packs([Path(folder) for folder in named])
 
 
 def score_run(
@@ -174,7 +189,7 @@ def score_run(
     *,
     reference: RunOrPath | None = None,
     finetuned: RunOrPath | None = None,
-    template_dir: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    template_dir: TemplateDirs = (),
 ) -> Scores:
     """Scores a run: tasks, groups and the suite scores of its packs.
 
@@ -187,11 +202,9 @@ def score_run(
     Raises:
         BadInput: no such run or reference, or a mistake in a pack.
     """
-    from evalprep.packs import find_packs
     from evalprep.score import open_reference
 
-    named = [template_dir] if isinstance(template_dir, str | os.PathLike) else template_dir
-    packs = find_packs([Path(folder) for folder in named])
+    packs = _found_packs(template_dir)
 
     def opened(other: RunOrPath | None, option: str) -> Run | None:
         if other is None or isinstance(other, Run):

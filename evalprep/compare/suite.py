@@ -31,17 +31,75 @@ from evalprep.compare.family import conclude_page
 from evalprep.compare.levels import BY_CONTENT, PairRules
 from evalprep.compare.pairing import Floats
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
+from evalprep.compare.settings import Settings
 from evalprep.compare.shared_rows import SharedTask, shared_tasks, with_shared_rows
 from evalprep.compare.suite_missing import ScoreRows
 from evalprep.compare.task import TaskComparison
 from evalprep.numbers import number, percent
 from evalprep.packs import P_VALUE, Pack, ScoreSpec
-from evalprep.results import UNKNOWN, Run
+from evalprep.results import UNKNOWN, NamedMetric, Run
 from evalprep.score import BUILT_IN, Scores, SuiteScore, packs_of, score_run, score_suite, specs_of
 
 Value = TypeVar("Value")
 _DIRECTIONS = {"up": True, "down": False}
 HELPER = "helper"  # of a score that is a part of others and no conclusion by itself
+
+
+def compare_with_packs(
+    run: Run,
+    other: Run | None,
+    packs: Mapping[str, Pack],
+    settings: Settings,
+    *,
+    scores: tuple[Scores, Scores] | None = None,
+    tasks: Sequence[str] | None = None,
+    choices: Sequence[NamedMetric] = (),
+    runs: Sequence[Run] = (),
+) -> Comparison:
+    """Compares two runs by their tasks and by the suite scores that packs declare, in one family.
+
+    `compare`, `report`, `export` and `evalprep.compare_runs` say what this says. Suite scores are
+    part of it where all tasks are compared by their own metrics.
+
+    Args:
+        run: The candidate.
+        other: The baseline; None for the published verdicts.
+        packs: All packs.
+        settings: Levels, limits, and what may differ.
+        scores: Scores of both runs, where they are known already.
+        tasks: Task or group names; all tasks of either side by default.
+        choices: Metrics of some tasks to compare instead.
+        runs: All runs of the page, where there are more.
+
+    Raises:
+        BadInput: as `compare_runs`; a mistake in a pack.
+    """
+    on_page = runs or [side for side in (run, other) if side is not None]
+    comparison = compare_runs(
+        run,
+        other,
+        tasks=tasks,
+        choices=choices,
+        settings=settings,
+        without_mean=tasks_without_mean(on_page, packs),
+    )
+    if other is None or tasks or choices:
+        return comparison
+    suite = compare_suite(
+        run,
+        other,
+        packs,
+        confidence=settings.confidence,
+        margin=settings.margin,
+        allow=settings.allow,
+        tolerated_missing=settings.tolerated_missing,
+        pairing=settings.pairing,
+        scores=scores,
+        tasks=comparison,
+    )
+    comparison = replace(comparison, suite=suite)
+    conclude_page([comparison])
+    return comparison
 
 
 def compare_suite(
