@@ -201,9 +201,7 @@ def _open(args: argparse.Namespace) -> list[Run | Scores]:
 
 def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Comparison:
     """The comparison; a mistake in a pack costs its suite scores and nothing else."""
-    from evalprep.compare import Settings, compare_with_packs
-    from evalprep.errors import BadInput
-    from evalprep.packs import find_packs
+    from evalprep.compare import Settings, compare_runs
 
     settings = Settings(
         confidence=args.confidence,
@@ -213,8 +211,12 @@ def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Compariso
         pairing=pair_rules(args),
     )
     of_tasks: dict[str, Any] = {"tasks": args.tasks, "choices": metric_choices(args)}
-    if other is None:
-        return compare_with_packs(run, None, {}, settings, **of_tasks)
+    if other is None:  # published verdicts have no suite scores
+        return compare_runs(run, None, settings=settings, **of_tasks)
+    from evalprep.compare import compare_with_packs
+    from evalprep.errors import BadInput
+    from evalprep.packs import find_packs
+
     try:
         packs = find_packs(args.template_dir)
         scores = None if any(of_tasks.values()) else _scores(run, other, packs, args)
