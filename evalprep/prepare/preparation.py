@@ -127,12 +127,27 @@ def prepare(
         reasons = {**unreachable, **error.reasons}
         again = partial(prepare, force=force, check=check, full=full, stop=stop, progress=progress)
         return again(config, packs, unreachable=reasons)
-    _keep_commits(built)
+    lock_file = built.joined.config.lock_file
+    if lock_file is not None:
+        write_atomically(lock_file, lock_text(read_lock(lock_file), built.joined.sources))
     if check:
         prepared = Prepared(joined.work_dir, built.manifest)
         prepared_runs = {model.run: model.run for model in prepared.models}
         keep_records(joined.output_path, records_of_work(prepared, prepared_runs))
-    return _outcome(built, findings, replaced)
+    return Preparation(
+        work_dir=joined.work_dir,
+        commands=built.commands,
+        lines=built.lines,
+        quick_lines=built.quick_lines,
+        tasks=built.tasks,
+        planned=built.plan,
+        excluded=joined.plan.excluded,
+        notes=[*built.notes, *replaced],
+        findings=findings,
+        models=len(built.subjects),
+        sources=built.sources,
+        read=source_lines(joined.sources, folder=joined.config.folder),
+    )
 
 
 @contextlib.contextmanager
@@ -252,28 +267,3 @@ def _missing_helpers(built: Built, packs: Mapping[str, Pack]) -> list[Finding]:
     findings = Findings()
     check_annotators(Prepared(built.folder, built.manifest), packs, findings)
     return findings.sorted()
-
-
-def _keep_commits(built: Built) -> None:
-    """Writes the commits of the hub data sets that were read, where the config asks for that."""
-    lock_file = built.joined.config.lock_file
-    if lock_file is not None:
-        write_atomically(lock_file, lock_text(read_lock(lock_file), built.joined.sources))
-
-
-def _outcome(built: Built, findings: list[Finding], replaced: list[str]) -> Preparation:
-    joined = built.joined
-    return Preparation(
-        work_dir=joined.work_dir,
-        commands=built.commands,
-        lines=built.lines,
-        quick_lines=built.quick_lines,
-        tasks=built.tasks,
-        planned=built.plan,
-        excluded=joined.plan.excluded,
-        notes=[*built.notes, *replaced],
-        findings=findings,
-        models=len(built.subjects),
-        sources=built.sources,
-        read=source_lines(joined.sources, folder=joined.config.folder),
-    )

@@ -127,11 +127,7 @@ def _fits(value: object, hint: Any) -> bool:
         return type(value) is hint
     if get_origin(hint) is Mapping:
         return type(value) is dict and set(map(type, value)) <= {str}
-    return _fits_items(value, hint)
-
-
-def _fits_items(value: object, hint: Any) -> bool:
-    """The same for a tuple of any length or a set of items of one type."""
+    # The same for a tuple of any length or a set of items of one type.
     kind, inside = get_origin(hint), get_args(hint)
     is_uniform = kind is frozenset or (kind is tuple and inside[-1] is Ellipsis)
     if not is_uniform or not isinstance(value, tuple | frozenset) or type(value) is not kind:
