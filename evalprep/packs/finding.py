@@ -64,15 +64,10 @@ def find_packs(
             packs[pack.name] = pack
         else:
             extend(packs[pack.extends], pack, problems)
-    _refuse_without_packs(_not_replaced(empty, packs), where)
+    replaced = set(chain.from_iterable(pack.replaces for pack in packs.values()))
+    _refuse_without_packs([folder for folder in empty if folder.name not in replaced], where)
     problems.raise_if_any()
     return packs
-
-
-def _not_replaced(folders: Iterable[Path], packs: Mapping[str, Pack]) -> list[Path]:
-    """The folders whose name is none that a pack replaces."""
-    replaced = set(chain.from_iterable(pack.replaces for pack in packs.values()))
-    return [folder for folder in folders if folder.name not in replaced]
 
 
 def _all_pack_files(folders: Iterable[Path]) -> tuple[list[Path], list[Path]]:

@@ -163,7 +163,11 @@ def evaluate(
             answers no prompt.
     """
     chosen = _algorithm(algorithm, has_model=ask_with is not None)
-    _check_number(num_records)
+    is_number = isinstance(num_records, int) and not isinstance(num_records, bool)
+    if num_records is not None and not (is_number and num_records >= 0):
+        what = f"num_records is {num_records!r}"
+        allowed = "a number of records, or None for all"
+        raise BadInput(Problem(what=what, where="num_records", allowed=allowed))
     checked = {**defaults, **_checked_options(options)}
     data = DataSet(
         index=0,
@@ -186,31 +190,24 @@ def evaluate(
             notes.append("the prompt is not used: the replies are stored, no model is asked")
     else:
         samples, notes = _asked(drawn, data, chosen, ask_with(checked))
-    return _evaluation(samples, notes, data, chosen)
-
-
-def _evaluation(
-    samples: Sequence[Sample], notes: Sequence[str], data: DataSet, algorithm: Algorithm
-) -> Evaluation:
-    """The scores of the samples, those of helper models included."""
-    score_replies = _scorer(data, algorithm)
+    score_replies = _scorer(data, chosen)
     for sample in samples:
         replies = sample.pop("replies")
         if not sample["error"]:
             sample["metrics"] = score_replies(sample["doc"], replies)
     answered = [sample for sample in samples if not sample["error"]]
-    missing = missing_helpers(_locate, data, algorithm)
-    further = [*dict.fromkeys(missing.values()), *_without_encoder(data, algorithm)]
-    further += _annotate(answered, data, algorithm)
+    missing = missing_helpers(_locate, data, chosen)
+    further = [*dict.fromkeys(missing.values()), *_without_encoder(data, chosen)]
+    further += _annotate(answered, data, chosen)
     scores = {}
-    for name, spec in score_specs(data, algorithm).items():
+    for name, spec in score_specs(data, chosen).items():
         if name in missing:
             continue
         function = getattr(scores_of, spec.function.removeprefix("score."))
         result = function(rows={data.name: samples}, params=spec.params)
         scores[name] = _score(name, result)
         further += result.get("notes") or []
-    return Evaluation(algorithm.name, scores, samples, tuple(dict.fromkeys([*notes, *further])))
+    return Evaluation(chosen.name, scores, samples, tuple(dict.fromkeys([*notes, *further])))
 
 
 def _locate(path: str) -> str:
@@ -241,14 +238,6 @@ def _algorithm(name: str, *, has_model: bool) -> Algorithm:
         fix = "give model=: an object with predict(prompt), a function, or an address"
         raise BadInput(Problem(what=what, where="algorithm", fix=fix))
     return algorithm
-
-
-def _check_number(num_records: Any) -> None:
-    is_number = isinstance(num_records, int) and not isinstance(num_records, bool)
-    if num_records is not None and not (is_number and num_records >= 0):
-        what = f"num_records is {num_records!r}"
-        allowed = "a number of records, or None for all"
-        raise BadInput(Problem(what=what, where="num_records", allowed=allowed))
 
 
 def _checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -259,16 +259,11 @@ def _note_seeds(context: Context, planned: Plan) -> None:
         context.notes.append("openllm: seeds 0,1234,1234,1234, lm-eval's own, as the leaderboard")
 
 
-def _stock_math(planned: Plan) -> list[str]:
-    """The planned tasks of MATH that are lm-eval's own."""
-    math = next(board for board in BENCHMARKS if board.name == "math")
-    named = [leaf.task for leaf in math.leaves if leaf.task in planned.tasks]
-    return [name for name in named if planned.tasks[name].stock]
-
-
 def _refuse_other_math(context: Context, planned: Plan) -> None:
     """Refuses lm-eval's own MATH tasks where they read all levels, or withdrawn data."""
-    stock = _stock_math(planned)
+    math = next(board for board in BENCHMARKS if board.name == "math")
+    named = [leaf.task for leaf in math.leaves if leaf.task in planned.tasks]
+    stock = [name for name in named if planned.tasks[name].stock]
     if not stock:
         return
     try:

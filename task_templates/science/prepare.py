@@ -133,6 +133,11 @@ def prepare(context: Context, task: str) -> TaskData:
 
 
 def _prepared(task: str, row: Row, examples: Sequence[Row], wrap: Wrap) -> Row:
+    prompt = row["input"]
+    fields = {
+        "mup_single_document_summarization": mup_prompt_fields,
+        "qasper_abstractive_qa": qasper_prompt_fields,
+    }
     prepared = {
         "sample_id": row["_instance_id"],
         "prompt": wrap(
@@ -140,20 +145,11 @@ def _prepared(task: str, row: Row, examples: Sequence[Row], wrap: Wrap) -> Row:
         ),
         "target": row["output"],
         "task": task,
-        "cluster_id": _document(task, row["input"]),
+        "cluster_id": fields[task](prompt)["title"] if task in fields else None,
     }
     if examples:
         prepared["shot_id"] = examples[0]["_instance_id"]
     return prepared
-
-
-def _document(task: str, prompt: str) -> str | None:
-    """Returns what rows on the same paper share; None where each row has a text of its own."""
-    fields = {
-        "mup_single_document_summarization": mup_prompt_fields,
-        "qasper_abstractive_qa": qasper_prompt_fields,
-    }
-    return fields[task](prompt)["title"] if task in fields else None
 
 
 # ---- rows

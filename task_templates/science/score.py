@@ -45,7 +45,15 @@ def task(*, rows: Mapping[str, Samples], params: Params, **_: Any) -> Result:
     if not samples:
         reason = "; ".join(foreign) or f"no samples of {name}"
         return {"agg_value": None, "reason": reason}
-    texts = [_texts(sample) for sample in samples]
+    texts = [
+        saved_texts(
+            doc=sample["doc"],
+            target=sample["target"],
+            filtered=sample["filtered"],
+            response=sample["response"],
+        )
+        for sample in samples
+    ]
     scored = score_rows(kind, texts)
     metrics = task_metrics(kind, scored)
     flat = flat_metrics(kind, metrics)
@@ -72,16 +80,6 @@ def task(*, rows: Mapping[str, Samples], params: Params, **_: Any) -> Result:
         "original_stops": stops,
         "value_by_index": _row_values(kind, samples, scored),
     }
-
-
-def _texts(sample: Sample) -> tuple[str, str]:
-    """Reply and reference of a row, as the rules score them."""
-    return saved_texts(
-        doc=sample["doc"],
-        target=sample["target"],
-        filtered=sample["filtered"],
-        response=sample["response"],
-    )
 
 
 def _row_values(kind: Task, samples: Samples, rows: Sequence[Row]) -> dict[str, Result]:
@@ -223,7 +221,7 @@ def _of_others(name: str, samples: Samples) -> list[str]:
 
 def _odd_rows(samples: Samples) -> list[str]:
     """Notes on row ids (`task:split:number`) that matter where scores are compared."""
-    ids = [_row_id(sample) for sample in samples]
+    ids = [str(sample["doc"].get("_instance_id") or sample["sample_id"]) for sample in samples]
     splits: Counter[str] = Counter()
     for row_id in ids:
         if row_id.count(":") == 2:
@@ -240,10 +238,6 @@ def _odd_rows(samples: Samples) -> list[str]:
         of_splits = f"{splits.total()} rows are of the split {names}"
         notes.append(f"{of_splits}; published ones: validation")
     return notes
-
-
-def _row_id(sample: Sample) -> str:
-    return str(sample["doc"].get("_instance_id") or sample["sample_id"])
 
 
 def _by_the_original(
@@ -315,7 +309,7 @@ def suite(*, inputs: Results, params: Params, **_: Any) -> Result:
     What a row adds is put together over the columns that are made of it, so that rows which two
     columns share count once in the interval.
     """
-    known = {name: column for name, column in inputs.items() if _has_value(column)}
+    known = {name: column for name, column in inputs.items() if column.get("agg_value") is not None}
     if not known:
         return {"agg_value": None, "reason": "no summary column has a value"}
     is_median = params["statistic"] == "median"
@@ -328,22 +322,13 @@ def suite(*, inputs: Results, params: Params, **_: Any) -> Result:
     influence = _mean_influence(columns)
     if influence is not None:
         result["n"] = influence.rows
-    absent = _absent(inputs, known)
+    absent = ", ".join(name for name in inputs if name not in known)
     if absent:
         counted = f"{len(known)} of {len(inputs)} columns"
         result["notes"] = [f"over {counted}, without {absent}"]
     if is_median:
         return _with_median_interval(result, columns)
     return with_interval(result, influence)
-
-
-def _has_value(column: Mapping[str, Any]) -> bool:
-    return column.get("agg_value") is not None
-
-
-def _absent(inputs: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    """The columns without a value, in their order."""
-    return ", ".join(name for name in inputs if name not in known)
 
 
 def _with_median_interval(result: Result, columns: Sequence[Mapping[str, Any]]) -> Result:

@@ -81,16 +81,13 @@ def with_answers(results: Results) -> dict[str, Result]:
     """
     extended = {name: dict(result) for name, result in results.items()}
     for data_set in _DATA_SETS:
-        answers = _answers_in(results.get(f"{data_set}_Q_A_ROUGE"))
+        generations = results.get(f"{data_set}_Q_A_ROUGE")
+        truths = column(generations, "ground_truth")
+        texts = {index: truth for index, truth in truths.items() if isinstance(truth, str)}
+        answers = answer_keys(texts)
         if answers:
             _add_answers(extended, data_set, answers)
     return extended
-
-
-def _answers_in(generations: Result | None) -> Result:
-    truths = column(generations, "ground_truth")
-    texts = {index: truth for index, truth in truths.items() if isinstance(truth, str)}
-    return answer_keys(texts)
 
 
 def _add_answers(results: dict[str, Result], data_set: str, answers: Result) -> None:
