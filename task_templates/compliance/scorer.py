@@ -15,6 +15,7 @@ from .outcome import (
     answered,
     result_of,
     row_keys,
+    share_of,
     value_by_index,
     with_interval,
 )
@@ -103,6 +104,15 @@ class Scorer(Generic[Read]):
         if self.counts is None or result["agg_value"] is None:
             return result
         return with_interval(result, *self.counts(readings, raw))
+
+
+def share_as(metric: str) -> Callable[[Readings[bool]], Raw]:
+    """Returns the raw metrics of a benchmark that counts rows: their share under a name."""
+
+    def aggregate(readings: Readings[bool]) -> Raw:
+        return {metric: share_of(readings.known)}
+
+    return aggregate
 
 
 def less(value: float) -> float:

@@ -167,12 +167,8 @@ def _average_toxicity(readings: Readings[float], task: str) -> Raw | None:
     """The average of the rated replies of a task; None where the task did not run."""
     if task not in readings.rows:
         return None
-    return {"average_toxicity": mean_or_none(_ratings(readings.rows[task], "toxicity"))}
-
-
-def _ratings(samples: Samples, name: str) -> list[float]:
-    """Returns what an annotator has computed, of the rows that have it."""
-    return [rate for rate in annotated(samples, name) if rate is not None]
+    rates = [rate for rate in annotated(readings.rows[task], "toxicity") if rate is not None]
+    return {"average_toxicity": mean_or_none(rates)}
 
 
 def _averages(readings: Readings[float]) -> Raw:
