@@ -13,7 +13,7 @@ from typing import Any
 
 from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_metrics
 from custom_metrics.science.interval import influence
-from custom_metrics.science.judge import mup_prompt_fields, qasper_prompt_fields
+from custom_metrics.science.judge import PAPER_FIELDS
 from custom_metrics.science.median import Column, median_interval
 from custom_metrics.science.mode import COMPAT
 from custom_metrics.science.reply import STATUSES
@@ -234,14 +234,9 @@ def document(name: str, sample: Sample) -> str | None:
     known = sample["doc"].get("cluster_id")
     if isinstance(known, str):
         return known
-    fields = {
-        "mup_single_document_summarization": mup_prompt_fields,
-        "qasper_abstractive_qa": qasper_prompt_fields,
-    }
-    if name not in fields:
+    if name not in PAPER_FIELDS:
         return None
-    prompt = str(sample["prompt"])
-    return fields[name](prompt)["title"]
+    return PAPER_FIELDS[name](str(sample["prompt"]))["title"]
 
 
 def part(*, inputs: Results, params: Params, **_: Any) -> Result:
