@@ -175,7 +175,14 @@ class Asker:
             for duplicate in same:
                 duplicate.attempts = attempts
         if judgement is not None:
-            self._finish(same, judgement)
+            self._done(same[0], judgement)
+            for duplicate in same[1:]:
+                self._done(duplicate, duplicate.judgement())
+            if self._silent >= GIVE_UP:
+                raise Stopped(
+                    f"{self._silent} questions in a row without an answer; {judgement.reason}",
+                    refused=False,
+                )
 
     async def _ask_until_answered(
         self,
@@ -203,17 +210,6 @@ class Asker:
                 await asyncio.sleep(tried.wait)
         self._silent = 0 if heard else self._silent + 1
         return tried.judgement or question.judgement()
-
-    def _finish(self, same: Sequence[Question], judgement: Judgement) -> None:
-        """Reports a judgement; raises `Stopped` after many questions without an answer."""
-        self._done(same[0], judgement)
-        for duplicate in same[1:]:
-            self._done(duplicate, duplicate.judgement())
-        if self._silent >= GIVE_UP:
-            raise Stopped(
-                f"{self._silent} questions in a row without an answer; {judgement.reason}",
-                refused=False,
-            )
 
     async def _attempt(
         self, service: Service, writer: Writer, question: Question, uses: Sequence[Use]

@@ -231,13 +231,11 @@ class _Scan:
         for field in batch.schema:
             is_id_or_prompt = field.name in {"sample_id", self.prompt}
             if not is_id_or_prompt and _has_float(field.type):
-                self._floats(field.name, rows, columns[field.name])
+                values = columns[field.name]
+                odd = [row for row, value in zip(rows, values, strict=True) if _not_finite(value)]
+                if odd:
+                    self.odd.setdefault(field.name, []).extend(odd)
         self.seen += count
-
-    def _floats(self, name: str, rows: list[str], values: list[Any]) -> None:
-        odd = [row for row, value in zip(rows, values, strict=True) if _not_finite(value)]
-        if odd:
-            self.odd.setdefault(name, []).extend(odd)
 
     def _row_names(self, ids: list[Any] | None, count: int) -> list[str]:
         """The ids of a batch, or the positions where there are none; repeated ids are kept."""

@@ -289,28 +289,26 @@ def estimate_run(
         estimate.basis = measured.basis
         estimate.notes += measured.notes
     elif shape is not None:
-        _predict(estimate, shape, settings, card, name)
+        if card is not None and "tflops" in card:
+            _compute(estimate, shape, settings, card)
+        elif name:
+            estimate.basis = _unknown_device(name)
+        else:
+            cpu = throughput_table()["cpu"]
+            scale = cpu["parameters"] / shape.active
+            reading = estimate.total("prompt_tokens") / (cpu["prompt_tokens_per_second"] * scale)
+            writing = cpu["tokens_per_second"] * scale
+            estimate.seconds = reading + estimate.total("reply_tokens") / writing
+            estimate.upper_seconds = reading + estimate.total("upper_tokens") / writing
+            estimate.basis = (
+                "two cores, from one measurement, good to a factor of five; --gpu NAME for another "
+                "machine"
+            )
     else:
         estimate.basis = (
             "unknown without the model's config.json; download the model, or --calibrate N"
         )
     return estimate
-
-
-def _predict(
-    estimate: Estimate,
-    shape: ModelShape,
-    settings: RunSettings,
-    card: dict[str, Any] | None,
-    name: str,
-) -> None:
-    """Takes the time from what is known of the GPU, or of a CPU where the device has no name."""
-    if card is not None and "tflops" in card:
-        _compute(estimate, shape, settings, card)
-    elif name:
-        estimate.basis = _unknown_device(name)
-    else:
-        _extrapolate(estimate, shape)
 
 
 def _compute(
@@ -336,16 +334,3 @@ def _unknown_device(name: str) -> str:
             f"unknown without the name of the GPU: --gpu NAME, or target: {{gpu: NAME}} ({names})"
         )
     return f"{name} is not in the table of devices ({names}); --calibrate N measures"
-
-
-def _extrapolate(estimate: Estimate, shape: ModelShape) -> None:
-    """Scale one measurement on a CPU by the parameters of the model."""
-    cpu = throughput_table()["cpu"]
-    scale = cpu["parameters"] / shape.active
-    reading = estimate.total("prompt_tokens") / (cpu["prompt_tokens_per_second"] * scale)
-    writing = cpu["tokens_per_second"] * scale
-    estimate.seconds = reading + estimate.total("reply_tokens") / writing
-    estimate.upper_seconds = reading + estimate.total("upper_tokens") / writing
-    estimate.basis = (
-        "two cores, from one measurement, good to a factor of five; --gpu NAME for another machine"
-    )

@@ -112,7 +112,13 @@ def _check_merged(
     _stops(merged, leaf, settings, findings)
     _ranges(merged, leaf, findings)
     _check_sampling(merged, leaf, findings)
-    _check_lengths(merged, leaf, findings)
+    names = [name for name in LENGTH_KEYS if merged.get(name) is not None]
+    values = {str(merged[name]) for name in names}
+    if len(values) > 1:
+        lengths = ", ".join(f"{name}: {merged[name]}" for name in names)
+        what = f"{lengths}; lm-eval takes the first"
+        fix = "write max_gen_toks alone"
+        findings.add_at("EP205", leaf, "generation_kwargs", what, fix=fix)
     _repeated(merged, leaf, findings)
 
 
@@ -236,17 +242,6 @@ def _check_sampling(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> N
         what = f"{setting}: the replies are sampled, and cached as if greedy"
         fix = "write do_sample: true"
     if what:
-        findings.add_at("EP205", leaf, "generation_kwargs", what, fix=fix)
-
-
-def _check_lengths(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> None:
-    """Two names of the reply's length with two values."""
-    names = [name for name in LENGTH_KEYS if kwargs.get(name) is not None]
-    values = {str(kwargs[name]) for name in names}
-    if len(values) > 1:
-        lengths = ", ".join(f"{name}: {kwargs[name]}" for name in names)
-        what = f"{lengths}; lm-eval takes the first"
-        fix = "write max_gen_toks alone"
         findings.add_at("EP205", leaf, "generation_kwargs", what, fix=fix)
 
 

@@ -108,7 +108,9 @@ def check_scoring(
         finally:
             second_opinions.reset(token)
         if loaded.generates and hard:
-            _hard_replies(scorer, tally)
+            number = next(iter(scorer.loaded.instances))
+            for label, text in HARD.items():
+                _try(scorer, number, [text], label, tally)
         _report(scorer, tally, findings)
         _report_shape(scorer, tally, findings)
     return scorer
@@ -344,12 +346,6 @@ def _gold_positions(loaded: LoadedTask, number: int) -> list[int]:
         if isinstance(position, int) and 0 <= position < len(choices):
             positions.append(position)
     return positions
-
-
-def _hard_replies(scorer: Scorer, tally: _Tally) -> None:
-    number = next(iter(scorer.loaded.instances))
-    for label, text in HARD.items():
-        _try(scorer, number, [text], label, tally)
 
 
 def _unsafe(value: Any) -> str:

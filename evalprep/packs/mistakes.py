@@ -85,19 +85,16 @@ def _report(
             fix=near(str(name), known),
         )
     else:
-        _report_value(mistake, label, source.where(*keys, *path), problems)
-
-
-def _report_value(mistake: Mistake, label: str, where: str, problems: Problems) -> None:
-    key = mistake.key
-    words = key.words if key else ""
-    is_choice = key is not None and bool(key.choices)
-    problems.add(
-        f"{label} is {mistake.value!r}",
-        where=where,
-        allowed=words,
-        fix=near(str(mistake.value), words.replace(",", "").split()) if is_choice else "",
-    )
+        where = source.where(*keys, *path)
+        key = mistake.key
+        words = key.words if key else ""
+        is_choice = key is not None and bool(key.choices)
+        problems.add(
+            f"{label} is {mistake.value!r}",
+            where=where,
+            allowed=words,
+            fix=near(str(mistake.value), words.replace(",", "").split()) if is_choice else "",
+        )
 
 
 def source_spec(entry: str | Mapping[str, Any] | SourceSpec, where: str) -> SourceSpec:

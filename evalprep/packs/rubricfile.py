@@ -128,7 +128,13 @@ def read_rubric(file: Path) -> Rubric:
                     where=source.where("fields", name),
                     allowed="prompt, target, response, filtered or doc.COLUMN",
                 )
-        _check_scale(entry, source, problems)
+        low, high = entry.scale
+        if not low < high:
+            problems.add(
+                f"low is {low:g}, high is {high:g}",
+                where=source.where("low" if entry.low is not None else "high"),
+                allowed="two numbers, the first one smaller",
+            )
         _check_calibration(entry, source, problems)
     problems.raise_if_any()
     assert entry is not None
@@ -194,16 +200,6 @@ def _check_prompts(entry: RubricEntry, source: YamlFile, problems: Problems) -> 
                 where=source.where("fields" if name in entry.places else key),
                 fix=f"write {{{name}}} where it belongs, or remove it from fields",
             )
-
-
-def _check_scale(entry: RubricEntry, source: YamlFile, problems: Problems) -> None:
-    low, high = entry.scale
-    if not low < high:
-        problems.add(
-            f"low is {low:g}, high is {high:g}",
-            where=source.where("low" if entry.low is not None else "high"),
-            allowed="two numbers, the first one smaller",
-        )
 
 
 def _check_calibration(entry: RubricEntry, source: YamlFile, problems: Problems) -> None:

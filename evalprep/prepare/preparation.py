@@ -116,7 +116,9 @@ def prepare(
             built = build_folder(joined, folder, force=force, progress=progress)
             findings = _examine(built, full=full, stop=stop, progress=progress) if check else []
             if check:
-                findings += _missing_helpers(built, packs)
+                helpers = Findings()
+                check_annotators(Prepared(built.folder, built.manifest), packs, helpers)
+                findings += helpers.sorted()
             runs = [subject.run for subject in built.subjects]
             replaced = replaced_notes(joined.work_dir, folder, runs)
             swap_in(folder, joined.work_dir)
@@ -198,7 +200,14 @@ def _joined(config: Config, packs: Mapping[str, Pack], unreachable: Mapping[str,
     shares: list[PlannedPack] = []
     for name, requested in selection.by_pack.items():
         try:
-            shares.append(_planned_pack(packs[name], requested, config, problems))
+            pack = packs[name]
+            context = Context(pack, config, section_for(config, pack), requested, problems)
+            share = PlannedPack(pack, context, planned(pack, context))
+            check_scores(pack, share.plan)
+            for task in share.plan.tasks.values():
+                if task.after:
+                    maker_of_rows(pack, task)
+            shares.append(share)
         except BadInput as error:
             problems.extend(error.problems)
     problems.raise_if_any()
@@ -210,19 +219,6 @@ def _joined(config: Config, packs: Mapping[str, Pack], unreachable: Mapping[str,
     problems.raise_if_any()
     check_models(config, joined.plan)
     return joined
-
-
-def _planned_pack(
-    pack: Pack, requested: list[str], config: Config, problems: Problems
-) -> PlannedPack:
-    """The share of one pack, with its scores and later stages looked at."""
-    context = Context(pack, config, section_for(config, pack), requested, problems)
-    share = PlannedPack(pack, context, planned(pack, context))
-    check_scores(pack, share.plan)
-    for task in share.plan.tasks.values():
-        if task.after:
-            maker_of_rows(pack, task)
-    return share
 
 
 def planned(pack: Pack, context: Context) -> Plan:
@@ -260,10 +256,3 @@ def _examine(
         if stop:
             raise_errors(findings)
     return without_reason_of_command(built, findings)
-
-
-def _missing_helpers(built: Built, packs: Mapping[str, Pack]) -> list[Finding]:
-    """The findings on judges and detectors whose model, package or data are not here."""
-    findings = Findings()
-    check_annotators(Prepared(built.folder, built.manifest), packs, findings)
-    return findings.sorted()

@@ -496,8 +496,23 @@ def _sample_scores(
         return {name: finite_number(scored[name]) for name in _STEREOTYPING}
     target = str(values.get("target_output", ""))
     if "target_output" in places:
-        _check_target(target, algorithm, options)
-    doc = {"target": target, "options": _options_text(algorithm, target, options)}
+        if algorithm.family in ("factual_knowledge", "qa_accuracy"):
+            answers = targets(target, options["target_output_delimiter"])
+        else:
+            answers = [target]
+        for answer in answers:
+            if reason := why_empty(answer, algorithm):
+                what = f"the right answer {answer!r} is {reason}"
+                fix = fix_of_empty(reason, algorithm)
+                raise BadInput(Problem(what=what, where="target", fix=fix))
+    if algorithm.family == "summarization_accuracy":
+        options = {**options, "meteor": _usable(options["meteor"])}
+    data = DataSet(0, "rows", _SOURCE, {}, (algorithm,), stored=True, options=options)
+    row = FieldRow("target", 0, {"target_output": target}, {})
+    doc = {
+        "target": target,
+        "options": json.dumps(scoring_options([row], data, algorithm, []), ensure_ascii=False),
+    }
     scored = _process_results(algorithm)(doc, [str(values["model_output"])])
     names = _sample_names(algorithm, options["rouge_type"], options["meteor"])
     return {name: finite_number(scored[name]) for name in names}
@@ -515,32 +530,6 @@ def _log_probability(name: str, value: Any) -> float:
         allowed = "a log-probability, which is not above 0"
         raise BadInput(Problem(what=what, where=name, allowed=allowed))
     return number
-
-
-def _check_target(target: str, algorithm: Algorithm, options: Mapping[str, Any]) -> None:
-    """Refuses a right answer that an empty reply would give."""
-    if algorithm.family in ("factual_knowledge", "qa_accuracy"):
-        answers = targets(target, options["target_output_delimiter"])
-    else:
-        answers = [target]
-    for answer in answers:
-        if reason := why_empty(answer, algorithm):
-            what = f"the right answer {answer!r} is {reason}"
-            fix = fix_of_empty(reason, algorithm)
-            raise BadInput(Problem(what=what, where="target", fix=fix))
-
-
-def _options_text(algorithm: Algorithm, target: str, options: Mapping[str, Any]) -> str:
-    """The options of a row as its scorer reads them.
-
-    Raises:
-        BadInput: no reply could be right.
-    """
-    if algorithm.family == "summarization_accuracy":
-        options = {**options, "meteor": _usable(options["meteor"])}
-    data = DataSet(0, "rows", _SOURCE, {}, (algorithm,), stored=True, options=options)
-    row = FieldRow("target", 0, {"target_output": target}, {})
-    return json.dumps(scoring_options([row], data, algorithm, []), ensure_ascii=False)
 
 
 _SOURCE = SourceSpec(path="rows")
