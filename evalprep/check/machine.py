@@ -7,10 +7,9 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from evalprep.backends import DATA_PARALLEL, TENSOR_PARALLEL, is_here, sizes_of_settings
 from evalprep.check.data import listed
@@ -371,7 +370,15 @@ _SYSTEM_FOLDERS = ("share", "local/share", "lib", "local/lib")
 def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
     """Keys of the command that contradict each other, the tasks, or good practice."""
     core = settings.core
-    _check_model_args(core.model_args, findings)
+    for key, value in core.model_args.items():
+        if is_secret(key, value):
+            what = "is written into the results of the run"
+            findings.add("EP708", f"model_args.{key}", what)
+    if "max_length" in core.model_args and "max_model_len" in core.model_args:
+        findings.add("EP721", "model_args", "max_length and max_model_len")
+    if "lora_local_path" in core.model_args:
+        path = str(core.model_args["lora_local_path"])
+        findings.add("EP726", "model_args.lora_local_path", path)
     _check_likelihoods(leaves, settings, findings)
     # No task without few-shot examples may be asked for some.
     without_shots = [leaf.name for leaf in leaves if leaf.config.get("num_fewshot") == 0]
@@ -399,18 +406,6 @@ def _other_prompt(settings: RunSettings) -> str:
     tasks = listed(settings.other_prompt_tasks, "task")
     published_prompt = f"the published values were made {published} a chat template"
     return f"is {value}, and {published_prompt} ({tasks})"
-
-
-def _check_model_args(args: Mapping[str, Any], findings: Findings) -> None:
-    for key, value in args.items():
-        if is_secret(key, value):
-            what = "is written into the results of the run"
-            findings.add("EP708", f"model_args.{key}", what)
-    if "max_length" in args and "max_model_len" in args:
-        findings.add("EP721", "model_args", "max_length and max_model_len")
-    if "lora_local_path" in args:
-        path = str(args["lora_local_path"])
-        findings.add("EP726", "model_args.lora_local_path", path)
 
 
 def _check_likelihoods(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
