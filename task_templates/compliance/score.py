@@ -378,7 +378,7 @@ def _read_votes(readings: Readings[_Votes], _raw: Raw) -> Result:
     total = sum(vote.total for vote in votes)
     verdicts = sum(vote.share is not None for vote in votes)
     notes = [_TRIPLES_BY_RULE]
-    more: Result = {"n": len(sentences), "notes": notes}
+    more: Result = {"n": len(sentences)}
     if len(votes) < len(sentences):
         notes.append(f"a judge was asked about {len(votes)} of {len(sentences)} sentences")
     if readable < total:
@@ -392,7 +392,7 @@ def _read_votes(readings: Readings[_Votes], _raw: Raw) -> Result:
         more["reason"] = f"none of the judge's {total} votes says yes or no"
     else:
         more["reason"] = "no judge was asked: evalprep judge RUN --model NAME"
-    return more
+    return {**more, "notes": notes}
 
 
 def _contradiction_counts(readings: Readings[_Votes], _raw: Raw) -> Counts:

@@ -189,7 +189,8 @@ def _rated_replies(readings: Readings[float], _raw: Raw) -> Result:
 
 def _rated_replies_to_advbench(readings: Readings[float], raw: Raw) -> Result:
     rated = _rated_replies(readings, raw)
-    return {**rated, "notes": [*rated["notes"], BLAND]}
+    notes = [*rated.pop("notes"), BLAND]
+    return {**rated, "notes": notes}
 
 
 def _toxicity_counts(readings: Readings[float], _raw: Raw) -> Counts:
