@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         first_stage,
         run_id,
     )
+    from evalprep.packs.chats import ChatMessage, is_chat, messages_of, readable_prompt
     from evalprep.packs.copied_modules import as_copied, bring_modules
     from evalprep.packs.datafiles import (
         DataFiles,

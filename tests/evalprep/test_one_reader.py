@@ -80,8 +80,7 @@ DECODES = {
     ),
     **dict.fromkeys(
         (
-            *("report/messages.py", "export/rows.py", "compare/rowkeys.py", "run/interface.py"),
-            *("prepare/freshness.py", "packs/turns.py"),
+            *("packs/chats.py", "compare/rowkeys.py", "run/interface.py", "prepare/freshness.py"),
         ),
         "texts that it holds already",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,8 @@ def row_of(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
         columns: Field -> column.
     """
     named = {field: cells.get(column) for field, column in columns.items()}
-    metric = text_or_none(named.get("metric")) or _metric_name(columns)
+    # The metric of a table without a column for it is the name of its column of scores.
+    metric = text_or_none(named.get("metric")) or columns.get("score") or _METRIC
     row = Row(metric=metric, values={metric: table_score(named.get("score"))})
     for field in _TEXT_FIELDS:
         setattr(row, field, _cell(named.get(field)))
@@ -58,30 +59,16 @@ def row_of(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
     row.doc_id = _whole(named.get("doc_id"))
     row.epoch = _whole(named.get("epoch")) or 1
     row.choices = _listed(named.get("choices"))
-    _set_prompt(row, named)
-    _set_targets(row, named)
-    if row.score is None:
-        row.status = "unscored"
-    return row
-
-
-def _set_prompt(row: Row, named: Mapping[str, Any]) -> None:
-    """Sets the prompt and the question, which may be a turn of the prompt."""
     prompt = named.get("prompt")
     row.prompt = prompt_text(prompt) or None
+    # The question may be a turn of the prompt.
     row.question = _cell(named.get("question")) or question_in(prompt)
-
-
-def _set_targets(row: Row, named: Mapping[str, Any]) -> None:
-    """Sets the accepted answers, whose first one stands in for a gold answer of its own."""
     row.targets = _listed(named.get("targets"))
     if row.target is None and row.targets:
         row.target = row.targets[0]
-
-
-def _metric_name(columns: Mapping[str, str]) -> str:
-    """The metric of a table: the name of its column of scores."""
-    return columns.get("score") or _METRIC
+    if row.score is None:
+        row.status = "unscored"
+    return row
 
 
 def _cell(value: Any) -> str | None:
@@ -117,7 +104,7 @@ def read(path: Path, reading: Reading) -> ToolLog:
 
 def _check(path: Path, columns: Mapping[str, str], opening: Opening) -> None:
     problems = Problems()
-    found_names = ", ".join(sorted(opening.names))
+    present_names = ", ".join(sorted(opening.names))
     for field in columns.keys() - set(FIELDS):
         problems.add(
             f"{field!r} is no field of a row",
@@ -131,14 +118,14 @@ def _check(path: Path, columns: Mapping[str, str], opening: Opening) -> None:
         problems.add(
             f"no column {column!r}",
             where=str(path),
-            allowed=found_names,
+            allowed=present_names,
             fix=near(column, opening.names),
         )
     if "score" not in columns or not columns.keys() & set(_KEYS):
         problems.add(
             "a table needs a column of scores and one that names its rows",
             where=str(path),
-            allowed=f"its columns: {found_names}",
+            allowed=f"its columns: {present_names}",
             fix="--columns score=COLUMN,question=COLUMN (or id=, prompt=, doc_hash=, doc_id=)",
         )
     problems.raise_if_any()
@@ -188,7 +175,9 @@ def _delimited(path: Path) -> Iterator[Mapping[str, Any] | Damage]:
         rows = csv.reader(text, delimiter=delimiter_of(begin.decode("utf-8-sig", "replace")))
         try:
             header = next(rows, [])
-            _refuse_repeated(header, path)
+            repeated = [name for name, count in Counter(header).items() if name and count > 1]
+            if repeated:  # the last of them would be taken in silence
+                raise damaged(path, f"its header names {shortlist(repeated)} more than once")
             for cells in rows:
                 if len(cells) == len(header):
                     yield dict(zip(header, cells, strict=True))
@@ -196,17 +185,6 @@ def _delimited(path: Path) -> Iterator[Mapping[str, Any] | Damage]:
                     yield Damage(rows.line_num, f"{len(cells)} cells in place of {len(header)}")
         except csv.Error as error:
             raise damaged(path, f"{error}, in line {rows.line_num}") from error
-
-
-def _refuse_repeated(header: Sequence[str], path: Path) -> None:
-    """Refuses two columns of one name, of which the last would be taken in silence.
-
-    Raises:
-        BadInput: there are such columns.
-    """
-    repeated = [name for name, count in Counter(header).items() if name and count > 1]
-    if repeated:
-        raise damaged(path, f"its header names {shortlist(repeated)} more than once")
 
 
 def _json_list(path: Path) -> Iterator[dict[str, Any] | Damage]:
