@@ -3,8 +3,9 @@
 msgspec stops at the first mistake and names no word that was meant. Here each field is converted
 by itself, so that one reading reports them all, and each with the keys that lead to it. A field's
 declaration may carry a description (`msgspec.Meta`) for messages; under
-`extra={"before": function}` a function that is applied to the value first; and under
-`extra={"choices": values}` the values that are accepted, where `Literal` does not take them.
+`extra={"before": function}` a function that is applied to the value first; under
+`extra={"also": types}` the types that it, or the file's reader, makes the declared one of; and
+under `extra={"choices": values}` the values that are accepted, where `Literal` does not take them.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Key(NamedTuple):
         annotation: Its declared type with it.
         description: The value in words; empty where the declaration has none.
         before: Is applied to a value before it is converted; None where nothing is.
+        also: Types of values that are turned into the declared one.
         required: It has no default.
         branches: The types of a union; its type alone where it is none.
         bounds: The bounds of a number, such as `>= 1`.
@@ -54,6 +56,7 @@ class Key(NamedTuple):
     annotation: Any
     description: str
     before: Callable[[Any], Any] | None
+    also: tuple[Any, ...]
     required: bool
     branches: tuple[Any, ...]
     bounds: tuple[str, ...]
@@ -102,7 +105,7 @@ def keys_of(kind: Any) -> dict[str, Key]:
 
 
 def _key(member: msgspec.structs.FieldInfo) -> Key:
-    plain, metas = _without_metas(member.type)
+    plain, metas = without_metas(member.type)
     description = next((meta.description for meta in metas if meta.description), "")
     extras: dict[str, Any] = {}
     for meta in metas:
@@ -116,15 +119,17 @@ def _key(member: msgspec.structs.FieldInfo) -> Key:
         annotation=member.type,
         description=description or "",
         before=extras.get("before"),
+        also=extras.get("also", ()),
         required=member.required,
-        branches=tuple(_branches(plain)),
+        branches=tuple(branches_of(plain)),
         bounds=tuple(chain.from_iterable(map(_bounds, metas))),
         choices=extras.get("choices") or tuple(_choices(plain)),
         holds_many=isinstance(default, dict | list),
     )
 
 
-def _without_metas(annotation: Any) -> tuple[Any, list[msgspec.Meta]]:
+def without_metas(annotation: Any) -> tuple[Any, list[msgspec.Meta]]:
+    """Returns a declared type by itself, and what is said about it."""
     metas: list[msgspec.Meta] = []
     while get_origin(annotation) is Annotated:
         metas += [meta for meta in annotation.__metadata__ if isinstance(meta, msgspec.Meta)]
@@ -141,7 +146,7 @@ def _bounds(meta: msgspec.Meta) -> Iterator[str]:
 
 def _choices(annotation: Any) -> Iterator[Any]:
     """The words of a choice, also of a list of them."""
-    plain, _ = _without_metas(annotation)
+    plain, _ = without_metas(annotation)
     if get_origin(plain) is Literal:
         yield from get_args(plain)
     elif get_origin(plain) in {tuple, Union, types.UnionType}:
@@ -149,17 +154,17 @@ def _choices(annotation: Any) -> Iterator[Any]:
             yield from _choices(inner)
 
 
-def _branches(annotation: Any) -> list[Any]:
-    """The types of a union; a type by itself otherwise."""
-    plain, _ = _without_metas(annotation)
+def branches_of(annotation: Any) -> list[Any]:
+    """Returns the types of a union; a type by itself otherwise."""
+    plain, _ = without_metas(annotation)
     if get_origin(plain) in {Union, types.UnionType}:
-        return [_without_metas(branch)[0] for branch in get_args(plain)]
+        return [without_metas(branch)[0] for branch in get_args(plain)]
     return [plain]
 
 
 def _words_of(annotation: Any) -> str:
     kinds = []
-    for branch in _branches(annotation):
+    for branch in branches_of(annotation):
         origin = get_origin(branch) or branch
         if keys_of(origin):
             origin = dict
@@ -287,7 +292,7 @@ def _mistakes_below(
     key: Key, annotation: Any, value: Any, keys: Keys, known: tuple[str, ...]
 ) -> Iterator[Mistake]:
     """The mistakes in the items of a mapping or of a list of mappings."""
-    for branch in _branches(annotation):
+    for branch in branches_of(annotation):
         if isinstance(value, dict) and keys_of(branch):
             _, mistakes = read_struct(branch, value)
             for mistake in mistakes:

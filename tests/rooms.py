@@ -75,6 +75,7 @@ _GROUND = {
     "terminal",
     "credentials",
     "hosts",
+    "keyschema",
     "places",
     "structs",
     "surface",

@@ -52,7 +52,9 @@ def script(shell: str) -> str:
     """Returns the completion script of a shell; file names stand where no word is known."""
     from evalprep.verbs.registry import VERBS, parser_of
 
-    values, options, places = [], [], []
+    values: list[str] = []
+    options: list[str] = []
+    places: list[str] = []
     for verb in VERBS:
         actions = parser_of(verb)._actions  # noqa: SLF001 - argparse has no other list of them
         values += _cases_of_values(verb, actions)
