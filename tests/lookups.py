@@ -26,11 +26,10 @@ from evalprep import packapi
 from evalprep.check.codes import markdown
 from evalprep.config.schema import Core
 from evalprep.export.settings import Settings
-from evalprep.keyschema import meanings
 from evalprep.packs import Annotator, Pack, entries, manifest
 from evalprep.packs.finding import find_packs
 from evalprep.score.result import Result
-from evalprep.structs import plain_data
+from evalprep.structs import meanings, plain_data
 from tests import PROJECT_ROOT
 from tests.custom_metrics.math.cases import CASES
 from tests.readings import READINGS, read_as

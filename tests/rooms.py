@@ -75,7 +75,6 @@ _GROUND = {
     "terminal",
     "credentials",
     "hosts",
-    "keyschema",
     "places",
     "structs",
     "surface",

@@ -16,9 +16,8 @@ from msgspec import Meta, Struct, field
 
 from evalprep.backends import BACKENDS
 from evalprep.errors import BadInput, Problems
-from evalprep.keyschema import Schema, any_of, document, schema_of
 from evalprep.packs import ConfigKey, Pack
-from evalprep.structs import Mistake, plain_data, read_struct
+from evalprep.structs import Mistake, Schema, any_of, document, plain_data, read_struct, schema_of
 from evalprep.yamlfile import YamlFile
 
 if TYPE_CHECKING:

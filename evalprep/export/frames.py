@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, TypeVar
 
 from evalprep.compare import Comparison, TaskComparison
@@ -147,7 +148,7 @@ def _with_filter(tasks: Sequence[TaskRun], reading: str) -> list[TaskRun]:
     having = [task for task in tasks if reading in task.table().filters]
     if having:
         return having
-    known = dict.fromkeys(name for task in tasks for name in task.table().filters)
+    known = dict.fromkeys(chain.from_iterable(task.table().filters for task in tasks))
     what = f"no task has the filter {reading!r}"
     raise BadInput(Problem(what=what, allowed=", ".join(known), fix=near(reading, known)))
 

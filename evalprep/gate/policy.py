@@ -46,8 +46,8 @@ from pydantic_core import ErrorDetails
 from custom_metrics.statistics import unchanged_rows
 from evalprep.compare import BY_CONTENT, PairRules, check_allowed
 from evalprep.errors import Problems, near
-from evalprep.keyschema import Schema, document, nullable
 from evalprep.numbers import finite_number
+from evalprep.structs import Schema, document, nullable
 from evalprep.yamlfile import YamlFile, load_yaml
 
 SLACK = 0.05  # of the range of a score

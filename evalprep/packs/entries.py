@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
-from evalprep.keyschema import Schema, any_of, document, nullable, schema_of
 from evalprep.packs.plan import Ability, Call, Prompt, TaskPlan
-from evalprep.structs import plain_data
+from evalprep.structs import Schema, any_of, document, nullable, plain_data, schema_of
 
 Type = Literal["str", "int", "float", "bool", "path", "source", "list", "map", "any"]
 Names = tuple[str, ...]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 SHELLS = ("bash", "zsh")
 #: zsh reads the functions of bash once these are loaded.
@@ -58,7 +59,8 @@ def script(shell: str) -> str:
     for verb in VERBS:
         actions = parser_of(verb)._actions  # noqa: SLF001 - argparse has no other list of them
         values += _cases_of_values(verb, actions)
-        named = [name for action in actions for name in action.option_strings if name[:2] == "--"]
+        names = chain.from_iterable(action.option_strings for action in actions)
+        named = [name for name in names if name.startswith("--")]
         options.append(_case(f'"{verb} "*" -"*', named))
         words = [action.choices for action in actions if not action.option_strings]
         places += [_case(f'"{verb} "*', choices) for choices in words if choices]

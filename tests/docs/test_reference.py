@@ -4,9 +4,8 @@ import shutil
 
 from benchmarks.measuring import marks
 from evalprep.config.schema import Core
-from evalprep.keyschema import meanings
 from evalprep.packs import entries
-from evalprep.structs import keys_of
+from evalprep.structs import keys_of, meanings
 from evalprep.verbs.registry import VERBS
 from tests import PROJECT_ROOT
 from tests.lookups import measurements, titles

@@ -27,6 +27,7 @@ OPENS = {
     "export/every_eval_ever/validation.py": "what it has just written",
     "packs/stock.py": "task files of the installed lm-eval",
     "terminal.py": "nothing, for a closed stream",
+    "verbs/init.py": "the origin of the installed evalprep",
     **dict.fromkeys(
         (
             *("export/every_eval_ever/schema.py", "export/gated.py", "export/modelcard.py"),

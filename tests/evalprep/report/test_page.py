@@ -251,4 +251,4 @@ def test_without_scripts_the_numbers_are_there_as_text(page, two_report):
     read = html.unescape(text)
     for comparison in each(two_report.document["comparisons"]):
         assert all(f"| {task['name']} |" in read for task in comparison["tasks"])
-    assert re.search(r"\| capitals \| \d+ \| \d+\.\d \[", read)
+    assert re.search(r"\| capitals \| [\d/]+ \| \d+\.\d \[", read)
