@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.compare import Comparison, Settings, compare_with_packs
 from evalprep.errors import Problems
+from evalprep.export import PAIR_FIELDS, SAMPLE_FIELDS, with_columns
 from evalprep.results import Run, load_run, open_run
 from evalprep.score import Scores
 from evalprep.score import score_run as _score_run
@@ -40,8 +41,10 @@ __all__ = [
     "evaluate",
     "evaluate_sample",
     "load_run",
+    "paired_df",
     "prepare",
     "run",
+    "samples_df",
     "score_run",
 ]
 
@@ -182,6 +185,47 @@ def _found_packs(template_dir: TemplateDirs) -> Mapping[str, Pack]:
 
     named = [template_dir] if isinstance(template_dir, str | os.PathLike) else template_dir
     return find_packs([Path(folder) for folder in named])
+
+
+@with_columns(SAMPLE_FIELDS)
+def samples_df(
+    run: RunOrPath, reading: str | None = None, *, tasks: Sequence[str] | None = None
+) -> Any:
+    """Returns the samples of a run as a data frame of pandas, one row for each document of a task.
+
+    Args:
+        run: A run, or its path.
+        reading: The filter whose answers and scores are taken, such as `strict-match`; by default
+            that of each task's primary metric, beside the scores of all others.
+        tasks: Task or group names; all by default.
+
+    Raises:
+        BadInput: no such run, task or filter.
+    """
+    from evalprep.export import frame_of, model_id_of, sample_records
+
+    opened = _opened(run)
+    records = sample_records(opened, model_id_of(opened), names=tasks or (), reading=reading)
+    return frame_of(SAMPLE_FIELDS, records)
+
+
+@with_columns(PAIR_FIELDS)
+def paired_df(a: RunOrPath, b: RunOrPath | None = None, **options: Any) -> Any:
+    """Returns the pairs of rows of two runs as a data frame of pandas, as `compare_runs` met them.
+
+    Rows without a partner, and pairs that the comparison leaves out, are not in it.
+
+    Args:
+        a: The candidate: a run, or its path.
+        b: The baseline; None for the published verdicts of the candidate's rows.
+        options: `tasks` and `confidence`, as of `compare_runs`.
+
+    Raises:
+        BadInput: no such run, or no such task.
+    """
+    from evalprep.export import frame_of, pair_records
+
+    return frame_of(PAIR_FIELDS, pair_records(compare_runs(a, b, **options)))
 
 
 def score_run(

@@ -124,12 +124,19 @@ def row_metrics(task: TaskRun) -> list[Metric]:
     return sorted(metrics, key=lambda metric: metric.key != task.primary.key)
 
 
-def rows_of(task: TaskRun) -> Iterator[SampleRow]:
-    """Streams the samples of a task in the order of its file."""
+def rows_of(task: TaskRun, filter_name: str | None = None) -> Iterator[SampleRow]:
+    """Streams the samples of a task in the order of its file.
+
+    Args:
+        task: The task.
+        filter_name: The filter whose answers and scores are taken; by default that of the primary
+            metric, beside the scores of all others.
+    """
     metrics = row_metrics(task)
-    others = _OtherFilters.of(task, metrics)
-    own = [metric for metric in metrics if metric.filter == task.primary.filter]
-    for sample in task.samples():
+    others = _OtherFilters.of(task, metrics if filter_name is None else [])
+    chosen = task.primary.filter if filter_name is None else filter_name
+    own = [metric for metric in metrics if metric.filter == chosen]
+    for sample in task.samples(chosen):
         yield _row(task, sample, {**_scores(sample, own), **others.take(sample)})
 
 

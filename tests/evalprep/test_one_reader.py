@@ -27,8 +27,12 @@ OPENS = {
     "export/every_eval_ever/validation.py": "what it has just written",
     "packs/stock.py": "task files of the installed lm-eval",
     "terminal.py": "nothing, for a closed stream",
+    "verbs/init.py": "the origin of the installed evalprep",
     **dict.fromkeys(
-        ("export/gated.py", "export/modelcard.py", "score/exporting.py", "surface.py"),
+        (
+            *("export/every_eval_ever/schema.py", "export/gated.py", "export/modelcard.py"),
+            *("score/exporting.py", "surface.py"),
+        ),
         "files of the package",
     ),
     **dict.fromkeys(("report/page/__init__.py", "leaderboard/page/__init__.py"), "package"),
@@ -64,6 +68,8 @@ DECODES = {
     "run/channel.py": "messages of a process of its own",
     "export/every_eval_ever/validation.py": "what it has just written",
     "packs/stock.py": "its own cache",
+    "export/every_eval_ever/schema.py": "its own schemas",
+    "verbs/init.py": "the origin of the installed evalprep",
     **dict.fromkeys(("annotate/providers/body.py", "annotate/providers/batches.py"), "answers"),
     **dict.fromkeys(
         ("annotate/batch.py", "annotate/attachment.py", "annotate/kept.py", "annotate/ratings.py"),
