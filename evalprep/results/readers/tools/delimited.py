@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.results.readers.compressed import damaged, opened
 from evalprep.results.readers.jsonparts import JsonParts, objects_in
 from evalprep.results.readers.tools.opening import Opening, delimiter_of, opening_of
+from evalprep.results.readers.tools.paths import paths_in, values_at
 from evalprep.results.readers.tools.reading import Reading
 from evalprep.results.readers.tools.row import Row, ToolLog
 from evalprep.results.readers.tools.tables import records_of
@@ -35,6 +37,8 @@ _TEXT_FIELDS = (
 _KEYS = ("id", "question", "doc_hash", "prompt_hash", "prompt", "doc_id")
 _METRIC = "score"
 _LARGEST_CELL = 2**27
+_LOOKED_AT = 200  # rows whose columns a message names
+_NAMED = 40  # columns that a message names
 
 
 def recognises(opening: Opening) -> bool:
@@ -42,16 +46,18 @@ def recognises(opening: Opening) -> bool:
     return opening.kind in {"text", "lines", "parquet", "json"}
 
 
-def row_of(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
+def row_of(
+    cells: Mapping[str, Any], columns: Mapping[str, str], paths: Collection[str] = ()
+) -> Row:
     """Returns the row of a table.
 
     Args:
         cells: Column -> cell.
         columns: Field -> column.
+        paths: The columns that are paths into cells.
     """
-    named = {field: cells.get(column) for field, column in columns.items()}
-    # The metric of a table without a column for it is the name of its column of scores.
-    metric = text_or_none(named.get("metric")) or columns.get("score") or _METRIC
+    named = {field: _cell_at(cells, column, paths) for field, column in columns.items()}
+    metric = text_or_none(named.get("metric")) or _metric_name(columns)
     row = Row(metric=metric, values={metric: table_score(named.get("score"))})
     for field in _TEXT_FIELDS:
         setattr(row, field, _cell(named.get(field)))
@@ -59,16 +65,35 @@ def row_of(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
     row.doc_id = _whole(named.get("doc_id"))
     row.epoch = _whole(named.get("epoch")) or 1
     row.choices = _listed(named.get("choices"))
-    prompt = named.get("prompt")
-    row.prompt = prompt_text(prompt) or None
-    # The question may be a turn of the prompt.
-    row.question = _cell(named.get("question")) or question_in(prompt)
-    row.targets = _listed(named.get("targets"))
-    if row.target is None and row.targets:
-        row.target = row.targets[0]
+    _set_prompt(row, named)
+    _set_targets(row, named)
     if row.score is None:
         row.status = "unscored"
     return row
+
+
+def _cell_at(cells: Mapping[str, Any], column: str, paths: Collection[str]) -> Any:
+    """The cell of a column; None where the row lacks it."""
+    return next(values_at(cells, column), None) if column in paths else cells.get(column)
+
+
+def _set_prompt(row: Row, named: Mapping[str, Any]) -> None:
+    """Sets the prompt and the question, which may be a turn of the prompt."""
+    prompt = named.get("prompt")
+    row.prompt = prompt_text(prompt) or None
+    row.question = _cell(named.get("question")) or question_in(prompt)
+
+
+def _set_targets(row: Row, named: Mapping[str, Any]) -> None:
+    """Sets the accepted answers, whose first one stands in for a gold answer of its own."""
+    row.targets = _listed(named.get("targets"))
+    if row.target is None and row.targets:
+        row.target = row.targets[0]
+
+
+def _metric_name(columns: Mapping[str, str]) -> str:
+    """The metric of a table: the name of its column of scores."""
+    return columns.get("score") or _METRIC
 
 
 def _cell(value: Any) -> str | None:
@@ -96,15 +121,20 @@ def read(path: Path, reading: Reading) -> ToolLog:
         BadInput: the columns that were named are not there, or too few were named.
     """
     opening = opening_of(path)
-    _check(path, reading.columns, opening)
+    columns = reading.columns
+    paths = _check(path, columns, opening)
     notes: list[str] = []
     cells = _READERS[opening.kind](path)
-    return ToolLog(TABLE, _rows(path, cells, reading.columns, notes), model=path.stem, notes=notes)
+    return ToolLog(TABLE, _rows(path, cells, columns, paths, notes), model=path.stem, notes=notes)
 
 
-def _check(path: Path, columns: Mapping[str, str], opening: Opening) -> None:
+def _check(path: Path, columns: Mapping[str, str], opening: Opening) -> frozenset[str]:
+    """Returns which columns are paths into cells.
+
+    Raises:
+        BadInput: a field or a column does not exist, or too few columns were named.
+    """
     problems = Problems()
-    present_names = ", ".join(sorted(opening.names))
     for field in columns.keys() - set(FIELDS):
         problems.add(
             f"{field!r} is no field of a row",
@@ -112,29 +142,63 @@ def _check(path: Path, columns: Mapping[str, str], opening: Opening) -> None:
             allowed=", ".join(FIELDS),
             fix=near(field, FIELDS),
         )
-    # The first object of lines need not have every key.
-    known = opening.names if opening.kind in {"text", "parquet"} else {*columns.values()}
-    for column in [name for name in columns.values() if name not in known]:
+    wanted = [name for name in columns.values() if name not in opening.names]
+    literal, nested = _looked_up(path, opening, wanted)
+    missing = [name for name in dict.fromkeys(wanted) if name not in literal | nested]
+    has_too_few = "score" not in columns or not columns.keys() & set(_KEYS)
+    names = _names_in(path, opening) if missing or has_too_few else []
+    for column in missing:
         problems.add(
             f"no column {column!r}",
             where=str(path),
-            allowed=present_names,
-            fix=near(column, opening.names),
+            allowed=shortlist(names, _NAMED),
+            fix=near(column, names),
         )
-    if "score" not in columns or not columns.keys() & set(_KEYS):
+    if has_too_few:
         problems.add(
             "a table needs a column of scores and one that names its rows",
             where=str(path),
-            allowed=f"its columns: {present_names}",
+            allowed=f"its columns: {shortlist(names, _NAMED)}",
             fix="--columns score=COLUMN,question=COLUMN (or id=, prompt=, doc_hash=, doc_id=)",
         )
     problems.raise_if_any()
+    return frozenset(nested - literal)
+
+
+def _names_in(path: Path, opening: Opening) -> list[str]:
+    """The columns of the first rows of a table and the paths into their cells, sorted."""
+    names = set(opening.names)
+    for record in islice(_READERS[opening.kind](path), _LOOKED_AT):
+        if not isinstance(record, Damage):
+            names.update(paths_in(record))
+    return sorted(names)
+
+
+def _looked_up(path: Path, opening: Opening, wanted: Collection[str]) -> tuple[set[str], set[str]]:
+    """Which of some names are columns, and which are paths into cells.
+
+    Not every row need have every key: rows are read until each name is known, at least the first.
+    """
+    literal: set[str] = set()
+    nested: set[str] = set()
+    for number, record in enumerate(_READERS[opening.kind](path) if wanted else ()):
+        if number >= _LOOKED_AT and literal | nested >= set(wanted):
+            break
+        if isinstance(record, Damage):
+            continue
+        for name in wanted:
+            if name in record:
+                literal.add(name)
+            elif any(True for _ in values_at(record, name)):
+                nested.add(name)
+    return literal, nested
 
 
 def _rows(
     path: Path,
     cells: Iterator[Mapping[str, Any] | Damage],
     columns: Mapping[str, str],
+    paths: Collection[str],
     notes: list[str],
 ) -> Iterator[Row | Damage]:
     beyond = 0
@@ -142,9 +206,10 @@ def _rows(
         if isinstance(record, Damage):
             yield record
             continue
-        if has_decimal_comma(record.get(columns["score"])):
-            raise _comma(path, number, record[columns["score"]])
-        row = row_of(record, columns)
+        score = _cell_at(record, columns["score"], paths)
+        if has_decimal_comma(score):
+            raise _comma(path, number, score)
+        row = row_of(record, columns, paths)
         row.task = row.task or TABLE  # two tables of one task share the name, as files do not
         row.doc_id = number if row.doc_id is None else row.doc_id
         row.source = f"{path.name}:{number + 1}"
@@ -175,9 +240,7 @@ def _delimited(path: Path) -> Iterator[Mapping[str, Any] | Damage]:
         rows = csv.reader(text, delimiter=delimiter_of(begin.decode("utf-8-sig", "replace")))
         try:
             header = next(rows, [])
-            repeated = [name for name, count in Counter(header).items() if name and count > 1]
-            if repeated:  # the last of them would be taken in silence
-                raise damaged(path, f"its header names {shortlist(repeated)} more than once")
+            _refuse_repeated(header, path)
             for cells in rows:
                 if len(cells) == len(header):
                     yield dict(zip(header, cells, strict=True))
@@ -185,6 +248,17 @@ def _delimited(path: Path) -> Iterator[Mapping[str, Any] | Damage]:
                     yield Damage(rows.line_num, f"{len(cells)} cells in place of {len(header)}")
         except csv.Error as error:
             raise damaged(path, f"{error}, in line {rows.line_num}") from error
+
+
+def _refuse_repeated(header: Sequence[str], path: Path) -> None:
+    """Refuses two columns of one name, of which the last would be taken in silence.
+
+    Raises:
+        BadInput: there are such columns.
+    """
+    repeated = [name for name, count in Counter(header).items() if name and count > 1]
+    if repeated:
+        raise damaged(path, f"its header names {shortlist(repeated)} more than once")
 
 
 def _json_list(path: Path) -> Iterator[dict[str, Any] | Damage]:
