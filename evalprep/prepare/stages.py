@@ -26,7 +26,6 @@ from evalprep.packs import (
     Prepared,
     TaskPlan,
     limited,
-    manifest_text,
     read_pack,
     remember_folder,
     require_prepared,
@@ -196,7 +195,7 @@ def _replace_manifest(prepared: Prepared) -> None:
     """Writes the manifest anew; a folder of the user's own stays hers at every moment."""
     work_dir = prepared.folder
     own = not why_foreign(work_dir)
-    text = manifest_text(prepared.manifest)
+    text = prepared.manifest.text()
     if own:
         remember_folder(work_dir, coming=text)
     write_atomically(work_dir / MANIFEST, text)
