@@ -26,6 +26,7 @@ from evalprep.packs import Log, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
 from evalprep.results.gathering import SampleFiles
+from evalprep.results.hashes import document_hash, prompt_hash
 from evalprep.results.known_metrics import direction_of, known_metric
 from evalprep.results.loading import load_run
 from evalprep.results.logged import Dataset, RowCounts, RunResults, TaskResults, TaskSettings
@@ -34,9 +35,10 @@ from evalprep.results.readers.parts import call_settings, stored_metrics
 from evalprep.results.readers.tools import Reading, chosen_reading
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named, each_run
-from evalprep.results.sample_lines import requests_as_logged, sample_line
+from evalprep.results.sample_lines import Hashes, requests_as_logged, sample_line
 from evalprep.results.task import TaskRun
 from evalprep.results.written import SCORES_FOLDER
+from evalprep.temporary import OwnFolder
 
 _FILTER = "none"
 _SUFFIXES = ("_with_metadata", "_results")  # of files that are called after their model
@@ -325,9 +327,9 @@ def _run(
 
 
 @functools.lru_cache(maxsize=1)
-def _space() -> tempfile.TemporaryDirectory[str]:
+def _space() -> OwnFolder:
     """A folder that is gone when this process is."""
-    return tempfile.TemporaryDirectory(prefix="evalprep-logs-")
+    return OwnFolder("logs")
 
 
 def _as_results(log: Log, model: str, pack: str) -> RunResults:
@@ -385,14 +387,18 @@ def _mean(task: LoggedTask) -> float | None:
 def _lines(task: LoggedTask) -> Iterator[str]:
     for row in task.rows:
         replies = [] if row.reply is None else [row.reply]
+        doc = {**row.doc, "index": row.index}
+        # With digests, as lm-eval writes them, each later look at a line is a quick one.
+        hashes = Hashes(document_hash(doc), prompt_hash(row.prompt) if row.prompt else "", "")
         line = sample_line(
             doc_id=row.index,
-            doc={**row.doc, "index": row.index},
+            doc=doc,
             target=row.target,
             arguments=requests_as_logged([(row.prompt, {})]) if row.prompt else {},
             replies=[replies] if replies else [],
             filtered=replies,
             filter_name=_FILTER,
             metrics=row.values,
+            hashes=hashes,
         )
         yield json.dumps({**line, **row.values}, ensure_ascii=False) + "\n"
