@@ -588,6 +588,8 @@ def _read(path: Path, root: Path) -> Manifest:
         content = read_json(path, own=True)
     except (FileNotFoundError, NotADirectoryError):
         return Manifest()
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return Manifest(unread="it is no JSON, or was cut off")
     except (NotRead, OSError, ValueError, RecursionError) as error:
         return Manifest(unread=f"it cannot be read ({error})")
     return Manifest(content) if isinstance(content, dict) else Manifest(unread="it is no mapping")

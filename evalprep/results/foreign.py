@@ -26,7 +26,6 @@ from evalprep.packs import Log, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
 from evalprep.results.gathering import SampleFiles
-from evalprep.results.hashes import document_hash, prompt_hash
 from evalprep.results.known_metrics import direction_of, known_metric
 from evalprep.results.loading import load_run
 from evalprep.results.logged import Dataset, RowCounts, RunResults, TaskResults, TaskSettings
@@ -35,7 +34,7 @@ from evalprep.results.readers.parts import call_settings, stored_metrics
 from evalprep.results.readers.tools import Reading, chosen_reading
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named, each_run
-from evalprep.results.sample_lines import Hashes, requests_as_logged, sample_line
+from evalprep.results.sample_lines import requests_as_logged, sample_line
 from evalprep.results.task import TaskRun
 from evalprep.results.written import SCORES_FOLDER
 from evalprep.temporary import OwnFolder
@@ -387,18 +386,14 @@ def _mean(task: LoggedTask) -> float | None:
 def _lines(task: LoggedTask) -> Iterator[str]:
     for row in task.rows:
         replies = [] if row.reply is None else [row.reply]
-        doc = {**row.doc, "index": row.index}
-        # With digests, as lm-eval writes them, each later look at a line is a quick one.
-        hashes = Hashes(document_hash(doc), prompt_hash(row.prompt) if row.prompt else "", "")
         line = sample_line(
             doc_id=row.index,
-            doc=doc,
+            doc={**row.doc, "index": row.index},
             target=row.target,
             arguments=requests_as_logged([(row.prompt, {})]) if row.prompt else {},
             replies=[replies] if replies else [],
             filtered=replies,
             filter_name=_FILTER,
             metrics=row.values,
-            hashes=hashes,
         )
         yield json.dumps({**line, **row.values}, ensure_ascii=False) + "\n"

@@ -9,8 +9,10 @@ from typing import get_type_hints
 
 import pytest
 
+from evalprep.cli import main
 from evalprep.packs import Manifest, Prepared, read_record
 from tests import PROJECT_ROOT
+from tests.evalprep.results.writing import Row, write_run
 
 ROOM = PROJECT_ROOT / "evalprep"
 OPENING = {"open", "read_bytes", "ZipFile", "ParquetFile", "read_schema", "read_metadata"}
@@ -222,6 +224,21 @@ def test_a_record_that_cannot_be_read_says_why(tmp_path, content):
     kept = read_record(tmp_path, "r1")
     assert not kept
     assert len(kept.damage) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"schema": 2, "run": "r1", "sources": {"a": 1}}', "sources is no list"),
+        ('{"schema": 2, "run": "r1', "it is no JSON, or was cut off"),
+    ],
+)
+def test_score_notes_a_damaged_record(tmp_path, capsys, content, words):
+    write_run(tmp_path, {"t": [Row(f"{at}", at % 2) for at in range(8)]}, metadata={"run": "r1"})
+    (tmp_path / "run_r1.json").write_text(content)
+    assert main(["score", str(tmp_path), "--no_write"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count(f"run_r1.json is damaged: {words}; prepare again") == 1
 
 
 def test_a_pipe_is_no_record(tmp_path):
