@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.data import open_parquet
 from evalprep.files import as_mapping, read_file
 from evalprep.packs import matching_files
-from evalprep.terminal import counted
+from evalprep.terminal import counted, shortlist
 
 LISTED = 3  # rows named per finding
 BATCH_ROWS = 1_000
@@ -209,8 +210,15 @@ class _Scan:
         self.no_answer: list[str] = []
 
     def columns(self, schema: Any) -> list[str]:
-        """The columns to read: ids, prompt, gold answer, and every one that holds floats."""
+        """The columns to read: ids, prompt, gold answer, and every one that holds floats.
+
+        Raises:
+            ValueError: two columns have one name.
+        """
         self.names = list(schema.names)
+        doubled = sorted(name for name, count in Counter(self.names).items() if count > 1)
+        if doubled:
+            raise ValueError(f"two columns are named {shortlist(doubled)}; rename one of them")
         floats = [field.name for field in schema if _has_float(field.type)]
         useful = ("sample_id", self.prompt, self.target, *floats)
         return [name for name in dict.fromkeys(useful) if name in schema.names]

@@ -47,13 +47,16 @@ if TYPE_CHECKING:
     from evalprep.packs.manifest import (
         MANIFEST,
         STOCK_GROUPS,
-        commands_of,
+        KeptFile,
+        Manifest,
+        PreparedSource,
+        PreparedTask,
         keep_records,
-        manifest_data,
-        manifest_text,
-        models_of,
-        pack_folders_of,
-        plan_of,
+        made_manifest,
+        read_manifest,
+        read_record,
+        record_path,
+        records_in,
         versions,
     )
     from evalprep.packs.mistakes import source_spec
@@ -91,7 +94,6 @@ if TYPE_CHECKING:
     from evalprep.packs.prepared import (
         SHELF,
         Prepared,
-        PreparedSource,
         content_digest,
         load_prepared,
         prepared_above,

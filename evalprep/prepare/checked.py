@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from evalprep.check import (
     ASKED_BY_PACK,
@@ -30,6 +29,7 @@ from evalprep.files import read_text
 from evalprep.packs import MANIFEST
 from evalprep.prepare.build import Built
 from evalprep.prepare.origins import named_by_origin
+from evalprep.temporary import OwnFolder
 
 #: Rows of each task whose scoring is tried; lengths, tokens and ids are looked at in all rows.
 SCORED_ROWS = 200
@@ -117,7 +117,7 @@ def loadable(built: Built) -> Iterator[Path]:
 
     It links to everything else.
     """
-    with TemporaryDirectory(prefix="evalprep-check-") as temporary, _datasets_in(temporary):
+    with OwnFolder("check") as temporary, _datasets_in(temporary):
         copy = Path(temporary).resolve() / "tasks"
         final, now = (  # as they stand inside a string of a rendered YAML
             json.dumps(f"{folder}/", ensure_ascii=False)[1:-1]

@@ -26,7 +26,6 @@ from evalprep.packs import (
     Prepared,
     TaskPlan,
     limited,
-    manifest_text,
     read_pack,
     remember_folder,
     require_prepared,
@@ -191,7 +190,7 @@ def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
     # Write the manifest anew; a folder of the user's own stays hers at every moment.
     work_dir = prepared.folder
     own = not why_foreign(work_dir)
-    text = manifest_text(prepared.manifest)
+    text = prepared.manifest.text()
     if own:
         remember_folder(work_dir, coming=text)
     write_atomically(work_dir / MANIFEST, text)

@@ -6,7 +6,6 @@ Nothing of this module needs the cluster: `cluster.py` makes actors of it.
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 import traceback
 from dataclasses import asdict, dataclass, field
@@ -20,6 +19,7 @@ from evalprep.run.engine import Engine
 from evalprep.run.units import Cut, plan_units
 from evalprep.run.walk import Call, open_call, run_unit
 from evalprep.status import Job, RunFolder
+from evalprep.temporary import OwnFolder
 
 #: Units for each replica, so that the last ones end at nearly the same time.
 _UNITS_PER_REPLICA = 4
@@ -129,7 +129,7 @@ class Replica:
         unit = Unit(**plain_unit)
         unit.status = RUNNING
         unit.started = time.time()
-        with tempfile.TemporaryDirectory(prefix="evalprep-unit-") as place:
+        with OwnFolder("unit") as place:
             folder = RunFolder(Path(place))
             folder.units.mkdir()
             try:
