@@ -254,13 +254,32 @@ def _masked(table: Table, other: Table, names: Collection[tuple[str, str]]) -> t
     return replace(table, metrics=metrics), replace(other, metrics=other_metrics)
 
 
-def with_shared_rows(run: Run, shared: Mapping[str, SharedTask], place: int) -> Run:
+def with_shared_rows(
+    run: Run, shared: Mapping[str, SharedTask], place: int, lone: Collection[str] = ()
+) -> Run:
     """A run over the shared rows alone.
 
     Args:
         run: The candidate, or the baseline.
         shared: The tasks that both have.
         place: 0 for the candidate, 1 for the baseline.
+        lone: Tasks that one side alone has, without which both are read.
     """
     tasks = {name: task.sides[place] for name, task in shared.items()}
-    return replace(run, tasks={**run.tasks, **tasks})
+    own = {name: task for name, task in run.tasks.items() if name not in lone}
+    return replace(run, tasks={**own, **tasks})
+
+
+def lone_tasks(run: Run, other: Run, names: Collection[str]) -> frozenset[str]:
+    """Those of some tasks of which one run has samples, and the other neither these nor a value.
+
+    None of a log, which states scores without tasks.
+    """
+    if run.stated or other.stated:
+        return frozenset()
+    return frozenset(
+        name
+        for name in names
+        if (name in run.tasks) != (name in other.tasks)
+        and name not in {**run.stored, **other.stored}
+    )

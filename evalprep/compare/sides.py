@@ -461,7 +461,7 @@ def _compare_further_metric(
     reasons: Sequence[Reason],
 ) -> Conclusion:
     """One metric beside the first; the question and its rows are those of the first."""
-    rows = _read_rows(sides, metric)
+    rows = _read_rows(sides, metric, by_own=False)
     pairs = _pair(sides, rows, settings)
     metric, disagreements = _agree(metric, rows, pairs, settings)
     paired = _paired(sides, rows, pairs, settings)
@@ -528,10 +528,15 @@ def column_key(task: str, pairs: Pairs) -> str:
     return f"{task}: column {content.hexdigest()}"
 
 
-def _read_rows(sides: Sides, metric: Metric) -> SideRows:
+def _read_rows(sides: Sides, metric: Metric, *, by_own: bool = True) -> SideRows:
     """Read both sides.
 
     Rows are named alike on both, by their content where their ids differ in kind.
+
+    Args:
+        sides: The task in both runs.
+        metric: What is compared.
+        by_own: Whether a baseline whose rows lack the metric is read by its own one.
     """
     task, against = sides.task, sides.against
     table = task.table(metric.filter)
@@ -541,7 +546,7 @@ def _read_rows(sides: Sides, metric: Metric) -> SideRows:
     other_metric = against.metric(metric.metric, metric.filter)
     other = against.table(metric.filter)
     notes: tuple[str, ...] = ()
-    if len(other) == 0 or metric.metric not in other.metrics:
+    if by_own and (len(other) == 0 or metric.metric not in other.metrics):
         other_metric = against.primary
         other = against.table(other_metric.filter)
         if other_metric.metric:

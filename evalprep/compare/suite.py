@@ -32,7 +32,7 @@ from evalprep.compare.levels import BY_CONTENT, PairRules
 from evalprep.compare.pairing import Floats
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.compare.settings import Settings
-from evalprep.compare.shared_rows import SharedTask, shared_tasks, with_shared_rows
+from evalprep.compare.shared_rows import SharedTask, lone_tasks, shared_tasks, with_shared_rows
 from evalprep.compare.suite_missing import ScoreRows
 from evalprep.compare.task import TaskComparison
 from evalprep.numbers import number, percent
@@ -145,11 +145,13 @@ def compare_suite(
         tolerated_missing=tolerated_missing,
     )
     task_conclusions = {task.name: task for task in compared.tasks}
+    behind = _tasks_behind(pairs)
     shared_scores = _SharedScores.of(
         (run, other),
         (now, before),
         packs,
-        shared_tasks(run, other, _tasks_behind(pairs), pairing, any_gold=GOLD in allow),
+        shared_tasks(run, other, behind, pairing, any_gold=GOLD in allow),
+        lone=lone_tasks(run, other, behind),
         tolerated=1.0 if pairing.partial else tolerated_missing,
     )
     conclusions = [
@@ -269,6 +271,7 @@ class _SharedScores:
         tasks: The tasks that both have, over these rows.
         specs: The declarations of each side's scores, by their ids.
         valued: The scores of each side that have a value over all of its rows.
+        lone: The tasks that one side alone has.
         anew: For each side a function that computes its scores over these rows, once.
         tolerated: Share of the expected rows of a task that may be missing.
     """
@@ -277,6 +280,7 @@ class _SharedScores:
     tasks: Mapping[str, SharedTask]
     specs: tuple[Mapping[str, ScoreSpec], Mapping[str, ScoreSpec]]
     valued: tuple[frozenset[str], frozenset[str]]
+    lone: frozenset[str]
     anew: tuple[Callable[[], Mapping[str, SuiteScore]], Callable[[], Mapping[str, SuiteScore]]]
     tolerated: float
 
@@ -288,6 +292,7 @@ class _SharedScores:
         packs: Mapping[str, Pack],
         tasks: Mapping[str, SharedTask],
         *,
+        lone: frozenset[str],
         tolerated: float,
     ) -> _SharedScores:
         """Returns what a comparison asks of the scores of both sides."""
@@ -295,7 +300,7 @@ class _SharedScores:
             cache(
                 partial(
                     score_suite,
-                    with_shared_rows(run, tasks, place),
+                    with_shared_rows(run, tasks, place, lone),
                     packs,
                     scores[place].scored_against,
                 )
@@ -307,7 +312,8 @@ class _SharedScores:
             for side in scores
         )
         specs = specs_of(runs[0], packs), specs_of(runs[1], packs)
-        return cls(runs, tasks, specs, (now, before), (candidate, baseline), tolerated)
+        valued = now, before
+        return cls(runs, tasks, specs, valued, lone, (candidate, baseline), tolerated)
 
     def side(self, score: SuiteScore, place: int) -> SuiteScore:
         """A score of a side over the shared rows; one that a log states, over those of the log."""
@@ -316,7 +322,7 @@ class _SharedScores:
         is_log = bool(self.runs[place].stated)
         names = self._tasks_computed(score.id, place) if is_log else score.tasks
         read = [self.tasks[name] for name in names if name in self.tasks]
-        if all(task.whole[place] for task in read):
+        if all(task.whole[place] for task in read) and self.lone.isdisjoint(score.tasks):
             return score
         return self.anew[place]().get(score.id, score)
 
@@ -360,7 +366,9 @@ class _SharedScores:
         """Yields the reasons why a task is not enough for a score that is made of it."""
         task = self.tasks.get(name)
         if task is None:
-            yield from self._absent(name)
+            if name in self.lone:
+                side = BASELINE if name in self.runs[0].tasks else CANDIDATE
+                yield Reason(Kind.NO_SCORED_PAIR, values={"side": side, "task": name})
             return
         is_built_in = spec.function in BUILT_IN
         if not is_built_in and not task.has_row_scores:
@@ -401,15 +409,6 @@ class _SharedScores:
     def _any_specs(self) -> Mapping[str, ScoreSpec]:
         """The declaration of each score on either side, that of the candidate first."""
         return {**self.specs[1], **self.specs[0]}
-
-    def _absent(self, name: str) -> Iterator[Reason]:
-        """Yields the reason where one side alone has samples of a task."""
-        sides = (CANDIDATE, BASELINE)
-        lacking = [
-            side for side, run in zip(sides, self.runs, strict=True) if name not in run.tasks
-        ]
-        if len(lacking) == 1 and not any(name in run.stored for run in self.runs):
-            yield Reason(Kind.NO_SCORED_PAIR, values={"side": lacking[0], "task": name})
 
 
 def _lone_subtasks(task: SharedTask, spec: ScoreSpec, names: Sequence[str]) -> Reason:

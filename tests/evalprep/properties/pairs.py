@@ -259,7 +259,10 @@ SCORE_PY = '''
 def _values(rows):
     for task, samples in rows.items():
         for row in samples:
-            metrics = [value for name, value in row["metrics"].items() if name != "scorer_error"]
+            beside = ("scorer_error", "acc_norm")
+            metrics = [value for name, value in row["metrics"].items() if name not in beside]
+            if not metrics:
+                continue
             value = metrics[0]
             if isinstance(value, list):
                 value = sum(value) / len(value)
