@@ -120,7 +120,13 @@ def build_folder(
     shared = _write_commands(built)
     _carry_edits(built, force=force, applies=of_commands)
     built.notes = _notes(built, shared)
-    built.sources = _source_facts(joined)
+    # Each source once, in an order that does not depend on the tasks'.
+    by_text: dict[str, dict[str, Any]] = {}
+    for source in joined.sources:
+        facts = dict(source.facts())
+        text = json.dumps(facts, sort_keys=True)
+        by_text[text] = facts
+    built.sources = [by_text[text] for text in sorted(by_text)]
     built.manifest = _manifest(built)
     (folder / MANIFEST).write_text(built.manifest.text(), encoding="utf-8")
     return built
@@ -263,13 +269,3 @@ def config_on_run_machine(config: Config) -> Mapping[str, Any]:
         "work_dir": core.on_run_machine(core.work_dir),
         "output_path": core.on_run_machine(core.output_path),
     }
-
-
-def _source_facts(joined: Joined) -> list[dict[str, Any]]:
-    """The facts of each source, once, in an order that does not depend on the tasks'."""
-    by_text: dict[str, dict[str, Any]] = {}
-    for source in joined.sources:
-        facts = dict(source.facts())
-        text = json.dumps(facts, sort_keys=True)
-        by_text[text] = facts
-    return [by_text[text] for text in sorted(by_text)]

@@ -119,7 +119,10 @@ def loadable(built: Built) -> Iterator[Path]:
     """
     with OwnFolder("check") as temporary, _datasets_in(temporary):
         copy = Path(temporary).resolve() / "tasks"
-        final, now = (_as_written(f"{folder}/") for folder in (built.joined.final, str(copy)))
+        final, now = (  # as they stand inside a string of a rendered YAML
+            json.dumps(f"{folder}/", ensure_ascii=False)[1:-1]
+            for folder in (built.joined.final, str(copy))
+        )
         for path in built.folder.rglob("*"):
             _copy_or_link(path, copy / path.relative_to(built.folder), final, now)
         yield copy
@@ -138,11 +141,6 @@ def _datasets_in(folder: str) -> Iterator[None]:
     finally:
         if before is None:
             os.environ.pop("HF_DATASETS_CACHE", None)
-
-
-def _as_written(path: str) -> str:
-    """A path as it stands inside a string of a rendered YAML."""
-    return json.dumps(path, ensure_ascii=False)[1:-1]
 
 
 def _copy_or_link(path: Path, target: Path, final: str, now: str) -> None:

@@ -600,6 +600,8 @@ def _notes_of_missing_samples(
     pointers = pointers_below(files.folder, [pattern])
     if not pointers:
         reason = "run without --log_samples, or the harness could not write it"
+        if results.tool:
+            reason = f"results files of {results.tool} hold scores alone"
         return [f"no samples file of {names}: {reason}"]
     state, fix = what_and_fix(pointers)
     return [f"no samples of {names}: {state}; {fix}"]

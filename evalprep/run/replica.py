@@ -136,7 +136,11 @@ class Replica:
                 run_unit(folder, unit, self._call, self._engine)
             except Exception as error:  # noqa: BLE001
                 # One task that fails must not cost the others.
-                return self._failure(unit, error)
+                unit.status = FAILED
+                unit.message = f"{type(error).__name__}: {error}"[:500]
+                unit.seconds = time.time() - (unit.started or time.time())
+                broken = self._engine.at_fault(unit.task, error)
+                return Outcome(asdict(unit), broken=broken, log=traceback.format_exc())
             self._engine.served += 1
             home = folder.folder(unit)
             files = {
@@ -145,10 +149,3 @@ class Replica:
                 if path.is_file()
             }
         return Outcome(asdict(unit), files)
-
-    def _failure(self, unit: Unit, error: Exception) -> Outcome:
-        unit.status = FAILED
-        unit.message = f"{type(error).__name__}: {error}"[:500]
-        unit.seconds = time.time() - (unit.started or time.time())
-        broken = self._engine.at_fault(unit.task, error)
-        return Outcome(asdict(unit), broken=broken, log=traceback.format_exc())

@@ -35,8 +35,12 @@ OPENS = {
     "packs/stock.py": "task files of the installed lm-eval",
     "packs/commits.py": "git's files beside the installed packages, and pip's",
     "terminal.py": "nothing, for a closed stream",
+    "verbs/init.py": "the origin of the installed evalprep",
     **dict.fromkeys(
-        ("export/gated.py", "export/modelcard.py", "score/exporting.py", "surface.py"),
+        (
+            *("export/every_eval_ever/schema.py", "export/gated.py", "export/modelcard.py"),
+            *("score/exporting.py", "surface.py"),
+        ),
         "files of the package",
     ),
     **dict.fromkeys(("report/page/__init__.py", "leaderboard/page/__init__.py"), "package"),
@@ -73,6 +77,8 @@ DECODES = {
     "export/every_eval_ever/validation.py": "what it has just written",
     "packs/stock.py": "its own cache",
     "packs/commits.py": "what pip wrote of an installation",
+    "export/every_eval_ever/schema.py": "its own schemas",
+    "verbs/init.py": "the origin of the installed evalprep",
     **dict.fromkeys(("annotate/providers/body.py", "annotate/providers/batches.py"), "answers"),
     **dict.fromkeys(
         ("annotate/batch.py", "annotate/attachment.py", "annotate/kept.py", "annotate/ratings.py"),
@@ -88,10 +94,7 @@ DECODES = {
         "arguments",
     ),
     **dict.fromkeys(
-        (
-            *("report/messages.py", "export/rows.py", "compare/rowkeys.py", "run/interface.py"),
-            *("prepare/freshness.py", "packs/turns.py"),
-        ),
+        (*("packs/chats.py", "compare/rowkeys.py", "run/interface.py", "prepare/freshness.py"),),
         "texts that it holds already",
     ),
 }

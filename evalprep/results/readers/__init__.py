@@ -1,10 +1,11 @@
-"""Results files of lm-eval, one module per generation of the layout, and those of lighteval.
+"""Results files of lm-eval, one module per generation of the layout, and those of other tools.
 
 No other room names a key of these files.
 
 | module | written by | what is special |
 |---|---|---|
 | `lighteval` | lighteval | values alone, task names with the number of examples |
+| `bigcode` | the BigCode evaluation harness | values alone, tasks beside `config` |
 | `lm_eval_0_2` | 0.2 and 0.3 | metrics without a filter, no samples, no settings of tasks |
 | `lm_eval_0_4_0` | 0.4.0 to 0.4.2 | `metric,filter`; directions only in the settings of tasks |
 | `lm_eval_0_4_3` | 0.4.3 and later | directions and numbers of rows have parts of their own |
@@ -21,6 +22,7 @@ from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping
 from evalprep.results.logged import DamagedPart, RunResults
 from evalprep.results.readers import (
+    bigcode,
     lighteval,
     lm_eval_0_2,
     lm_eval_0_4_0,
@@ -39,6 +41,7 @@ GENERATIONS: tuple[
     tuple[Callable[[dict[str, Any]], bool], Callable[[dict[str, Any], str], RunResults]], ...
 ] = (
     (lighteval.recognises, lighteval.decode),
+    (bigcode.recognises, bigcode.decode),
     (lm_eval_0_2.recognises, lm_eval_0_2.decode),
     (lm_eval_values.recognises, lm_eval_values.decode),
     (lm_eval_0_4_0.recognises, lm_eval_0_4_0.decode),

@@ -103,8 +103,7 @@ def test_the_plan_becomes_commands(project, inside):
     assert stock["task"][0]["task"] == "arc_easy"
     assert stock["task"][0]["num_fewshot"] == 2
     assert (
-        json.loads((folder / f"results/run_{manifest.run}.json").read_text())["run"]
-        == manifest.run
+        json.loads((folder / f"results/run_{manifest.run}.json").read_text())["run"] == manifest.run
     )
     assert (folder / "work_dir/proof/proof_words.py").is_file(), (
         "what the scorer imports travels with it"
