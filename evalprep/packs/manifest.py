@@ -305,9 +305,9 @@ class Manifest:
             if self._content.get(key) is not None and not isinstance(self._content[key], kind)
         ]
         for part in ("tasks", "packs", "scores", "excluded"):
-            entries = as_mapping(self._content.get(part)).items()
-            odd = [name for name, entry in entries if not isinstance(entry, dict)]
-            wrong += [f"{part}.{name} is no mapping" for name in odd]
+            entries = as_mapping(self._content.get(part))
+            names = [name for name, entry in entries.items() if not isinstance(entry, dict)]
+            wrong += [f"{part}.{name} is no mapping" for name in names]
         return (*([self.unread] if self.unread else []), *wrong)
 
     @property

@@ -35,7 +35,7 @@ OPENS = {
     "packs/stock.py": "task files of the installed lm-eval",
     "packs/commits.py": "git's files beside the installed packages, and pip's",
     "terminal.py": "nothing, for a closed stream",
-    "verbs/init.py": "the origin of the installed evalprep",
+    **dict.fromkeys(("verbs/init.py", "packs/commits.py"), "the origin of an installed package"),
     **dict.fromkeys(
         (
             *("export/every_eval_ever/schema.py", "export/gated.py", "export/modelcard.py"),
@@ -78,7 +78,7 @@ DECODES = {
     "packs/stock.py": "its own cache",
     "packs/commits.py": "what pip wrote of an installation",
     "export/every_eval_ever/schema.py": "its own schemas",
-    "verbs/init.py": "the origin of the installed evalprep",
+    **dict.fromkeys(("verbs/init.py", "packs/commits.py"), "the origin of an installed package"),
     **dict.fromkeys(("annotate/providers/body.py", "annotate/providers/batches.py"), "answers"),
     **dict.fromkeys(
         ("annotate/batch.py", "annotate/attachment.py", "annotate/kept.py", "annotate/ratings.py"),
