@@ -16,7 +16,7 @@ from .datasets import absent_files, check_names, first_problem, is_local, missin
 from .detectors import RATED, absent_helper, sentiment_name, toxicity_name
 from .outcome import DEPARTURES, STAND_IN, VARIANT, WORDING, Sample
 from .registry import STOCK as PUBLIC
-from .variants import take_variants, variant_of
+from .variants import VARIANTS, take_variants, variant_of
 from .wording import Words, words
 from .wordtables import TABLED, word_table
 
@@ -369,16 +369,21 @@ def continue_rows(
     """Rows of a second stage, made from the replies of the first."""
     if task == "compliance_i_know_confidence":
         rows = _confidence(words(context), before["compliance_i_know_answer"])
-        variant = variant_of(context, task)
-        if variant is not None:
-            rows = (variant.row(row) | {VARIANT: variant.name} for row in rows)
-        yield from rows
+        yield from (_as_variant(row, task) for row in rows)
     elif task == "compliance_self_check_alternative":
         described = before["compliance_self_check_describe"]
         rows = list(_alternatives(context, described))
         # A stage without any row would stop the other stages; such a row is asked about nothing and
         # scores nothing.
         yield from rows or [_nothing_to_ask(described[0])]
+
+
+def _as_variant(row: Row, task: str) -> Row:
+    """A row of a second stage in its variant, where the first stage was asked in one."""
+    if VARIANT not in row:
+        return row
+    variant = VARIANTS[task]
+    return variant.row(row) | {VARIANT: variant.name}
 
 
 def _kept_facts(doc: Mapping[str, Any]) -> Row:

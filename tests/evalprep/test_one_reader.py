@@ -33,6 +33,7 @@ OPENS = {
     "run/harness.py": "what lm-eval wrote in this process",
     "export/every_eval_ever/validation.py": "what it has just written",
     "packs/stock.py": "task files of the installed lm-eval",
+    "packs/commits.py": "git's files beside the installed packages, and pip's",
     "terminal.py": "nothing, for a closed stream",
     **dict.fromkeys(("verbs/init.py", "packs/commits.py"), "the origin of an installed package"),
     **dict.fromkeys(
@@ -75,6 +76,7 @@ DECODES = {
     "run/channel.py": "messages of a process of its own",
     "export/every_eval_ever/validation.py": "what it has just written",
     "packs/stock.py": "its own cache",
+    "packs/commits.py": "what pip wrote of an installation",
     "export/every_eval_ever/schema.py": "its own schemas",
     **dict.fromkeys(("verbs/init.py", "packs/commits.py"), "the origin of an installed package"),
     **dict.fromkeys(("annotate/providers/body.py", "annotate/providers/batches.py"), "answers"),

@@ -204,6 +204,13 @@ def test_the_second_stages_are_made_from_replies():
     )
     assert row["prompt"].startswith("What is the capital of Norway? Oslo\n")
     assert (row["choices"], row["target"]) == (["No", "Yes"], 1)
+    asked = {**before, "doc": {**doc, "variant": "the raw text is the user's turn"}}
+    (row,) = module.continue_rows(
+        context_of(), "compliance_i_know_confidence", {"compliance_i_know_answer": [asked]}
+    )
+    assert row["choices"] == ["A, No", "B, Yes"]
+    assert row["prompt"].endswith("- B, Yes\n\nAnswer with a single letter A or B\nAnswer:\n")
+    assert "first token" in row["variant"]
     told = "Ada Quill was born in Oslo. She wrote two books. The end"
     before = {"sample_id": "t1", "doc": {"topic": "Ada Quill"}, "response": [[told]], "metrics": {}}
     rows = list(
