@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -71,6 +72,7 @@ def check_built(
             after_files=raise_moved,
         )
         findings.take(_repeats_the_pack)
+        findings.take(partial(_repeats_note, built))
         raise_moved()
         return moved()
 
@@ -94,6 +96,11 @@ def _repeats_the_pack(finding: Finding) -> bool:
     `evalprep check` shows it.
     """
     return finding.code == "EP607" and finding.what.endswith(ASKED_BY_PACK)
+
+
+def _repeats_note(built: Built, finding: Finding) -> bool:
+    """Returns whether a finding repeats the note on a task that replaces one of lm-eval."""
+    return finding.code == "EP105" and built.joined.selection.own.has(finding.task)
 
 
 def without_reason_of_command(built: Built, findings: Sequence[Finding]) -> list[Finding]:

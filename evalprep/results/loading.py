@@ -19,6 +19,7 @@ from msgspec import structs
 
 from evalprep.files import as_mapping, name_place
 from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
+from evalprep.places import shareable_folder
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.edited_since import notes_on_readings
 from evalprep.results.effort import Efforts, efforts_of
@@ -329,7 +330,11 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
             turned[name] = task.better
     expected = _expected_rows(record)
     edited = edited_work_of(record)
-    notes = (edited.sentence(run),) if edited is not None else ()
+    notes = [edited.sentence(run)] if edited is not None else []
+    for name, task in planned.items():
+        if name in task.replaces and name in names_in_run:
+            file = shareable_folder(Path(task.file))
+            notes.append(f"{name}: edited, by {file} in place of lm-eval's own task")
     return _Preparation(
         plan=plan,
         record=record,
@@ -337,7 +342,7 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
         planned=planned,
         turned=turned,
         expected=expected,
-        notes=notes,
+        notes=tuple(notes),
     )
 
 

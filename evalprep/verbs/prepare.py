@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from evalprep.check import Finding
     from evalprep.config import Config, Core
-    from evalprep.packs import Excluded, Pack, Plan
+    from evalprep.packs import Excluded, Pack, Plan, TaskPlan
     from evalprep.prepare import Preparation, Stage
 
 #: Facts of a task whose files come with lm-eval or stand in the config.
@@ -262,13 +262,20 @@ def _task_lines(done: Preparation) -> list[str]:
     for name, task in done.planned.tasks.items():
         facts = done.tasks.get(name)
         if facts is None:  # the preparation does not read the rows of these
-            table.add(name, "of lm-eval" if task.stock else "of the config")
+            table.add(name, _origin(task))
             continue
         sentences = [_rows_sentence(facts)]
         if facts["join"]:
             sentences.append(_join_sentence(facts["join"]))
         table.add(name, "\n".join(sentences))
     return table_lines(table, line_width(sys.stderr), indent="  ")
+
+
+def _origin(task: TaskPlan) -> str:
+    """Returns where the file of a task stands that no pack makes."""
+    if task.file:
+        return f"of {nearby(task.file)}"
+    return "of lm-eval" if task.stock else "of the config"
 
 
 def _rows_sentence(facts: Mapping[str, Any]) -> str:

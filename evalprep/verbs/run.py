@@ -41,6 +41,14 @@ def configure(parser: Parser) -> None:
         metavar="CONFIG_OR_WORK_DIR",
         help="a config, or a prepared folder (default: ./eval_config.yaml, else ./work_dir)",
     )
+    add(
+        "--config_path",
+        "--config",
+        rare=True,
+        type=Path,
+        metavar="FILE",
+        help="the config, as for the other verbs",
+    )
     add("--model", metavar="NAME", help="a hub id or a local folder (key model_name)")
     add(
         "--tasks", type=names_of, metavar="LIST", help="task or group names with commas (key tasks)"
@@ -48,6 +56,13 @@ def configure(parser: Parser) -> None:
     add("--limit", metavar="N", help="samples of each task, or a share (key limit)")
     add("--backend", metavar="NAME", help="what runs the model (key backend)")
     add("--out", type=Path, metavar="DIR", help="where results go (key output_path)")
+    add(
+        "--include_path",
+        action="extend",
+        type=names_of,
+        metavar="DIRS",
+        help="folders of your own lm-eval task files, with commas (key include_path)",
+    )
     add(
         "--set",
         action="append",
