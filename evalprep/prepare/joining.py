@@ -68,7 +68,7 @@ def join_plans(
         problems.add(
             f"tasks wait for each other: {' > '.join(circle)}",
             where=config.where("tasks"),
-            fix="mend the pack's `after`",
+            fix="correct the pack's `after`",
         )
         return joined
     joined.named = [name for name in selection.order if name in whole.tasks]
@@ -195,7 +195,7 @@ def _check_order(joined: Joined, problems: Problems) -> None:
             problems.add(
                 f"{name} waits for {', '.join(unknown)}",
                 where=joined.config.where("tasks"),
-                fix="mend the pack's `after`",
+                fix="correct the pack's `after`",
             )
 
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import shutil
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from evalprep.check import (
@@ -43,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Prints the rows."""
+    _put_task_first(args)
     previews: list[Preview] = []
     for manager in targets(args):
         with manager as target, stdout_is_ours():
@@ -54,6 +56,13 @@ def main(args: argparse.Namespace) -> int:
     for preview in previews:
         print(_text(preview, whole=args.all))
     return 0
+
+
+def _put_task_first(args: argparse.Namespace) -> None:
+    """Exchanges a task and a place that were given in the order of the other verbs."""
+    place = Path(args.task)
+    if args.work_dir is not None and place.exists() and not args.work_dir.exists():
+        args.task, args.work_dir = str(args.work_dir), place
 
 
 def _previews(target: Target, args: argparse.Namespace) -> list[Preview]:
