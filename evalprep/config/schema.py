@@ -137,7 +137,7 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ModelName,
         Meta(
             description="a model id or a local folder, on one line, of at most 4,096 characters, "
-            "without blanks around it"
+            "without spaces around it"
         ),
     ]
     tasks: Annotated[

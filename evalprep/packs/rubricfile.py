@@ -191,7 +191,7 @@ def _check_prompts(entry: RubricEntry, source: YamlFile, problems: Problems) -> 
 def _spelling(name: str, known: Iterable[str]) -> str:
     """The field that a name may mean, as it is written."""
     meant = near(name, known)
-    return meant or f"declare it under fields, or write {{ {name} }} with blanks for a plain text"
+    return meant or f"declare it under fields, or write {{ {name} }} with spaces for a plain text"
 
 
 def _check_places(entry: RubricEntry, source: YamlFile, problems: Problems) -> None:

@@ -16,6 +16,7 @@ import json
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -28,7 +29,7 @@ from evalprep.errors import BadInput, Problems, near
 from evalprep.files import open_file
 from evalprep.packs import ONLY_LETTERS, AnswerForm, answer_form, as_jinja, is_jinja
 from evalprep.places import nearby
-from evalprep.terminal import counted, shortlist
+from evalprep.terminal import command_text, counted, shortlist
 
 if TYPE_CHECKING:
     from evalprep.data import Source
@@ -111,7 +112,7 @@ def main(args: argparse.Namespace) -> int:
     for note in draft.notes:
         print(f"note: {note}")
     print(f"wrote {nearby(folder)}")
-    print(f"next: {shlex.join(command)}")
+    print(command_text(shlex.join(command), sys.stdout, "next: "))
     return 0
 
 

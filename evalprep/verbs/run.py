@@ -14,11 +14,13 @@ import argparse
 import json
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.errors import BadInput, Problem, Problems
+from evalprep.terminal import command_text
 from evalprep.verbs.options import names_of
 
 if TYPE_CHECKING:
@@ -151,7 +153,8 @@ def main(args: argparse.Namespace) -> int:
     if args.missing_to is not None:
         write_missing(folder.work_dir, args, given)
     elif code and given.places and not args.json:
-        print(f"next: {shlex.join(words_for_open(folder.work_dir, given.places))}", flush=True)
+        step = shlex.join(words_for_open(folder.work_dir, given.places))
+        print(command_text(step, sys.stdout, "next: "), flush=True)
     if args.json:
         print(json.dumps(commands.outcomes, indent=2))
         return code
