@@ -291,11 +291,16 @@ def _rows_sentence(facts: Mapping[str, Any]) -> str:
 
 
 def _join_sentence(join: Mapping[str, Any]) -> str:
-    damaged = f", {join['unusable']} damaged" if join["unusable"] else ""
-    return (
-        f"join: {join['exact']} exact, {join['normalised']} normalised, "
-        f"{join['unmatched']} unmatched, {join['ambiguous']} ambiguous{damaged} of {join['rows']}"
-    )
+    """How many rows have their gold answer from the ground truth, and how it was found."""
+    counts = {
+        "by equal text": join["exact"],
+        "by normalised text": join["normalised"],
+        "without a match": join["unmatched"],
+        "with several matches": join["ambiguous"],
+        "damaged": join["unusable"],
+    }
+    shown = ", ".join(f"{count} {how}" for how, count in counts.items() if count)
+    return f"gold answers of {counted(join['rows'], 'row')}: {shown or 'none'}"
 
 
 def _not_in_findings(done: Preparation) -> dict[str, Excluded]:

@@ -270,7 +270,7 @@ def test_damaged_ground_truth_is_tolerated_like_rows_without_any(tiny_project):
         in done.stderr
     )
     truth.write_text("\n".join([bad[0], *good]))  # the good one of two counts
-    assert "3 exact, 0 normalised, 0 unmatched, 0 ambiguous of 3" in prepare(tiny_project).stderr
+    assert "gold answers of 3 rows: 3 by equal text\n" in prepare(tiny_project).stderr
     truth.write_text("\n".join([*bad[:2], good[2], good[2].replace("{7}", "{8}")]))
     done = prepare(tiny_project)
     assert done.returncode == 2

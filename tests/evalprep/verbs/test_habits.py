@@ -15,7 +15,7 @@ TASK = {
     "test_split": "test",
     "doc_to_text": "{{question}}",
     "doc_to_target": "{{answer}}",
-    "generation_kwargs": {"do_sample": False, "temperature": 0, "max_gen_toks": 4},
+    "generation_kwargs": {"do_sample": False, "temperature": 0, "max_gen_toks": 4, "until": ["\n"]},
 }
 CONFIG = {"model_name": "org/absent", "backend": "dummy", "tasks": [TASK]}
 
@@ -85,6 +85,15 @@ def test_mistakes(project, capsys, words, messages):
 def test_a_config_stands_where_a_work_folder_may(project, capsys, words):
     assert main(words.split()) == 0
     assert "rivers" in capsys.readouterr().out or "1 task" in words
+
+
+def test_a_preview_names_the_users_file(project, capsys):
+    endless = {**TASK, "generation_kwargs": {"do_sample": False, "temperature": 0}}
+    (project / "my.yaml").write_text(json.dumps(CONFIG | {"tasks": [endless]}))
+    assert main(["preview", "my.yaml", "rivers"]) == 2
+    error = capsys.readouterr().err
+    assert "my.yaml" in error
+    assert "evalprep-check" not in error
 
 
 def test_run_takes_a_config_by_the_option_of_the_other_verbs(project, capsys, monkeypatch):
