@@ -118,7 +118,7 @@ def _flip_causes(task: TaskComparison) -> list[Note]:
     """Returns a line with the causes of a task's flips; nothing without any."""
     if not task.causes:
         return []
-    causes = ", ".join(f"{count} {cause}" for cause, count in task.causes.items())
+    causes = ", ".join(f"{cause} {count}" for cause, count in task.causes.items())
     return [Note(f"{task.name} flips: {causes}", Tone.PLAIN)]
 
 

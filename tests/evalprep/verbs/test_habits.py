@@ -42,7 +42,6 @@ RUN = "run --model org/m --tasks arc_easy"
         (f"{RUN} --batch_size 8", ["unknown: --batch_size; write --set batch_size=8"]),
         (f"{RUN} --batch-size=8", ["write --set batch_size=8"]),
         (f"{RUN} --num_fewshot 5", ["unknown: --num_fewshot; write --set num_fewshot=5"]),
-        (f"{RUN} --apply_chat_template", ["write --set apply_chat_template=true"]),
         (f"{RUN} --trust_remote_code", ["write --set model_args.trust_remote_code=true"]),
         (
             f"{RUN} --model_args dtype=float32,revision=main",
