@@ -66,7 +66,7 @@ def _from_file(path: Path) -> YamlFile:
             )
         )
     source = load_yaml(path)
-    kind = next((key for key in ("task", "group") if key in source.data), "")
+    kind = next((key for key in ("group", "task") if key in source.data), "")
     if kind and not {"model_name", "models", "tasks"} & source.data.keys():
         raise BadInput(
             Problem(

@@ -95,6 +95,7 @@ def configure(parser: Parser) -> None:
     )
     add(
         "--address",
+        rare=True,
         default="",
         metavar="HOST:PORT",
         help="head of the Ray cluster, or auto (default: one that is started on this machine)",
