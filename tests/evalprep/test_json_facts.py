@@ -42,10 +42,9 @@ NO_FACT = (
 
 def causes(match, data):
     (task,) = [task for task in data["tasks"] if task["task"] == match["task"]]
-    counts = dict(re.findall(r"(\d+) ([^,]+(?:, other verdict)?)", match["causes"]))
-    return {count: cause for cause, count in task["causes"].items()} == {
-        int(count): cause for count, cause in counts.items()
-    }
+    items = re.split(r"(?<=\d), ", match["causes"])
+    counts = dict(item.rsplit(" ", 1) for item in items)
+    return task["causes"] == {cause: int(count) for cause, count in counts.items()}
 
 
 #: A sentence whose facts are typed -> whether the JSON has them.
