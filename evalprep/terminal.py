@@ -197,7 +197,7 @@ def _wrapped(line: str, width: int) -> str:
     >>> _wrapped("- a long note", 8)
     '- a long\n  note'
     """
-    if len(line) <= width:
+    if len(line) <= width or " " not in line.strip():
         return line
     indent = line[: len(line) - len(line.lstrip())] + "  "
     lines = textwrap.wrap(
