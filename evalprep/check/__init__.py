@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         add_files,
         filter_steps,
         keeps_first,
-        read_file,
         read_tree,
         yaml_files,
         yaml_mapping,
