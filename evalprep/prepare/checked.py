@@ -31,6 +31,7 @@ from evalprep.files import read_text
 from evalprep.packs import MANIFEST
 from evalprep.prepare.build import Built
 from evalprep.prepare.origins import named_by_origin
+from evalprep.prepare.ownfolders import FOLDER as OWN_TASKS
 
 #: Rows of each task whose scoring is tried; lengths, tokens and ids are looked at in all rows.
 SCORED_ROWS = 200
@@ -129,7 +130,18 @@ def loadable(built: Built) -> Iterator[Path]:
         final, now = (_as_written(f"{folder}/") for folder in (built.joined.final, str(copy)))
         for path in built.folder.rglob("*"):
             _copy_or_link(path, copy / path.relative_to(built.folder), final, now)
+        _name_own_files(built, copy)
         yield copy
+
+
+def _name_own_files(built: Built, copy: Path) -> None:
+    """Lets the copy include the user's files and data where they are on this machine."""
+    prefixes = built.joined.config.core.path_prefix
+    for path in (copy / OWN_TASKS).glob("*.yaml") if prefixes else ():
+        text = read_text(path, own=True)
+        for here, there in prefixes.items():
+            text = text.replace(_as_written(there), _as_written(here))
+        path.write_text(text, encoding="utf-8")
 
 
 @contextmanager

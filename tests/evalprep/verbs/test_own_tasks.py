@@ -259,6 +259,17 @@ def test_a_finding_names_the_line_of_the_users_file(prepare, project, capsys):
 
 
 @pytest.mark.slow
+def test_own_files_of_another_machine_are_checked_here(project, monkeypatch):
+    monkeypatch.delenv("EVALPREP_QUICK_CHECK")
+    config = {"model_name": "a/b", "backend": "dummy", "tasks": "mytasks/a.yaml"}
+    config["path_prefix"] = {str(project): "/there"}
+    (project / "eval_config.yaml").write_text(yaml.safe_dump(config))
+    assert main(["prepare", "--quiet"]) == 0
+    entry = yaml.safe_load((project / "work_dir/include/rivers.yaml").read_text())
+    assert entry["include"] == "/there/mytasks/a.yaml"
+
+
+@pytest.mark.slow
 def test_a_group_runs_is_scored_and_scored_anew(project, capsys):
     words = ["--model", "a/b", "--backend", "dummy", "--include_path", "mytasks,stock"]
     (project / "mytasks/sub/b.yaml").write_text("include: ../_base_yaml\ntask: lakes\n")
