@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from evalprep.check import (
     ASKED_BY_PACK,
@@ -32,6 +31,7 @@ from evalprep.packs import MANIFEST
 from evalprep.prepare.build import Built
 from evalprep.prepare.origins import named_by_origin
 from evalprep.prepare.ownfolders import FOLDER as OWN_TASKS
+from evalprep.temporary import OwnFolder
 
 #: Rows of each task whose scoring is tried; lengths, tokens and ids are looked at in all rows.
 SCORED_ROWS = 200
@@ -125,13 +125,18 @@ def loadable(built: Built) -> Iterator[Path]:
 
     It links to everything else.
     """
-    with TemporaryDirectory(prefix="evalprep-check-") as temporary, _datasets_in(temporary):
+    with OwnFolder("check") as temporary, _datasets_in(temporary):
         copy = Path(temporary).resolve() / "tasks"
         final, now = (_as_written(f"{folder}/") for folder in (built.joined.final, str(copy)))
         for path in built.folder.rglob("*"):
             _copy_or_link(path, copy / path.relative_to(built.folder), final, now)
         _name_own_files(built, copy)
         yield copy
+
+
+def _as_written(path: str) -> str:
+    """A path as it stands inside a string of a rendered YAML."""
+    return json.dumps(path, ensure_ascii=False)[1:-1]
 
 
 def _name_own_files(built: Built, copy: Path) -> None:
@@ -157,11 +162,6 @@ def _datasets_in(folder: str) -> Iterator[None]:
     finally:
         if before is None:
             os.environ.pop("HF_DATASETS_CACHE", None)
-
-
-def _as_written(path: str) -> str:
-    """A path as it stands inside a string of a rendered YAML."""
-    return json.dumps(path, ensure_ascii=False)[1:-1]
 
 
 def _copy_or_link(path: Path, target: Path, final: str, now: str) -> None:
