@@ -338,7 +338,7 @@ try:
 except ValueError as error:
     print(hub_problem(error, "o/d"))
 """
-    assert said in in_process(code, {})
+    assert said in in_process(code, {"HF_HUB_OFFLINE": "0"})
 
 
 def test_zst(tmp_path):
