@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from evalprep.packs.manifest import (
         MANIFEST,
         STOCK_GROUPS,
-        KeptFile,
         Manifest,
         PreparedSource,
         PreparedTask,

@@ -304,12 +304,10 @@ class Manifest:
             for key, (kind, word) in _PARTS.items()
             if self._content.get(key) is not None and not isinstance(self._content[key], kind)
         ]
-        wrong += [
-            f"{part}.{name} is no mapping"
-            for part in ("tasks", "packs", "scores", "excluded")
-            for name, entry in as_mapping(self._content.get(part)).items()
-            if not isinstance(entry, dict)
-        ]
+        for part in ("tasks", "packs", "scores", "excluded"):
+            entries = as_mapping(self._content.get(part))
+            names = [name for name, entry in entries.items() if not isinstance(entry, dict)]
+            wrong += [f"{part}.{name} is no mapping" for name in names]
         return (*([self.unread] if self.unread else []), *wrong)
 
     @property

@@ -213,11 +213,11 @@ def _compared(
     other = None if baseline is None else baseline.run
     if not entry.compares or (other is None and not run.judged):
         return replace(subject, verdict=_verdict(subject, None, args))
-    sides = [subject] if baseline is None else [subject, baseline]
+    of_baseline = () if baseline is None else baseline.packs
     comparison = compare_with_packs(
         run,
         other,
-        {pack.name: pack for side in sides for pack in side.packs},
+        {pack.name: pack for pack in (*subject.packs, *of_baseline)},
         Settings(),
         scores=None if baseline is None else (subject.scores, baseline.scores),
         tasks=run.judged if other is None else None,

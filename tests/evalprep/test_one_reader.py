@@ -34,7 +34,7 @@ OPENS = {
     "export/every_eval_ever/validation.py": "what it has just written",
     "packs/stock.py": "task files of the installed lm-eval",
     "terminal.py": "nothing, for a closed stream",
-    "verbs/init.py": "the origin of the installed evalprep",
+    **dict.fromkeys(("verbs/init.py", "packs/commits.py"), "the origin of an installed package"),
     **dict.fromkeys(
         (
             *("export/every_eval_ever/schema.py", "export/gated.py", "export/modelcard.py"),
@@ -76,7 +76,7 @@ DECODES = {
     "export/every_eval_ever/validation.py": "what it has just written",
     "packs/stock.py": "its own cache",
     "export/every_eval_ever/schema.py": "its own schemas",
-    "verbs/init.py": "the origin of the installed evalprep",
+    **dict.fromkeys(("verbs/init.py", "packs/commits.py"), "the origin of an installed package"),
     **dict.fromkeys(("annotate/providers/body.py", "annotate/providers/batches.py"), "answers"),
     **dict.fromkeys(
         ("annotate/batch.py", "annotate/attachment.py", "annotate/kept.py", "annotate/ratings.py"),
