@@ -29,6 +29,9 @@ from evalprep.verbs.registry import VERBS, module_of, parser_of
 
 # Verbs that show their progress in a way of their own.
 _OWN_SCREEN = {"run", "status", "judge"}
+#: Verbs that print and write no file; and those that write one only where it is named.
+_WITHOUT_FILES = {"check", "preview", "samples", "list", "status"}
+_ONLY_WITH_OUT = {"gate", "leaderboard"}
 EXIT_BAD_INPUT = 2
 EXIT_FAULT = 70  # EX_SOFTWARE of sysexits.h; 1 would mean a regression to whoever reads the code
 EXIT_UNWRITTEN = 74  # EX_IOERR of sysexits.h
@@ -172,12 +175,22 @@ def _run_verb(verb: str, arguments: Sequence[str], prog: str) -> int:
     # preparation.
     atexit.register(gc.freeze)
     silent = verb in _OWN_SCREEN or getattr(args, "json", False) or getattr(args, "quiet", False)
-    with guarded(), progress(silent=silent), following_links(allowed=follow):
+    is_data = getattr(args, "json", False)
+    with guarded(is_data=is_data), progress(silent=silent), following_links(allowed=follow):
         places = _places_of(args)
         for place in places:
             name_place(place, is_typed=True)
         _remove_leftovers(places)
-        return _run(module_of(verb), args)
+        return _run(module_of(verb), args, writes=_writes(verb, args))
+
+
+def _writes(verb: str, args: argparse.Namespace) -> bool:
+    """Returns whether a verb with these arguments writes files."""
+    if getattr(args, "no_write", False) or getattr(args, "dry_run", False):
+        return False
+    if verb in _ONLY_WITH_OUT:
+        return getattr(args, "out", None) is not None
+    return verb not in _WITHOUT_FILES
 
 
 def _places_of(args: argparse.Namespace) -> list[str]:
@@ -203,7 +216,7 @@ def _remove_leftovers(places: Sequence[str]) -> None:
                 remove_leftovers(Path(entry.path))
 
 
-def _run(module: Any, args: argparse.Namespace) -> int:
+def _run(module: Any, args: argparse.Namespace, *, writes: bool) -> int:
     """Runs a verb and turns what ends it into an exit code and a message."""
     as_json = getattr(args, "json", False)
     raises = bool(os.environ.get("EVALPREP_TRACEBACK"))  # for the author of a pack
@@ -214,7 +227,7 @@ def _run(module: Any, args: argparse.Namespace) -> int:
     except BadInput as error:
         if raises:
             raise
-        return report_bad_input(error, as_json=as_json)
+        return report_bad_input(error, as_json=as_json, writes=writes)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -232,14 +245,21 @@ def _is_unread(stream: Any) -> bool:
     return isinstance(below, Output) and below.is_unread
 
 
-def report_bad_input(error: BadInput, *, as_json: bool) -> int:
-    """Prints every mistake; returns exit code 2, or 74 where the machine refuses an output."""
+def report_bad_input(error: BadInput, *, as_json: bool, writes: bool = True) -> int:
+    """Prints every mistake; returns exit code 2, or 74 where the machine refuses an output.
+
+    Args:
+        error: The mistakes.
+        as_json: Whether they are printed as data.
+        writes: Whether the verb would have written files.
+    """
     code = EXIT_UNWRITTEN if isinstance(error, FileTooLarge) else EXIT_BAD_INPUT
     if as_json:
         _print_error("bad input", error.problems)
         return code
     mistakes = counted(len(error.problems), "mistake")
-    print(f"error: {mistakes}, nothing was written\n", file=sys.stderr)
+    unwritten = ", nothing was written" if writes else ""
+    print(f"error: {mistakes}{unwritten}\n", file=sys.stderr)
     for problem in error.problems:
         print(f"- {problem}", file=sys.stderr)
     return code

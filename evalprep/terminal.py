@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, TypeVar
@@ -159,14 +160,18 @@ def _occupy_closed() -> None:
 
 
 class Guarded:
-    """A text stream that writes `visible` texts; everything else is the stream's own."""
+    """A text stream that writes `visible` texts, on a terminal in lines that end at words.
 
-    def __init__(self, stream: IO[str]) -> None:
+    Everything else is the stream's own.
+    """
+
+    def __init__(self, stream: IO[str], width: int | None = None) -> None:
         self.stream = stream
+        self._width = width
 
     def write(self, text: str) -> int:
         """Writes the text made visible."""
-        return self.stream.write(visible(text))
+        return self.stream.write(_within(visible(text), self._width))
 
     def writelines(self, lines: Sequence[str]) -> None:
         """Writes each of them."""
@@ -177,11 +182,71 @@ class Guarded:
         return getattr(self.stream, name)
 
 
+def _within(text: str, width: int | None) -> str:
+    """A text with each line that a terminal would cut inside a word wrapped before it."""
+    if width is None or len(text) <= width:
+        return text
+    return "\n".join(_wrapped(line, width) for line in text.split("\n"))
+
+
+def _wrapped(line: str, width: int) -> str:
+    r"""One line as several, each but the first with the indent of the first and two spaces more.
+
+    A word that is longer than a line stays whole.
+
+    >>> _wrapped("- a long note", 8)
+    '- a long\n  note'
+    """
+    if len(line) <= width or " " not in line.strip():
+        return line
+    indent = line[: len(line) - len(line.lstrip())] + "  "
+    lines = textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
+    return "\n".join(lines)
+
+
+def command_text(words: str, stream: Any, before: str = "") -> str:
+    """A command as one types it; on a terminal in lines that a shell reads as one.
+
+    Args:
+        words: The command, quoted for a shell.
+        stream: Where it is printed.
+        before: What stands before it on its first line, such as `next: `.
+    """
+    width = line_width(stream)
+    if width is None or len(before) + len(words) <= width:
+        return before + words
+    lines, current = [], before
+    for word in _WORDS.findall(words):
+        is_first = current in (before, _CONTINUED)
+        if not is_first and len(current) + 1 + len(word) > width - 2:
+            lines.append(current)
+            current, is_first = _CONTINUED, True
+        current += word if is_first else f" {word}"
+    return " \\\n".join([*lines, current])
+
+
+#: The words of a command, with what is in quotes, and the indent of its further lines.
+_WORDS = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
+_CONTINUED = "    "
+
+
 @contextlib.contextmanager
-def guarded() -> Iterator[None]:
-    """Guards standard output and standard error for as long as a verb runs."""
+def guarded(*, is_data: bool = False) -> Iterator[None]:
+    """Guards standard output and standard error for as long as a verb runs.
+
+    Args:
+        is_data: Standard output gets JSON, whose lines stay whole.
+    """
     out, errors = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = Guarded(raw(out)), Guarded(raw(errors))
+    width = None if is_data else line_width(out)
+    sys.stdout, sys.stderr = Guarded(raw(out), width), Guarded(raw(errors), line_width(errors))
     try:
         yield
     finally:

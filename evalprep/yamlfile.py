@@ -179,7 +179,7 @@ def parse_yaml(text: str, *, name: str, folder: Path, path: Path | None = None) 
             Problem(
                 what=f"is not valid YAML: {error.reason}",
                 where=f"{name}{position}" if error.line else name,
-                fix="quote values that hold : or # and indent with blanks",
+                fix="quote values that hold : or #, and indent with spaces",
             )
         ) from None
     _refuse_repeated(node, name)

@@ -119,11 +119,19 @@ def compose(
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        if mark and _is_indented_with_tab(text, mark.line):
+            reason = "the line is indented with a tab"
         raise NotYaml(
             reason, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0
         ) from None
     except (ValueError, RecursionError) as error:  # an integer of 5,000 digits
         raise NotYaml(f"a value that cannot be read: {error}") from None
+
+
+def _is_indented_with_tab(text: str, number: int) -> bool:
+    lines = text.splitlines()
+    line = lines[number] if number < len(lines) else ""
+    return "\t" in line[: len(line) - len(line.lstrip())]
 
 
 def _not_yaml(reason: str, event: yaml.Event) -> NotYaml:

@@ -218,4 +218,4 @@ def _imported(file: Path) -> ModuleType:
 
 
 def _broken(file: str, what: str) -> BadInput:
-    return BadInput(Problem(what=what, where=file, allowed=_ALLOWED, fix="mend the file"))
+    return BadInput(Problem(what=what, where=file, allowed=_ALLOWED, fix="correct the file"))

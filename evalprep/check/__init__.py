@@ -23,10 +23,21 @@ if TYPE_CHECKING:
     from evalprep.check.prompts import ASKED_BY_PACK
     from evalprep.check.requests import build_requests
     from evalprep.check.scorer import Scorer
-    from evalprep.check.selection import stock_tasks
+    from evalprep.check.selection import files_behind, kind_of, names_behind, tasks_behind
     from evalprep.check.settings import CONTEXT_KEYS, RunSettings
     from evalprep.check.silence import quiet, stdout_is_ours
     from evalprep.check.static import StaticCheck, check_static, check_tree
-    from evalprep.check.tree import REPEATED, FunctionRef, filter_steps, keeps_first, yaml_mapping
+    from evalprep.check.tree import (
+        REPEATED,
+        FunctionRef,
+        TaskFile,
+        Tree,
+        add_files,
+        filter_steps,
+        keeps_first,
+        read_tree,
+        yaml_files,
+        yaml_mapping,
+    )
 else:
     __getattr__ = offered(__name__)

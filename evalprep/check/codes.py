@@ -38,7 +38,7 @@ CODES: dict[str, Code] = {
         "error",
         "A file is not valid YAML. lm-eval skips it in silence and later reports the task as "
         "unknown.",
-        "mend the YAML",
+        "correct the YAML",
     ),
     "EP102": Code(
         "warning", "A task file ends in .yml; lm-eval reads .yaml only.", "rename it to .yaml"
@@ -134,7 +134,7 @@ CODES: dict[str, Code] = {
         "error",
         "An entry of a group's aggregate_metric_list has not the form that lm-eval reads: "
         "`metric`, `filter_list`, `aggregation: mean`, `weight_by_size`.",
-        "mend the entry",
+        "correct the entry",
     ),
     "EP122": Code(
         "warning",
@@ -270,7 +270,7 @@ CODES: dict[str, Code] = {
         "error",
         "A regular expression of a filter cannot be compiled, or its group_select (which counts "
         "matches, not groups) fails on replies with fewer matches.",
-        "mend the pattern; group_select is 0 for the first match and -1 for the last",
+        "correct the pattern; group_select is 0 for the first match and -1 for the last",
     ),
     "EP221": Code(
         "error",
@@ -367,8 +367,8 @@ CODES: dict[str, Code] = {
     "EP301": Code("error", "lm-eval cannot load the task.", "see the message"),
     "EP302": Code(
         "note",
-        "The data set is not on this machine and there is no network; rows, prompts and scoring "
-        "were not checked.",
+        "The data set could not be read from the hub or its cache; rows, prompts and scoring were "
+        "not checked.",
         "run the check where the data are",
     ),
     "EP303": Code(
@@ -376,7 +376,9 @@ CODES: dict[str, Code] = {
         "doc_to_text is a word that is no column of the data: every prompt is that word.",
         "name a column",
     ),
-    "EP304": Code("error", "The prompt of a row cannot be built.", "mend the template or the row"),
+    "EP304": Code(
+        "error", "The prompt of a row cannot be built.", "correct the template or the row"
+    ),
     "EP305": Code("note", "The task builds requests of its own; scoring was not checked.", ""),
     "EP307": Code(
         "warning",
@@ -396,9 +398,11 @@ CODES: dict[str, Code] = {
     ),
     "EP403": Code("error", "A sample_id occurs twice.", "make ids unique"),
     "EP404": Code(
-        "error", "A prompt is empty; the engine stops on it.", "remove the row, or mend its prompt"
+        "error",
+        "A prompt is empty; the engine stops on it.",
+        "remove the row, or correct its prompt",
     ),
-    "EP405": Code("error", "A prompt or a gold answer is null.", "remove the row, or mend it"),
+    "EP405": Code("error", "A prompt or a gold answer is null.", "remove the row, or correct it"),
     "EP406": Code(
         "warning",
         "A number is NaN or infinite; lm-eval writes it as invalid JSON into the sample log.",
@@ -435,12 +439,12 @@ CODES: dict[str, Code] = {
         "error",
         "A choice or continuation is empty: its likelihood is 1, so that it always wins, or the "
         "back end stops on it.",
-        "mend the row",
+        "correct the row",
     ),
     "EP416": Code(
         "warning",
         "The same choice stands twice in one row, so that its gold answer is ambiguous.",
-        "mend the row",
+        "correct the row",
     ),
     "EP417": Code(
         "note",
@@ -469,7 +473,7 @@ CODES: dict[str, Code] = {
     "EP502": Code(
         "error",
         "A perfect reply, made from the row's own gold answer, does not score 1.",
-        "mend the filter or the gold answer",
+        "correct the filter or the gold answer",
     ),
     "EP503": Code("error", "An empty reply is counted as right.", "an empty reply must score 0"),
     "EP504": Code(
@@ -514,7 +518,7 @@ CODES: dict[str, Code] = {
         "remove it from metric_list",
     ),
     "EP512": Code(
-        "error", "An aggregation raises; the whole run is lost then.", "mend the aggregation"
+        "error", "An aggregation raises; the whole run is lost then.", "correct the aggregation"
     ),
     "EP513": Code(
         "warning",
@@ -605,7 +609,7 @@ CODES: dict[str, Code] = {
     ),
     "EP612": Code(
         "warning",
-        "Context and continuation meet in two blanks, or without one between two words; "
+        "Context and continuation meet in two spaces, or without one between two words; "
         "likelihoods of such texts are lower.",
         "end the prompt without a blank, and begin the continuation with one (see "
         "target_delimiter)",

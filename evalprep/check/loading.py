@@ -26,7 +26,7 @@ from evalprep.check.settings import RunSettings
 from evalprep.check.silence import quiet
 from evalprep.check.static import StaticCheck
 from evalprep.check.tree import FunctionRef, Leaf
-from evalprep.data import parquet_schema
+from evalprep.data import hub_problem, parquet_schema
 from evalprep.errors import BadInput, near
 from evalprep.packs import stated_files
 
@@ -252,8 +252,11 @@ def _load_alone(manager: Any, leaf: Leaf, findings: Findings) -> Any:
     except Exception as error:  # noqa: BLE001
         # Whatever a task's code raises is what we are here to report.
         if _is_absent_data(error, leaf):
-            what = f"{leaf.config.get('dataset_path')}: {first_line(error)}"
-            findings.add_at("EP302", leaf, "dataset_path", what)
+            location = str(leaf.config.get("dataset_path"))
+            problem = hub_problem(error, location)
+            what = problem.what if problem else f"{location}: {first_line(error)}"
+            fix = problem.fix if problem else ""
+            findings.add_at("EP302", leaf, "dataset_path", what, fix=fix)
         else:
             what, fix = _why_not_loaded(error, leaf)
             findings.add_at("EP301", leaf, "", f"{leaf.name}: {what}", fix=fix)

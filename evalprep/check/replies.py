@@ -38,7 +38,7 @@ HARD = {
     "4,000 nested boxes": "\\boxed{" * 4_000,
     "a 20,000-digit number": "\\boxed{" + "9" * 20_000 + "}",
     "one sentence 2,000 times": "The answer is not sure. " * 2_000,
-    "40,000 blanks": " " * 40_000 + "x",
+    "40,000 spaces": " " * 40_000 + "x",
     "a tower of powers": "\\boxed{" + "9^{" * 60 + "9" + "}" * 60 + "}",
 }
 

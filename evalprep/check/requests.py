@@ -275,7 +275,7 @@ def _check_continuations(loaded: LoadedTask, findings: Findings) -> None:
 
     for code, words, holds in (
         ("EP415", "", _is_empty),
-        ("EP612", "two blanks in ", _has_two_blanks),
+        ("EP612", "two spaces in ", _has_two_blanks),
         ("EP612", "no blank between two words in ", _joins_words),
     ):
         rows = rows_with(holds)

@@ -216,24 +216,29 @@ def is_known(tree: Tree, name: str) -> bool:
     return _Selection(tree, Findings()).has(name)
 
 
-def files_behind(tree: Tree, requested: Iterable[str]) -> set[Path]:
-    """The files of the tasks and groups behind some names, with what they include."""
-    files: set[Path] = set()
-    seen: set[str] = set()
+def names_behind(tree: Tree, requested: Iterable[str]) -> list[str]:
+    """Some names, patterns of names too, and those of the members of groups and tags below them."""
+    names: dict[str, None] = {}
     waiting: list[str] = []
     for entry in requested:
         waiting += fnmatch.filter(tree.names(), entry) or [entry]
     while waiting:
         name = waiting.pop()
-        if name in seen:
+        if name in names:
             continue
-        seen.add(name)
+        names[name] = None
         waiting += tree.tags.get(name, [])
         file = tree.index.get(name)
-        if file is not None:
-            files |= {file.path, *file.included}
-            waiting += _member_names(file)
-    return files
+        waiting += [] if file is None else _member_names(file)
+    return list(names)
+
+
+def files_behind(tree: Tree, requested: Iterable[str]) -> set[Path]:
+    """The files of the tasks and groups behind some names, with what they include."""
+    known = [name for name in names_behind(tree, requested) if name in tree.index]
+    files = [tree.index[name] for name in known]
+    included = chain.from_iterable(file.included for file in files)
+    return {*(file.path for file in files), *included}
 
 
 def _member_names(file: TaskFile) -> list[str]:
@@ -249,6 +254,12 @@ def stock_task_file(name: str) -> TaskFile | None:
     return None if path is None else read_file(path, Findings())
 
 
-def stock_tasks(name: str) -> list[dict[str, Any]]:
-    """The settings of a task that comes with lm-eval, or of each task of a group or tag."""
-    return [leaf.config for leaf in select_leaves(Tree([]), [name], Findings())]
+def tasks_behind(tree: Tree, name: str) -> list[dict[str, Any]]:
+    """The settings of a task of a folder or of lm-eval, or of each task of a group or tag."""
+    return [leaf.config for leaf in select_leaves(tree, [name], Findings())]
+
+
+def kind_of(tree: Tree, name: str) -> str:
+    """Returns what a name of a folder or of lm-eval is: `group`, `task`, `class` or `tag`."""
+    file = _Selection(tree, Findings()).file(name)
+    return "tag" if file is None else file.kind

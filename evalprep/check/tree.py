@@ -8,7 +8,7 @@ the files name, so that a tree is read in milliseconds.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,12 +76,14 @@ class TaskFile:
         lines: Line of each top-level key of the file itself.
         kind: `class`, `group`, `task`, or `other`.
         included: The files that it includes, also by way of others.
+        places: `file:line` of each top-level key that only an included file has.
     """
 
     path: Path
     data: dict[str, Any]
     lines: dict[str, int] = field(default_factory=dict)
     included: tuple[Path, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -102,9 +104,13 @@ class TaskFile:
         return name if isinstance(name, str) else ""
 
     def where(self, key: str = "") -> str:
-        """`file:line (key)`."""
-        line = f":{self.lines[key]}" if key in self.lines else ""
-        return f"{self.path}{line}" + (f" ({key})" if key else "")
+        """`file:line (key)`, of the included file where the key stands there alone."""
+        place = str(self.path)
+        if key in self.lines:
+            place = f"{self.path}:{self.lines[key]}"
+        elif key in self.places:
+            place = self.places[key]
+        return place + (f" ({key})" if key else "")
 
 
 @dataclass
@@ -218,6 +224,7 @@ def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) ->
         return None
     merged: dict[str, Any] = {}
     included: list[Path] = []
+    places: dict[str, str] = {}
     includes = data.pop("include", [])
     for include in includes if isinstance(includes, list) else [includes]:
         part = _included(str(include), path, findings, seen)
@@ -225,10 +232,11 @@ def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) ->
             return None
         merged.update(part.data)
         included += [part.path, *part.included]
+        own_lines = {key: f"{part.path}:{line}" for key, line in part.lines.items()}
+        places |= {**part.places, **own_lines}
     merged.update(data)
-    return TaskFile(
-        path, {str(key): value for key, value in merged.items()}, lines, tuple(included)
-    )
+    keyed = {str(key): value for key, value in merged.items()}
+    return TaskFile(path, keyed, lines, tuple(included), places)
 
 
 def _check_marks(path: Path, node: Any, findings: Findings) -> dict[str, int]:
@@ -301,28 +309,52 @@ def _function_constructor(folder: Path) -> Any:
     return construct
 
 
-def yaml_files(root: Path, suffix: str = ".yaml") -> Iterator[Path]:
-    """Files of a suffix below a folder, in lm-eval's order."""
+def yaml_files(
+    root: Path, suffix: str = ".yaml", *, without: Collection[Path] = ()
+) -> Iterator[Path]:
+    """Files of a suffix below a folder, in lm-eval's order.
+
+    Args:
+        root: The folder.
+        suffix: How their names end.
+        without: Folders that are passed over.
+    """
     paths: list[Path] = []
     for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if name not in _IGNORED]
+        inner = [name for name in folders if name not in _IGNORED]
+        folders[:] = [name for name in inner if Path(folder, name) not in without]
         paths += [Path(folder, name) for name in names if name.endswith(suffix)]
     yield from sorted(paths, key=lambda path: path.as_posix())
 
 
-def read_tree(roots: Iterable[Path], findings: Findings) -> Tree:
-    """Index the include paths as lm-eval does; a later path overrides an earlier one."""
+def read_tree(roots: Iterable[Path], findings: Findings, *, without: Collection[Path] = ()) -> Tree:
+    """Index the include paths as lm-eval does; a later path overrides an earlier one.
+
+    Args:
+        roots: The include paths.
+        findings: Gets what is found.
+        without: Folders below them that are passed over.
+    """
     tree = Tree([Path(root).resolve() for root in roots])
     for root in tree.roots:
-        files = [read_file(path, findings) for path in yaml_files(root)]
-        own: dict[str, TaskFile] = {}
-        tagged: dict[str, TaskFile] = {}  # tags that came before any file of their name
-        for file in files:
-            if file is not None and _is_registered(file, own, tagged, findings):
-                own[file.name] = file
-                _register_tags(file, tree, own, tagged)
-        tree.index.update(own)
+        add_files(tree, yaml_files(root, without=without), findings)
     return tree
+
+
+def add_files(tree: Tree, paths: Iterable[Path], findings: Findings) -> list[str]:
+    """Adds the tasks and groups of some files to a tree, which they override.
+
+    Returns:
+        Their names.
+    """
+    own: dict[str, TaskFile] = {}
+    tagged: dict[str, TaskFile] = {}  # tags that came before any file of their name
+    for file in [read_file(path, findings) for path in paths]:
+        if file is not None and _is_registered(file, own, tagged, findings):
+            own[file.name] = file
+            _register_tags(file, tree, own, tagged)
+    tree.index.update(own)
+    return list(own)
 
 
 def _is_registered(

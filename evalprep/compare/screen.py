@@ -97,15 +97,28 @@ def _heading(comparison: Comparison) -> list[Note]:
     """Returns the line that names both runs, then the warnings."""
     rule = f", by the rule {comparison.rule!r}" if comparison.rule else ""
     names = f"candidate {comparison.run}  against  baseline {comparison.other}{rule}"
-    warnings = [Note(f"warning: {warning}", Tone.DOUBTFUL) for warning in comparison.warnings]
-    return [Note(names, Tone.PLAIN), *warnings]
+    warnings = [f"warning: {warning}" for warning in _once(comparison)]
+    return [Note(names, Tone.PLAIN), *(Note(text, Tone.DOUBTFUL) for text in warnings)]
+
+
+def _once(comparison: Comparison) -> list[str]:
+    """The warnings; one that several tasks share stands once, with their names."""
+    tasks_of: dict[str, list[str]] = {}
+    for warning in comparison.warnings:
+        task = next((it.name for it in comparison.tasks if warning.startswith(f"{it.name}: ")), "")
+        tasks_of.setdefault(warning.removeprefix(f"{task}: "), []).append(task)
+    lines = []
+    for warning, tasks in tasks_of.items():
+        named = list(filter(None, tasks))
+        lines.append(f"{shortlist(named, _NAMED)}: {warning}" if named else warning)
+    return lines
 
 
 def _flip_causes(task: TaskComparison) -> list[Note]:
     """Returns a line with the causes of a task's flips; nothing without any."""
     if not task.causes:
         return []
-    causes = ", ".join(f"{count} {cause}" for cause, count in task.causes.items())
+    causes = ", ".join(f"{cause} {count}" for cause, count in task.causes.items())
     return [Note(f"{task.name} flips: {causes}", Tone.PLAIN)]
 
 
@@ -239,25 +252,40 @@ def _count_table(comparison: Comparison) -> Table:
         title = "Verdicts, percent right"
     elif all(task.difference.in_points for task in tasks):
         title = "Scores, in percent"
-    table = Table(
-        title,
-        [
-            Column("task", Kind.NAME),
-            Column("n", Kind.COUNT),
-            Column("candidate", Kind.MEASURE),
-            Column("baseline", Kind.MEASURE),
-            Column("gained", Kind.COUNT),
-            Column("lost", Kind.COUNT),
-            Column("agreement", Kind.PERCENT),
-            Column("unparsed", Kind.COUNT),
-        ],
-    )
+    names_metric = len({task.metric for task in tasks}) > 1
+    columns = [
+        Column("task", Kind.NAME),
+        *([Column("metric")] if names_metric else []),
+        Column("n", Kind.COUNT),
+        Column("candidate", Kind.MEASURE),
+        Column("baseline", Kind.MEASURE),
+        Column("gained", Kind.COUNT),
+        Column("lost", Kind.COUNT),
+        Column("agreement", Kind.PERCENT),
+        Column("unparsed", Kind.COUNT),
+    ]
+    table = Table(title, columns)
+    equal_lines: dict[tuple[object, ...], list[TaskComparison]] = {}
     for task in tasks:
-        table.add(*_count_cells(task, comparison), task.unparsed)
-    if comparison.pooled is not None:
-        pooled = comparison.pooled
+        cells = (task.metric, *_count_cells(task, comparison)[1:], task.unparsed)
+        equal_lines.setdefault(cells, []).append(task)
+    for equal in equal_lines.values():
+        is_folded = len(equal) >= MANY_EQUAL
+        for task in equal[:1] if is_folded else equal:
+            name, *counts = _count_cells(task, comparison)
+            shown = f"{len(equal)} tasks" if is_folded else name
+            metric = [task.metric] if names_metric else []
+            table.add(shown, *metric, *counts, task.unparsed)
+    pooled = _pooled(comparison)
+    if pooled is not None:
         table.add("pooled", *_count_cells(pooled, comparison)[1:], "")
     return table
+
+
+def _pooled(comparison: Comparison) -> Conclusion | None:
+    """The verdicts of all tasks together; None where their metrics differ, as `score` has it."""
+    metrics = {task.metric for task in comparison.tasks if task.difference.n}
+    return comparison.pooled if len(metrics) == 1 else None
 
 
 def _count_cells(conclusion: Conclusion, comparison: Comparison) -> list[str | int | float | None]:
@@ -281,7 +309,8 @@ def _over_tasks(comparison: Comparison) -> list[Conclusion]:
     """The mean and the pooled verdicts, where there are several tasks."""
     if len(comparison.tasks) < 2:
         return []
-    return [item for item in (comparison.overall, comparison.pooled) if item is not None]
+    items = (comparison.overall, _pooled(comparison))
+    return [item for item in items if item is not None]
 
 
 def _difference_table(comparison: Comparison) -> Table:

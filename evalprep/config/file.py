@@ -65,7 +65,17 @@ def _from_file(path: Path) -> YamlFile:
                 fix="write a config: evalprep init; or name one: --config_path FILE",
             )
         )
-    return load_yaml(path)
+    source = load_yaml(path)
+    kind = next((key for key in ("group", "task") if key in source.data), "")
+    if kind and not {"model_name", "models", "tasks"} & source.data.keys():
+        raise BadInput(
+            Problem(
+                what=f"is an lm-eval file of a {kind}, not a config",
+                where=str(path),
+                fix=f"evalprep run --model NAME --tasks {path}",
+            )
+        )
+    return source
 
 
 def _without_file() -> YamlFile:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalprep.errors import Problems
 from evalprep.packs import TEMPLATES
-from evalprep.places import flaw
+from evalprep.places import exists, flaw, is_folder
 from evalprep.yamlfile import YamlFile
 
 if TYPE_CHECKING:
@@ -59,8 +59,29 @@ def check_paths(core: Core, source: YamlFile, problems: Problems) -> None:
             fix="choose an output_path outside of work_dir: work_dir is replaced on every "
             "preparation",
         )
+    _check_task_folders(core, source, problems)
     _check_prefixes(core, source, problems)
     _check_writable(core, source, problems)
+
+
+def _check_task_folders(core: Core, source: YamlFile, problems: Problems) -> None:
+    """The folders of `include_path` are there, and none is replaced by a preparation."""
+    where = source.where("include_path")
+    for folder in core.include_path:
+        if not is_folder(folder):
+            is_file = exists(folder)
+            problems.add(
+                f"include_path {folder} " + ("is a file" if is_file else "does not exist"),
+                where=where,
+                fix=f"tasks: {folder.name}, or name its folder" if is_file else "name a folder",
+            )
+        elif _inside(folder, core.work_dir):
+            problems.add(
+                f"include_path {folder} lies in work_dir {core.work_dir}, which every preparation "
+                "replaces",
+                where=where,
+                fix="name the folder of your own files, or choose another work_dir",
+            )
 
 
 def _check_prefixes(core: Core, source: YamlFile, problems: Problems) -> None:

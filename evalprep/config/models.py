@@ -76,7 +76,7 @@ def _expanded(entry: Any, number: int, source: YamlFile, problems: Problems) -> 
         what = f"no model folder matches {name!r}"
         where = source.where("models", number)
         allowed = f"folders with {' or '.join(_MODEL_FILES)}"
-        fix = "mend the pattern, or name the folders"
+        fix = "correct the pattern, or name the folders"
         problems.add(what, where=where, allowed=allowed, fix=fix)
     return [{**entry, key: str(folder)} for folder in folders]
 

@@ -289,5 +289,6 @@ def _absolute(core: Core, folder: Path, template_dir: tuple[Path, ...]) -> Core:
         work_dir=resolve(core.work_dir),
         output_path=resolve(core.output_path),
         template_dir=template_dir,
+        include_path=tuple(map(resolve, core.include_path)),
         path_prefix=prefixes,
     )

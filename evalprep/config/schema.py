@@ -68,10 +68,10 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes:
         model_name: Hub id or local folder of the model; `lm_eval` gets it as `pretrained=`.
-        tasks: Names of tasks and groups of packs, names of lm-eval's own tasks, or mappings; a
-            comma list or a YAML list. `{task: hellaswag, dataset_path: ...}` changes keys of one
-            of lm-eval's own tasks; with `doc_to_text` and a new name it is a whole task. The
-            default is that of the pack.
+        tasks: Names of tasks and groups of packs, names of lm-eval's own tasks, task files or
+            folders of them (`mytasks/a.yaml`), or mappings; a comma list or a YAML list. `{task:
+            hellaswag, dataset_path: ...}` changes keys of one of lm-eval's own tasks; with
+            `doc_to_text` and a new name it is a whole task. The default is that of the pack.
         backend: What runs the model: `vllm`, `hf`, `vllm-server`, `local-completions`,
             `local-chat-completions`, `openai-chat-completions`, `anthropic-chat-completions`,
             `stored` (the replies are in the data) or `dummy` (an empty reply to everything, to
@@ -129,13 +129,15 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             machine.
         template_dir: Folder of further packs, or a list of such folders; they add to the packs of
             the project.
+        include_path: Folder of your own lm-eval task files, or a list of such folders; their
+            tasks, groups and tags may stand in `tasks`, and go before lm-eval's own.
     """
 
     model_name: Annotated[
         ModelName,
         Meta(
             description="a model id or a local folder, on one line, of at most 4,096 characters, "
-            "without blanks around it",
+            "without spaces around it",
             extra={"also": (type(None),)},  # the base model of an adapter
         ),
     ]
@@ -249,6 +251,13 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(
             description="a folder with one sub-folder per pack, or a list of such folders",
             extra={"before": _listed, "also": (str, type(None))},
+        ),
+    ] = ()
+    include_path: Annotated[
+        tuple[Path, ...],
+        Meta(
+            description="a folder of lm-eval task files (YAML), or a list of such folders",
+            extra={"before": _listed},
         ),
     ] = ()
     _stated: frozenset[str] = frozenset()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evalprep.data.compressed import unpacked_name
     from evalprep.data.fields import OF_MODEL, FieldRow, fields_of_records, kind_of, read_fields
     from evalprep.data.folders import DataFolder, open_folder
-    from evalprep.data.hub import HubFailure, logs_at, on_hub
+    from evalprep.data.hub import HubFailure, hub_problem, is_offline, logs_at, on_hub
     from evalprep.data.joining import GroundTruth, JoinReport, join
     from evalprep.data.keyed import is_plain
     from evalprep.data.lock import Locked, commit_of, lock_text, moved, read_lock

@@ -115,7 +115,7 @@ def unstorable(
                 what=f"column {name!r} of {of} cannot hold {str(value)[:80]!r}: {cause}",
                 where=place(number),
                 allowed=allowed,
-                fix="mend the data, or the pack's prepare.py",
+                fix="correct the data, or the pack's prepare.py",
             )
     return Problem(
         what=f"column {name!r} of {of} mixes types: {error}",

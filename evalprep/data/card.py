@@ -23,9 +23,9 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", re.DOTALL)
 def _declared_in(file: Path) -> dict[str, Any]:
     """The declarations of one file of a card."""
     text = read_text(file, own=True, encoding="utf-8-sig", errors="replace")
-    fix = "mend the file"
+    fix = "correct the file"
     if file.name == "README.md":
-        fix = "mend the lines between the two ---"
+        fix = "correct the lines between the two ---"
         front = _FRONT_MATTER.match(text)
         text = front[1] if front else ""
     try:

@@ -85,7 +85,7 @@ def csv_rows(path: Path, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]
             Problem(
                 what=f"cannot be read with {options_text}: {error}",
                 where=str(path),
-                fix="mend the card",
+                fix="correct the card",
             )
         ) from None
 

@@ -131,7 +131,7 @@ def _without_problems(
             problems.append(item)
             if len(problems) == MAX_PROBLEMS:
                 more = Problem(
-                    what="there may be more mistakes", where=where, fix="mend these first"
+                    what="there may be more mistakes", where=where, fix="correct these first"
                 )
                 problems.append(more)
                 break
@@ -162,7 +162,7 @@ def _check_expressions(path: Path, form: str, expressions: Mapping[str, str], wh
                         "JMESPath expression",
                         fix=_split_elsewhere(columns, form)
                         or near(str(expression), columns)
-                        or 'quote names with blanks: "Review Text"',
+                        or 'quote names with spaces: "Review Text"',
                     )
                 )
     if problems:

@@ -217,15 +217,37 @@ def _translate_failures(location: str, revision: str | None, where: str) -> Iter
         raise HubFailure(location, Problem(what=what, where=where, fix=fix)) from None
 
 
+def hub_problem(error: BaseException, location: str, where: str = "") -> Problem | None:
+    """The failed call to the hub behind an error of another library, and what the user can do.
+
+    None where no call to the hub failed.
+    """
+    from huggingface_hub import errors
+
+    kinds = (errors.HfHubHTTPError, errors.OfflineModeIsEnabled, ConnectionError)
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, (*kinds, errors.LocalEntryNotFoundError)):
+        cause = cause.__cause__ or cause.__context__
+    if not isinstance(cause, Exception):
+        return None
+    what, fix = _explain(cause, location, None)
+    return Problem(what=what, where=where, fix=fix)
+
+
 def _explain(error: Exception, location: str, revision: str | None) -> tuple[str, str]:
     """Returns why a call to the hub failed, and the fix."""
-    from huggingface_hub import errors
+    from huggingface_hub import errors, get_token
 
     local = f"give the path of a local copy of {location}"
     match error:
         case errors.GatedRepoError():
-            fix = f"accept its terms at its hub page and set HF_TOKEN, or {local}"
-            return f"{location} is gated", fix
+            with_token = ", and the account of your token has no access" if get_token() else ""
+            way = "with that account" if with_token else "and set HF_TOKEN"
+            page = f"https://huggingface.co/datasets/{location}"
+            return (
+                f"{location} is gated{with_token}",
+                f"accept its terms at {page} {way}, or {local}",
+            )
         case errors.RepositoryNotFoundError():
             what = f"{location} is not on the hub, or is private"
             return what, "check the id, set HF_TOKEN, or give a local path"

@@ -123,7 +123,9 @@ def json_document(path: Path) -> Any:
             Problem(
                 what=f"is not JSON: {error.msg} at column {error.colno}",
                 where=f"{path}:{error.lineno}",
-                fix="set format: jsonl where each line is a record" if lines else "mend the file",
+                fix="set format: jsonl where each line is a record"
+                if lines
+                else "correct the file",
             )
         ) from None
     except (ValueError, RecursionError) as error:
@@ -174,7 +176,7 @@ def _lines(path: Path) -> Iterator[Located | Problem]:
                     yield Located(where, number, value)
                     number += 1
             except LineError as error:
-                yield Problem(what=error.reason, where=where, fix="mend or delete the line")
+                yield Problem(what=error.reason, where=where, fix="correct or delete the line")
 
 
 def _values_of_line(content: bytes, where: str) -> list[Any]:

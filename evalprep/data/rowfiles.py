@@ -230,7 +230,7 @@ def _json_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
                     Problem(
                         what=f"is not JSON: {error}",
                         where=f"{path}:{number}",
-                        fix="mend or delete the line",
+                        fix="correct or delete the line",
                     )
                 ) from None
             if not text:
@@ -304,7 +304,7 @@ def _json_list(path: Path, field: str | None) -> list[dict[str, Any]] | None:
         if text.lstrip().startswith("{"):
             return None
         raise BadInput(
-            Problem(what=f"is not JSON: {error}", where=str(path), fix="mend the file")
+            Problem(what=f"is not JSON: {error}", where=str(path), fix="correct the file")
         ) from None
     if isinstance(data, dict) and field is not None:
         data = data.get(field)

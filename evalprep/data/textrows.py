@@ -48,4 +48,4 @@ def texts(
     except BROKEN as error:
         raise damaged(path, error) from None
     except LookupError as error:
-        raise BadInput(Problem(what=str(error), where=str(path), fix="mend the card")) from None
+        raise BadInput(Problem(what=str(error), where=str(path), fix="correct the card")) from None

@@ -284,7 +284,7 @@ def merged(readme: Path, model: Mapping[str, Any], url: str) -> str:
         content, root = compose(front)
     except NotYaml as error:
         what = f"is not YAML: {error}"
-        problem = Problem(what=what, where=str(readme), fix="mend its first part")
+        problem = Problem(what=what, where=str(readme), fix="correct its first part")
         raise BadInput(problem) from None
     former_index = as_mapping(content).get(KEY)
     block = yaml_text({KEY: _with_model(former_index, model, url)})

@@ -14,14 +14,13 @@ from evalprep.results import (
     Metric,
     Sample,
     TaskRun,
+    chosen_option,
     number_of,
     option_likelihoods,
     text_of,
     verdict_of,
 )
 
-#: The metric that divides the log-likelihood of an option by its length.
-_BY_LENGTH = "acc_norm"
 _CHOICES = ("choices", "options", "input_choice_list")
 
 
@@ -164,8 +163,8 @@ def _row(task: TaskRun, sample: Sample, scores: Mapping[str, float | None]) -> S
         references=(sample.gold,) if sample.gold else (),
         prompt=sample.prompt,
         messages=tuple(messages),
-        replies=_replies(sample, options, by_length=task.primary.metric == _BY_LENGTH),
-        answer=sample.answer,
+        replies=_replies(sample, options, task.primary.metric),
+        answer=chosen_option(options, task.primary.metric) if options else sample.answer,
         filter=sample.filter,
         scores=scores,
         published=bool(verdict) if verdict >= 0 else None,
@@ -175,11 +174,10 @@ def _row(task: TaskRun, sample: Sample, scores: Mapping[str, float | None]) -> S
     )
 
 
-def _replies(sample: Sample, options: Mapping[str, float], *, by_length: bool) -> tuple[str, ...]:
+def _replies(sample: Sample, options: Mapping[str, float], metric: str) -> tuple[str, ...]:
     """The replies; of a sample that compares options the option that was chosen."""
     if options:
-        lengths = {text: max(len(text), 1) if by_length else 1 for text in options}
-        return (max(options, key=lambda text: options[text] / lengths[text]),)
+        return (chosen_option(options, metric),)
     return tuple(sample.replies or [text_of(sample)])
 
 

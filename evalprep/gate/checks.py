@@ -51,7 +51,7 @@ class Check:
         drop: How much worse the candidate is; negative when it is better.
         low, high: Interval of candidate minus baseline, as `compare` shows it.
         max_drop: What is tolerated.
-        slack: What may stay open beyond it.
+        slack: How far the interval may pass it.
         most_lost: The largest drop that is not ruled out.
         p: Two-sided p-value of a drop of `max_drop`; 1 where too few rows changed for a fail.
         p_adjusted: After Holm's adjustment.

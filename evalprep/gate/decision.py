@@ -332,7 +332,7 @@ def repeat_words(plan: RowsNeeded, n: int, units: str = "rows") -> str:
     if plan.rows is None:
         return "no practical number of rows would decide"
     if plan.changed == 0:
-        return f"{plan.rows} rows pass if again none changes"
+        return f"{plan.rows} rows pass if no row changes"
     rough = f" (rough: few {units} changed)" if plan.rough else ""
     if plan.rows <= n:
         return f"a repeat of as many rows would usually decide{rough}"

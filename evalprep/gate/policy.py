@@ -18,9 +18,9 @@
       mmlu_macro: {max_drop: 0.01, level: advisory}
     overall: {max_drop: 0.005}
 
-`max_drop` is what may be lost, `slack` what may stay open beyond it (docs/commands/gate.md). Both
-are on the scale of the score: 0.02 of an accuracy between 0 and 1 is two points; `2%` is a share of
-the baseline's score.
+`max_drop` is the tolerated drop, `slack` how far the interval may pass it (docs/commands/gate.md).
+Both are on the scale of the score: 0.02 of an accuracy between 0 and 1 is two points; `2%` is a
+share of the baseline's score.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Rule:
 
     Args:
         max_drop: The drop that is tolerated.
-        slack: What may stay open beyond it; None for the default of the mode.
+        slack: How far the interval may pass it; None for the default of the mode.
         min_n: Pairs that it takes.
         metric, filter: What is compared instead of the primary metric.
         direction: `up` or `down`, for a metric whose better direction is not logged.
@@ -130,7 +130,7 @@ class Policy:
         return bool(self.suite or self.rule or self.overall is not None)
 
     def slack(self, rule: Rule, width: float | None, baseline: float | None) -> float:
-        """Returns what may stay open beyond the tolerated drop, for a score of this range."""
+        """Returns how far the interval may pass the tolerated drop, for a score of this range."""
         if rule.slack is not None:
             return limit(rule.slack).of(baseline)
         if self.mode == "non-inferiority":

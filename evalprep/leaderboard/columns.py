@@ -227,13 +227,17 @@ def _groups(scores: Sequence[Scores]) -> Iterable[Column]:
 
 
 def _tasks(scores: Sequence[Scores]) -> Iterable[Column]:
+    """The metrics of tasks; the first of each is named where tasks have different ones."""
+    tasks = chain.from_iterable(score.tasks for score in scores)
+    names_metric = len({task.metric for task in tasks if task.metric}) > 1
     for score in scores:
         for task in score.tasks:
             if task.metric:
                 title = f"{task.task}: {task.metric}"
                 # A run without a value does not tell in which unit the others have theirs.
                 unit = SHARE if task.micro.value is None else task.unit
-                yield _task_column(task.task, task.task, title, task.direction, unit)
+                column = _task_column(task.task, task.task, title, task.direction, unit)
+                yield replace(column, name=title) if names_metric else column
             for name, further in further_scores(task):
                 title = f"{task.task}: {further.name}"
                 yield _task_column(task.task, name, title, further.direction, further.unit)

@@ -251,11 +251,35 @@ def asked_digest(path: Path, work_dir: Path) -> str:
     """
     text = read_file(path, own=True).replace(str(work_dir).encode(), b"")
     try:
-        value, _ = compose(text.decode("utf-8"), Loader, {_FUNCTION: _named_function})
+        value = _stated(text, path)
     except (NotYaml, UnicodeDecodeError):
         return hashlib.sha256(text).hexdigest()
-    asked = _with_sources(_asking_keys(value), path.parent)
-    return hashlib.sha256(sorted_json(asked).encode()).hexdigest()
+    return hashlib.sha256(sorted_json(_asking_keys(value)).encode()).hexdigest()
+
+
+def _stated(text: bytes, path: Path, seen: tuple[Path, ...] = ()) -> Any:
+    """What a task YAML states, with what it includes, and the source of each function.
+
+    Raises:
+        NotYaml, UnicodeDecodeError: the file, or one that it includes, cannot be read as YAML.
+    """
+    value, _ = compose(text.decode("utf-8"), Loader, {_FUNCTION: _named_function})
+    if not isinstance(value, Mapping) or path in seen:
+        return value
+    own = dict(value)
+    merged: dict[str, Any] = {}
+    for name in _listed(own.pop("include", [])):
+        file = path.parent / str(name)
+        try:
+            included = _stated(read_file(file, own=True), file, (*seen, path))
+        except OSError:
+            return _with_sources(value, path.parent)
+        merged |= as_mapping(included)
+    return merged | _with_sources(own, path.parent)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _named_function(_loader: Any, node: Any) -> dict[str, str]:

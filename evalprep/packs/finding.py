@@ -94,7 +94,8 @@ def _refuse_without_packs(folders: Iterable[Path], where: str) -> None:
             f"template_dir {folder} {'holds no pack' if is_folder(folder) else 'is not a folder'}",
             where=where,
             allowed="a folder with one sub-folder per pack, each with a pack.yaml",
-            fix="leave it out for the packs of the project",
+            fix="leave it out for the packs of the project; a folder of lm-eval task files is an "
+            f"include_path: include_path: {folder.name}",
         )
     problems.raise_if_any()
 

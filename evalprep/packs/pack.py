@@ -163,7 +163,7 @@ class Pack:
                 Problem(
                     what=f"cannot be imported: {_error_text(error)}",
                     where=str(self.folder / f"{stem}.py"),
-                    fix="mend the pack's module",
+                    fix="correct the pack's module",
                 )
             ) from error
 

@@ -82,6 +82,10 @@ class TaskPlan:
             empty where that is not known.
         tags: label, family, principle, requirement, category, form and the pack's own.
         local_data: Digest of the local files that lm-eval itself reads for it; empty without any.
+        file: The user's own file that declares it; empty for a task of lm-eval, a pack or the
+            config.
+        file_digest: Digest of the user's task files and modules behind it; empty without any.
+        replaces: Tasks of lm-eval whose place the user's files of the same names take.
     """
 
     name: str
@@ -101,6 +105,9 @@ class TaskPlan:
     published_prompt: str = ""
     tags: Mapping[str, Any] = field(default_factory=dict)
     local_data: str = ""
+    file: str = ""
+    file_digest: str = ""
+    replaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ def _check_prompts(entry: RubricEntry, source: YamlFile, problems: Problems) -> 
             where=source.where(key),
             allowed=allowed,
             fix=meant
-            or f"declare it under fields, or write {{ {name} }} with blanks for a plain text",
+            or f"declare it under fields, or write {{ {name} }} with spaces for a plain text",
         )
     if entry.prompts and not (named or unknown):
         problems.add(

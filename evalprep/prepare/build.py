@@ -20,6 +20,7 @@ from evalprep.packs import MANIFEST, Command, Manifest, Plan, asked_for, limited
 from evalprep.prepare.calls import make_steps
 from evalprep.prepare.joined import Joined
 from evalprep.prepare.models import Subject, check_tokenizers, fingerprints_of, subjects_of
+from evalprep.prepare.ownfolders import write_own_tasks
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.shares import whole_blocks
 from evalprep.prepare.taskfiles import meant_of_others, write_groups, write_inline, write_tasks
@@ -156,6 +157,9 @@ def _write_tasks(built: Built, progress: Callable[[str], None]) -> None:
         facts["expected"] = None if rows is None else limited(rows, limit)
     write_groups(joined, built.plan.groups, built.folder)
     write_inline(joined, built.folder)
+    requested = [name for name in joined.selection.stock if name in built.plan.tasks]
+    own = joined.selection.own
+    built.origins |= write_own_tasks(own, requested, joined.config, built.folder)
     built.meant = meant_of_others(joined, built.folder)
     built.files = tree_files(built.folder)
 

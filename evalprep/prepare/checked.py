@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from evalprep.files import read_text
 from evalprep.packs import MANIFEST
 from evalprep.prepare.build import Built
 from evalprep.prepare.origins import named_by_origin
+from evalprep.prepare.ownfolders import FOLDER as OWN_TASKS
 from evalprep.temporary import OwnFolder
 
 #: Rows of each task whose scoring is tried; lengths, tokens and ids are looked at in all rows.
@@ -71,6 +73,7 @@ def check_built(
             after_files=raise_moved,
         )
         findings.take(_repeats_the_pack)
+        findings.take(partial(_repeats_note, built))
         raise_moved()
         return moved()
 
@@ -96,6 +99,11 @@ def _repeats_the_pack(finding: Finding) -> bool:
     return finding.code == "EP607" and finding.what.endswith(ASKED_BY_PACK)
 
 
+def _repeats_note(built: Built, finding: Finding) -> bool:
+    """Returns whether a finding repeats the note on a task that replaces one of lm-eval."""
+    return finding.code == "EP105" and built.joined.selection.own.has(finding.task)
+
+
 def without_reason_of_command(built: Built, findings: Sequence[Finding]) -> list[Finding]:
     """Returns the findings without the one that repeats a note of the command.
 
@@ -119,13 +127,26 @@ def loadable(built: Built) -> Iterator[Path]:
     """
     with OwnFolder("check") as temporary, _datasets_in(temporary):
         copy = Path(temporary).resolve() / "tasks"
-        final, now = (  # as they stand inside a string of a rendered YAML
-            json.dumps(f"{folder}/", ensure_ascii=False)[1:-1]
-            for folder in (built.joined.final, str(copy))
-        )
+        final, now = (_as_written(f"{folder}/") for folder in (built.joined.final, str(copy)))
         for path in built.folder.rglob("*"):
             _copy_or_link(path, copy / path.relative_to(built.folder), final, now)
+        _name_own_files(built, copy)
         yield copy
+
+
+def _as_written(path: str) -> str:
+    """A path as it stands inside a string of a rendered YAML."""
+    return json.dumps(path, ensure_ascii=False)[1:-1]
+
+
+def _name_own_files(built: Built, copy: Path) -> None:
+    """Lets the copy include the user's files and data where they are on this machine."""
+    prefixes = built.joined.config.core.path_prefix
+    for path in (copy / OWN_TASKS).glob("*.yaml") if prefixes else ():
+        text = read_text(path, own=True)
+        for here, there in prefixes.items():
+            text = text.replace(_as_written(there), _as_written(here))
+        path.write_text(text, encoding="utf-8")
 
 
 @contextmanager

@@ -274,6 +274,8 @@ def _model_args(written: Mapping[str, Any], core: Core, share: Share) -> dict[st
     of_user = {} if elsewhere else dict(core.model_args)
     adapters = {name: core.on_run_machine(path) for name, path in adapters_in(of_user).items()}
     of_user |= adapters
+    if isinstance(of_user.get("base_url"), str):  # lm-eval posts to an address as it is
+        of_user["base_url"] = BACKENDS[share.backend].whole_address(of_user["base_url"])
     return {**written, **of_tasks, **of_user, **decided}
 
 

@@ -7,17 +7,20 @@ files that a preparation did not read: preparing the same again gives the same r
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from evalprep.config import Config
 from evalprep.credentials import without_secrets
+from evalprep.errors import Problems
 from evalprep.files import unchanged_sha256
 from evalprep.packs import Pack, Prepared, PreparedSource, load_prepared
 from evalprep.prepare.build import config_on_run_machine
 from evalprep.prepare.contextlength import with_known_context
 from evalprep.prepare.localdata import digest_of, local_files
+from evalprep.prepare.ownfolders import OwnTasks, read_own_tasks
 from evalprep.status import fingerprints_now
 from evalprep.terminal import shortlist
 
@@ -60,11 +63,44 @@ def _with_other_content(
         place = config.folder / source.location
         if place.exists() and not _has_files(place, source):
             yield source.location
+    own = read_own_tasks(config, Problems())
     for task in config.core.tasks:
-        if isinstance(task, dict):
-            planned = prepared.plan.tasks.get(str(task.get("task")))
+        names = own.names_of(_name(task))
+        if names is not None:
+            yield from _own_with_other_content(prepared, own, names, config.folder)
+        elif _is_gone(_name(task), prepared):
+            yield f"task file of {_name(task)}"
+        elif isinstance(task, dict):
+            planned = prepared.plan.tasks.get(_name(task))
             if planned and planned.local_data != digest_of(local_files(task, config.folder)):
                 yield f"data of {planned.name}"
+
+
+def _own_with_other_content(
+    prepared: Prepared, own: OwnTasks, names: Collection[str], folder: Path
+) -> Iterator[str]:
+    """Yields tasks of the user's folders whose files, modules or data are others than prepared."""
+    for name in names:
+        planned = prepared.plan.tasks.get(name)
+        if planned is None and name not in prepared.plan.excluded:
+            yield name
+        elif planned is not None and planned.file_digest != own.digest(name):
+            yield f"task file of {name}"
+        elif planned is not None:
+            digest = own.data_digest(name, planned.overrides, folder)
+            if planned.local_data != digest:
+                yield f"data of {name}"
+
+
+def _is_gone(name: str, prepared: Prepared) -> bool:
+    """Returns whether a task was prepared from a file of the user, who has it no more."""
+    planned = prepared.plan.tasks.get(name)
+    return planned is not None and bool(planned.file)
+
+
+def _name(task: str | Mapping[str, Any]) -> str:
+    """The name or the path in an entry of `tasks`."""
+    return task if isinstance(task, str) else str(task.get("task"))
 
 
 def _has_files(place: Path, source: PreparedSource) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from evalprep.check import stock_tasks, yaml_mapping
+from evalprep.check import tasks_behind, yaml_mapping
 from evalprep.config import Config
 from evalprep.data import Source
 from evalprep.files import read_text
@@ -127,12 +127,16 @@ class Joined:
     def settings(self, task: TaskPlan) -> Sequence[Mapping[str, Any]]:
         """The keys of a task's YAML; of each of its tasks where lm-eval brings a group or tag."""
         if task.stock:
-            return [{**settings, **task.overrides} for settings in stock_tasks(task.name)]
+            return [{**settings, **task.overrides} for settings in self.files_of(task)]
         inline = self.selection.inline.get(task.name)
         if inline is not None:
             return [inline]
         owners = [share for share in self.packs if task.name in share.plan.tasks]
         return [share.settings(task.name) for share in owners[:1]]
+
+    def files_of(self, task: TaskPlan) -> Sequence[Mapping[str, Any]]:
+        """The keys in the files of one of lm-eval's or the user's tasks, or of each of a group."""
+        return tasks_behind(self.selection.own.tree, task.name)
 
     def running(self) -> Plan:
         """The plan without the tasks that are left out and the groups that have no member left."""

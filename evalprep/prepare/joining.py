@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import chain
-from urllib.parse import urlsplit
 
 from evalprep.backends import BACKENDS, VLLM_PORT, is_here
+from evalprep.check import kind_of
 from evalprep.config import Config, Core
 from evalprep.errors import Problems
 from evalprep.packs import Excluded, Plan, TaskPlan, closed, cycle
@@ -69,7 +69,7 @@ def join_plans(
         problems.add(
             f"tasks wait for each other: {' > '.join(circle)}",
             where=config.where("tasks"),
-            fix="mend the pack's `after`",
+            fix="correct the pack's `after`",
         )
         return joined
     joined.named = [name for name in selection.order if name in whole.tasks]
@@ -108,11 +108,26 @@ def _add_other_tasks(whole: Plan, selection: Selection, core: Core) -> None:
     others = {*selection.stock, *selection.inline}
     for name in (name for name in selection.order if name in others):
         if name in selection.stock:
-            overrides = selection.overrides.get(name, {})
-            task = TaskPlan(name, stock="task", overrides=overrides, prompt=prompt)
+            task = _existing_task(name, prompt, selection)
         else:
             task = TaskPlan(name, prompt=prompt)
         whole.tasks[name] = replace(task, local_data=selection.local_data.get(name, ""))
+
+
+def _existing_task(name: str, prompt: str, selection: Selection) -> TaskPlan:
+    """The plan of a task, group or tag whose file is there: lm-eval's own, or the user's."""
+    own, overrides = selection.own, selection.overrides.get(name, {})
+    file = own.file_of(name)
+    is_changed_group = overrides and kind_of(own.tree, name) == "group"
+    return TaskPlan(
+        name,
+        stock="group" if is_changed_group else "task",
+        overrides=overrides,
+        prompt=prompt,
+        file="" if file is None else str(file),
+        file_digest="" if file is None else own.digest(name),
+        replaces=tuple(own.replaced_by(name)),
+    )
 
 
 def _turn(joined: Joined, problems: Problems) -> None:
@@ -181,7 +196,7 @@ def _check_order(joined: Joined, problems: Problems) -> None:
             problems.add(
                 f"{name} waits for {', '.join(unknown)}",
                 where=joined.config.where("tasks"),
-                fix="mend the pack's `after`",
+                fix="correct the pack's `after`",
             )
 
 
@@ -212,22 +227,11 @@ def _refuse_second_markup(joined: Joined, problems: Problems) -> None:
 
 
 def _check_addresses(joined: Joined, problems: Problems) -> None:
-    """Checks the address of a server of one's own.
-
-    It cannot be guessed, and one that is given must be a whole one.
-    """
+    """Refuses a server of one's own without its address, which cannot be guessed."""
     config = joined.config
     url = str(config.core.model_args.get("base_url") or "")
     used = dict.fromkeys(backend_of(task, config.core) for task in joined.plan.tasks.values())
     for backend in (BACKENDS[name] for name in used if name in BACKENDS):
-        endpoint = backend.whole_address(url) if url else ""
-        if endpoint != url:
-            problems.add(  # without the address itself, which may hold a password
-                f"base_url must be the full endpoint: {backend.name} posts its requests to it as "
-                "it is",
-                where=config.where("model_args", "base_url"),
-                fix=f"let it end in {urlsplit(endpoint).path}",
-            )
         if backend.address and not url:
             problems.add(
                 f"{backend.name} needs the address of the server",

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from evalprep.config import Config
 from evalprep.files import as_mapping, unchanged_sha256
+from evalprep.places import exists
 
 
 def local_files(task: Mapping[str, Any], folder: Path) -> list[Path]:
@@ -40,6 +42,31 @@ def digest_of(files: list[Path]) -> str:
         return ""
     digests = json.dumps([unchanged_sha256(file) for file in files])
     return hashlib.sha256(digests.encode()).hexdigest()
+
+
+def absolute_data(entry: Mapping[str, Any], config: Config) -> dict[str, Any]:
+    """Returns a task with absolute paths in place of those that exist beside the config.
+
+    lm-eval looks from wherever it is started.
+    """
+    changed = dict(entry)
+    kwargs = entry.get("dataset_kwargs")
+    if isinstance(kwargs, dict) and "data_files" in kwargs:
+        files = _absolute(kwargs["data_files"], config)
+        changed["dataset_kwargs"] = {**kwargs, "data_files": files}
+    if "dataset_path" in entry:
+        changed["dataset_path"] = _absolute(entry["dataset_path"], config)
+    return changed
+
+
+def _absolute(files: Any, config: Config) -> Any:
+    if isinstance(files, dict):
+        return {split: _absolute(value, config) for split, value in files.items()}
+    if isinstance(files, list):
+        return [_absolute(value, config) for value in files]
+    if isinstance(files, str) and files and exists(config.folder / files):
+        return config.core.on_run_machine((config.folder / files).resolve())
+    return files
 
 
 def _texts(value: Any) -> Iterator[str]:

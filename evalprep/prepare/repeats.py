@@ -14,14 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.backends import BACKENDS
-from evalprep.check import (
-    REPEATED,
-    filter_steps,
-    is_sampling,
-    keeps_first,
-    stock_tasks,
-    yaml_mapping,
-)
+from evalprep.check import REPEATED, filter_steps, is_sampling, keeps_first, yaml_mapping
 from evalprep.config import Core
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import as_mapping
@@ -242,7 +235,7 @@ def _write(joined: Joined, task: TaskPlan, repeats: Repeats) -> None:
     joined.repeats[task.name] = repeats
     if not task.stock:
         return
-    is_group = len(stock_tasks(task.name)) > 1
+    is_group = len(joined.files_of(task)) > 1
     stock = "group" if is_group else task.stock
     keys = {**task.overrides, **repeats.keys, "class": REPEATED}
     joined.plan.tasks[task.name] = replace(task, stock=stock, overrides=keys)

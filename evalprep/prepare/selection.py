@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from evalprep.check import FunctionRef, TaskFile, Tree, kind_of, tasks_behind
 from evalprep.config import Config
 from evalprep.errors import BadInput, Problems, near
-from evalprep.packs import Pack, find_task, is_remembered, stock_names
-from evalprep.places import exists
-from evalprep.prepare.localdata import digest_of, local_files
+from evalprep.packs import Pack, find_task, is_remembered, stock_names, stock_tagged
+from evalprep.places import nearby
+from evalprep.prepare.localdata import absolute_data, digest_of, local_files
+from evalprep.prepare.ownfolders import OwnTasks, read_own_tasks
 from evalprep.prepare.workdir import check_place
+from evalprep.terminal import shortlist
 
 INLINE_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 NAME_FORM = "up to 100 letters, digits, _, - and ., a letter or digit first"
@@ -30,9 +33,10 @@ class Selection:
 
     Attributes:
         by_pack: Pack name -> canonical task and group names, in order.
-        stock: Names of lm-eval's own tasks, groups and tags.
+        stock: Names of tasks, groups and tags that are lm-eval's own or the user's.
+        own: The user's own folders of task files.
         inline: Whole task definitions, by task name.
-        overrides: Keys that the config sets of lm-eval's own tasks, by task name.
+        overrides: Keys that the config sets of tasks in `stock`, by task name.
         order: All names as they were asked for.
         local_data: Digest of the local data of tasks that the config writes or changes, by name.
         notes: What local data change in tasks of lm-eval.
@@ -40,6 +44,7 @@ class Selection:
 
     by_pack: dict[str, list[str]] = field(default_factory=dict)
     stock: list[str] = field(default_factory=list)
+    own: OwnTasks = field(default_factory=OwnTasks)
     inline: dict[str, dict[str, Any]] = field(default_factory=dict)
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
@@ -52,18 +57,17 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
 
     Adds to `problems` what is neither, with the nearest names.
     """
-    selection = Selection()
+    selection = Selection(own=read_own_tasks(config, problems))
     planned = _made_names(config, packs, problems)
     ours = [*chain.from_iterable(pack.names() for pack in packs.values()), *planned]
     for number, entry in enumerate(config.core.tasks):
         if isinstance(entry, dict):
-            mapping = with_absolute_files(entry, config)
-            digest = digest_of(local_files(entry, config.folder))
-            selection.local_data[str(entry.get("task"))] = digest
-            where = config.where("tasks", number)
-            _add_mapping(selection, mapping, problems, where, ours)
-            if str(entry.get("task")) in selection.overrides:
-                _fit_local_data(selection, entry, config, problems, where)
+            _select_mapping(selection, entry, config, problems, number, ours)
+            continue
+        own_names = selection.own.names_of(entry)
+        for name in own_names or ():
+            _add_own(selection, name, config, packs)
+        if own_names is not None:
             continue
         owned = [(planned[entry], entry)] if entry in planned else _of_packs(packs, entry)
         for pack, name in owned:
@@ -76,9 +80,87 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
                 fix=f"add one under `tasks:` of {packs[entry].folder / 'pack.yaml'}",
             )
         elif not owned:
-            names = _Known(ours, list(packs))
+            names = _Known(ours, list(packs), selection.own.tree.names())
             _add_stock(selection, entry, problems, config.where("tasks"), names)
     return selection
+
+
+def _select_mapping(
+    selection: Selection,
+    entry: dict[str, Any],
+    config: Config,
+    problems: Problems,
+    number: int,
+    ours: list[str],
+) -> None:
+    """Adds a task that the config writes or changes."""
+    where = config.where("tasks", number)
+    names = selection.own.names_of(str(entry.get("task")))
+    if names is not None and len(names) != 1:
+        if names:
+            problems.add(
+                f"{entry['task']} has several tasks: {shortlist(names)}",
+                where=where,
+                fix=f"name one of them, {{task: {names[0]}, ...}}, and its folder in include_path",
+            )
+        return
+    if names:
+        entry = {**entry, "task": names[0]}
+    digest = digest_of(local_files(entry, config.folder))
+    selection.local_data[str(entry.get("task"))] = digest
+    _add_mapping(selection, absolute_data(entry, config), problems, where, ours)
+    if str(entry.get("task")) in selection.overrides:
+        _fit_local_data(selection, entry, config, problems, where)
+        changes = selection.overrides[str(entry["task"])]
+        if names:
+            _note_own(selection, names[0], config, changes)
+
+
+def _add_own(selection: Selection, name: str, config: Config, packs: Mapping[str, Pack]) -> None:
+    """Adds a task, group or tag of the user's own folders."""
+    if name in selection.order:
+        return
+    selection.stock.append(name)
+    selection.order.append(name)
+    _note_own(selection, name, config, {})
+    owner = find_task(packs, name)
+    if owner is not None:
+        file = nearby(selection.own.file_of(name) or "")
+        note = f"{name} is the one of {file}, not that of the pack {owner[0].name}"
+        selection.notes.append(note)
+
+
+def _note_own(selection: Selection, name: str, config: Config, changes: Mapping[str, Any]) -> None:
+    """Notes the data of an own task, and which of lm-eval's tasks it replaces."""
+    own = selection.own
+    selection.local_data[name] = own.data_digest(name, changes, config.folder)
+    selection.notes += [_replaced(*entry) for entry in own.replaced_by(name).items()]
+
+
+def _replaced(name: str, file: TaskFile) -> str:
+    """Says that a file of the user takes the place of one of lm-eval, and what it changes."""
+    stock = tasks_behind(Tree([]), name)
+    before = stock[0] if len(stock) == 1 else {}
+    keys = [key for key in dict.fromkeys([*file.data, *before]) if key not in _OF_NO_NUMBER]
+    changed = [key for key in keys if _plain(file.data.get(key)) != _plain(before.get(key))]
+    edits = f" in {shortlist(changed)}" if changed and before else ""
+    return (
+        f"{name} is edited: {nearby(file.path)} takes the place of lm-eval's own{edits}; its "
+        "numbers are not those of other runs of this name"
+    )
+
+
+#: Keys of a task file that change no number.
+_OF_NO_NUMBER = frozenset({"metadata", "tag", "task_alias"})
+
+
+def _plain(value: Any) -> Any:
+    """A setting in which functions of one name are equal, whatever folder they are in."""
+    if isinstance(value, FunctionRef):
+        return value.spec
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
 
 
 def refuse_unknown_tasks(config: Config, packs: Mapping[str, Pack]) -> None:
@@ -97,10 +179,11 @@ def refuse_unknown_tasks(config: Config, packs: Mapping[str, Pack]) -> None:
 
 @dataclass(frozen=True)
 class _Known:
-    """Names that are no lm-eval's: of tasks and groups, and of packs."""
+    """Names that are no lm-eval's: of tasks and groups, of packs, and of the user's folders."""
 
     tasks: list[str]
     packs: list[str]
+    own: list[str]
 
 
 def _of_packs(packs: Mapping[str, Pack], entry: str) -> list[tuple[Pack, str]]:
@@ -130,10 +213,12 @@ def _add_stock(
         problems.add(
             f"unknown task {name!r}",
             where=where,
-            fix=near(name, [*known.tasks, *known.packs, *stock_names()]) or "see `evalprep list`",
-            allowed="a task, group or pack of `evalprep list`, a task of lm-eval, or a mapping "
-            "with a whole task",
+            fix=near(name, [*known.own, *known.tasks, *known.packs, *stock_names()])
+            or "see `evalprep list`",
+            allowed="a task, group or pack of `evalprep list`, a task of lm-eval, a task file "
+            "(mytasks/a.yaml), a name in a folder of include_path, or a mapping with a whole task",
         )
+        problems.extend(selection.own.problems())
 
 
 def _made_names(config: Config, packs: Mapping[str, Pack], problems: Problems) -> dict[str, Pack]:
@@ -182,47 +267,52 @@ def _add_mapping(
     selection: Selection, entry: dict[str, Any], problems: Problems, where: str, ours: list[str]
 ) -> None:
     """Add a whole task, or one of lm-eval's own with keys of the config."""
-    if _is_stock(entry, ours):
+    if _is_stock(selection, entry, ours):
         _add_override(selection, entry, problems, where)
     else:
         _add_inline(selection, entry, problems, where, ours)
 
 
-def _is_stock(entry: dict[str, Any], ours: list[str]) -> bool:
-    """Returns whether a mapping names one of lm-eval's own tasks, whose other keys then stay."""
+def _is_stock(selection: Selection, entry: dict[str, Any], ours: list[str]) -> bool:
+    """Returns whether a mapping names a task that is there, whose other keys then stay."""
     name = entry.get("task")
-    return isinstance(name, str) and name not in ours and name in stock_names()
+    if not isinstance(name, str):
+        return False
+    return selection.own.has(name) or (name not in ours and name in stock_names())
 
 
 def _add_override(
     selection: Selection, entry: dict[str, Any], problems: Problems, where: str
 ) -> None:
-    """Add a task of lm-eval's own with keys of the config, such as local data."""
+    """Add a task that is there with keys of the config, such as local data."""
     name = str(entry["task"])
-    if name in selection.overrides or name in selection.stock:
+    tree = selection.own.tree
+    tagged = tree.tags.get(name) or stock_tagged(name)
+    # lm-eval would give all tasks of a tag with keys of its own the name of the tag.
+    names = tagged if kind_of(tree, name) == "tag" else [name]
+    if any(known in selection.stock for known in names):
         problems.add(f"{name} is named twice", where=where, fix="name it once")
         return
     if "metadata" in entry:
+        owner = "" if selection.own.has(name) else "lm-eval's own "
         problems.add(
-            f"metadata of lm-eval's own task {name} cannot be set",
-            where=where,
-            fix="leave the key out",
+            f"metadata of {owner}task {name} cannot be set", where=where, fix="leave the key out"
         )
         return
-    selection.overrides[name] = {key: value for key, value in entry.items() if key != "task"}
-    selection.stock.append(name)
-    selection.order.append(name)
+    for known in names:
+        selection.overrides[known] = {key: value for key, value in entry.items() if key != "task"}
+        selection.stock.append(known)
+        selection.order.append(known)
 
 
 def _fit_local_data(
     selection: Selection, entry: Mapping[str, Any], config: Config, problems: Problems, where: str
 ) -> None:
     """Fits one of lm-eval's own tasks to the splits of the local data that the config gives it."""
-    from evalprep.check import stock_tasks
     from evalprep.prepare.localsplits import fit_to_local_data
 
     name = str(entry["task"])
-    settings = stock_tasks(name)
+    settings = tasks_behind(selection.own.tree, name)
     if len(settings) != 1:  # a group: each task of it has splits of its own
         return
     num_fewshot = config.core.num_fewshot
@@ -234,37 +324,18 @@ def _fit_local_data(
     problems.extend(fitted.problems)
 
 
-def with_absolute_files(entry: dict[str, Any], config: Config) -> dict[str, Any]:
-    """Returns a task with absolute paths in place of those that exist beside the config.
-
-    lm-eval looks from wherever it is started.
-    """
-    changed = dict(entry)
-    kwargs = entry.get("dataset_kwargs")
-    if isinstance(kwargs, dict) and "data_files" in kwargs:
-        files = _absolute(kwargs["data_files"], config)
-        changed["dataset_kwargs"] = {**kwargs, "data_files": files}
-    if "dataset_path" in entry:
-        changed["dataset_path"] = _absolute(entry["dataset_path"], config)
-    return changed
-
-
-def _absolute(files: Any, config: Config) -> Any:
-    if isinstance(files, dict):
-        return {split: _absolute(value, config) for split, value in files.items()}
-    if isinstance(files, list):
-        return [_absolute(value, config) for value in files]
-    if isinstance(files, str) and exists(config.folder / files):
-        return config.core.on_run_machine((config.folder / files).resolve())
-    return files
-
-
 def _add_inline(
     selection: Selection, entry: dict[str, Any], problems: Problems, where: str, ours: list[str]
 ) -> None:
     missing = [key for key in INLINE_REQUIRED if key not in entry]
     name = entry.get("task")
-    if missing:
+    if "include" in entry:
+        problems.add(
+            f"the inline task {name or entry!r} has `include`, which belongs into a task file",
+            where=where,
+            fix=f"write it into a file, such as mytasks/{name}.yaml, and name that under tasks",
+        )
+    elif missing:
         problems.add(
             f"the inline task {name or entry!r} lacks {', '.join(missing)}",
             where=where,

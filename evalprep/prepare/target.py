@@ -58,9 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "work_dir",
         nargs="?",
         type=Path,
-        metavar="WORK_DIR",
-        help="a prepared work folder; without it what the config's next preparation would write, "
-        "or ./work_dir where there is no config",
+        metavar="CONFIG_OR_WORK_DIR",
+        help="a config, or a prepared work folder (default: ./eval_config.yaml, else ./work_dir)",
     )
     parser.add_argument(
         "--config_path",
@@ -114,6 +113,9 @@ def targets(args: argparse.Namespace) -> Iterator[contextlib.AbstractContextMana
     """
     names, changes = _names(args.tasks), _changes(args)
     work_dir = args.work_dir or _prepared_without_config(args)
+    configs = args.config_path or [_CONFIG]
+    if work_dir is not None and work_dir.is_file():
+        work_dir, configs = None, [work_dir]
     if args.include_path:
         changes |= _changes_of_folder(args.set)
         yield contextlib.nullcontext(_folder_target(args.include_path, names, changes))
@@ -121,7 +123,7 @@ def targets(args: argparse.Namespace) -> Iterator[contextlib.AbstractContextMana
         changes |= _changes_of_folder(args.set)
         yield contextlib.nullcontext(work_dir_target(work_dir, names, changes))
     else:
-        for path in args.config_path or [_CONFIG]:
+        for path in configs:
             yield config_target(path, args.set, changes, names)
 
 
@@ -218,7 +220,7 @@ def work_dir_target(
     Raises:
         BadInput: there is no manifest.
     """
-    fix = "name a prepared work folder, or check any folder of tasks with --include_path"
+    fix = "name a config, a prepared work folder, or --include_path with a folder of task files"
     prepared = require_prepared(work_dir, fix=fix)
     settings = RunSettings.from_prepared(prepared).changed(**(changes or {}))
     names = list(chain.from_iterable(map(asked_for, prepared.commands)))

@@ -28,7 +28,7 @@ from evalprep.report.text import (
     preview,
     shorten,
 )
-from evalprep.results import UNKNOWN, Run, Sample, has_reply, reading_of, text_of, verdict_of
+from evalprep.results import UNKNOWN, Run, Sample, has_reply, readable_reply, reading_of, verdict_of
 
 _CHUNK = 400_000  # characters of text before compression: opened in a few milliseconds
 _NOT_LOGGED = "(not logged)"
@@ -188,7 +188,7 @@ class Browser:
         published = first.previous_output
         texts = {
             **self._prompt(prompt),
-            "target": self._cut(first.target),
+            "target": self._cut(first.gold),
             "published": None if published is None else self._cut(published),
             "columns": columns_of(first.doc, prompt),
             "changed": [self._cut(text) for text in changed_prompt(first.doc)],
@@ -229,7 +229,7 @@ class Browser:
         """Returns what a run replied, and what its scorer read from that."""
         reading = reading_of(sample)
         return {
-            "output": self._cut(text_of(sample)) if has_reply(sample) else _NOT_LOGGED,
+            "output": self._cut(readable_reply(sample)) if has_reply(sample) else _NOT_LOGGED,
             "answers": self._answers(sample, answers),
             "read": {
                 "answer": None if reading.answer is None else self._cut(reading.answer),

@@ -9,7 +9,14 @@ from evalprep.report.align import TRUNCATED, UNPARSED, UNSURE, Replies, TaskRows
 from evalprep.report.document import Report
 from evalprep.report.judgements import Judgements
 from evalprep.report.tables import comparison_names
-from evalprep.results import UNKNOWN, Sample, reading_of, text_of
+from evalprep.results import (
+    UNKNOWN,
+    Sample,
+    chosen_option,
+    option_likelihoods,
+    reading_of,
+    reply_of_cell,
+)
 from evalprep.tables import Column, Entry, Table
 
 _DIRECTIONS = (None, "gained", "lost")
@@ -85,7 +92,7 @@ def _next_samples(
 
 def _question_cells(sample_id: str, sample: Sample) -> list[Entry]:
     subtask = sample.doc.get("subtask_name")
-    return [sample_id, sample.doc_id, None if subtask is None else str(subtask), sample.target]
+    return [sample_id, sample.doc_id, None if subtask is None else str(subtask), sample.gold]
 
 
 def _published_verdict(task: TaskRows, place: int) -> int | None:
@@ -100,11 +107,15 @@ def _reply_cells(replies: Replies, place: int, sample: Sample) -> list[Entry]:
     unparsed = None if replies.unparsed is None else int(bool(flags & UNPARSED))
     truncated = None if flags & UNSURE else int(bool(flags & TRUNCATED))
     reading = reading_of(sample)
+    options = option_likelihoods(sample)
+    answer = reading.answer
+    if options:
+        answer = chosen_option(options, replies.task.primary.metric)
     return [
         *(replies.score(place), unparsed, truncated),
-        *(reading.answer, reading.method or None, reading.why or None),
+        *(answer, reading.method or None, reading.why or None),
         ", ".join(reading.failed) or None,
-        text_of(sample),
+        reply_of_cell(sample),
     ]
 
 

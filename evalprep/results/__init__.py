@@ -169,8 +169,11 @@ if TYPE_CHECKING:
         SampleView,
         Which,
         choose_rows,
+        chosen_option,
         option_likelihoods,
+        readable_reply,
         reading_of,
+        reply_of_cell,
         view_of,
         views_at,
     )

@@ -165,7 +165,7 @@ def _log_of_pack(
             Problem(
                 what=f"references.py of pack {pack.name} failed: {error!r}",
                 where=str(path),
-                fix=f"mend the file, or {pack.folder / 'references.py'}",
+                fix=f"correct the file, or {pack.folder / 'references.py'}",
             )
         ) from error
     return log, results

@@ -18,6 +18,7 @@ from msgspec import structs
 
 from evalprep.files import name_place
 from evalprep.packs import Manifest, Plan, TaskPlan, edited_work_of, leaves
+from evalprep.places import shareable_folder
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.edited_since import notes_on_readings
 from evalprep.results.effort import Efforts, efforts_of
@@ -333,6 +334,10 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
     notes = [edited.sentence(run)] if edited is not None else []
     if record.damage:
         notes.append(f"run_{run}.json is damaged: {shortlist(record.damage)}; prepare again")
+    for name, task in planned.items():
+        if name in task.replaces and name in names_in_run:
+            file = shareable_folder(Path(task.file))
+            notes.append(f"{name}: edited, by {file} in place of lm-eval's own task")
     return _Preparation(
         plan=plan,
         record=record,

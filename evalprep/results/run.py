@@ -340,21 +340,25 @@ class Run:
 
         rows: list[dict[str, Any]] = []
         for name, task in self.select(list(names)).items():
-            rows += [_frame_row(name, sample) for sample in task.samples()]
+            metric = task.primary.metric
+            rows += [_frame_row(name, sample, metric) for sample in task.samples()]
         return pd.DataFrame(rows)
 
 
-def _frame_row(task: str, sample: Sample) -> dict[str, Any]:
-    """A sample as a row of a data frame."""
+def _frame_row(task: str, sample: Sample, metric: str) -> dict[str, Any]:
+    """A sample as a row of a data frame; options of a choice stand as texts."""
+    from evalprep.results.views import chosen_option, option_likelihoods, reply_of_cell
+
+    options = option_likelihoods(sample)
     return {
         "task": task,
         "sample_id": sample.sample_id,
         "doc_id": sample.doc_id,
         "subtask_name": sample.doc.get("subtask_name"),
         "prompt": sample.prompt,
-        "target": sample.target,
-        "response": sample.response,
-        "answer": sample.answer,
+        "target": sample.gold if options else sample.target,
+        "response": reply_of_cell(sample) if options else sample.response,
+        "answer": chosen_option(options, metric) if options else sample.answer,
         "previously_is_correct": sample.doc.get("previously_is_correct"),
         **sample.metrics,
     }

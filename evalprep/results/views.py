@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Samples of a kind: all, those that are not fully right, those whose reply could not be read.
 Which = Literal["all", "wrong", "unread"]
+#: The metric that divides the log-likelihood of an option by its length.
+BY_LENGTH = "acc_norm"
 _REASON_UNREAD = "no answer could be read from the reply"
 _REASON_CUT = "the reply ended at its token limit"
 _REASON_OTHER = "the answer that was read is not the gold answer"
@@ -143,14 +145,14 @@ def view_of(name: str, sample: Sample, metric: Metric, replier: Replier) -> Samp
     reading = reading_of(sample)
     score = _score(sample, metric)
     options = option_likelihoods(sample)
-    answer = max(options, key=lambda text: options[text]) if options else reading.answer
+    answer = chosen_option(options, metric.metric) if options else reading.answer
     verdict = sample.doc.get("previously_is_correct")
     return SampleView(
         task=name,
         sample_id=sample.sample_id,
         doc_id=sample.doc_id,
         prompt=sample.prompt,
-        reply=_reply(sample, options),
+        reply=readable_reply(sample) if has_reply(sample) else None,
         answer=answer,
         gold=sample.gold,
         metric=metric.name,
@@ -161,10 +163,29 @@ def view_of(name: str, sample: Sample, metric: Metric, replier: Replier) -> Samp
     )
 
 
-def _reply(sample: Sample, options: dict[str, float]) -> str | None:
-    if options:
-        return _shown_likelihoods(options)
-    return text_of(sample) if has_reply(sample) else None
+def readable_reply(sample: Sample) -> str:
+    """The reply as people read it: of a sample that compares options these, each with its value."""
+    options = option_likelihoods(sample)
+    return _shown_likelihoods(options) if options else text_of(sample)
+
+
+def reply_of_cell(sample: Sample) -> str:
+    """The reply as a cell of a table; of a sample that compares options each with its value."""
+    options = option_likelihoods(sample)
+    shown = (f"{text} ({value:.3f})" for text, value in options.items())
+    return "; ".join(shown) if options else text_of(sample)
+
+
+def chosen_option(options: Mapping[str, float], metric: str) -> str:
+    """Returns the option with the greatest log-likelihood, by length where the metric is by it.
+
+    >>> chosen_option({"yes": -2.0, "certainly": -3.0}, "acc")
+    'yes'
+    >>> chosen_option({"yes": -2.0, "certainly": -3.0}, "acc_norm")
+    'certainly'
+    """
+    lengths = {text: max(len(text), 1) if metric == BY_LENGTH else 1 for text in options}
+    return max(options, key=lambda text: options[text] / lengths[text])
 
 
 def _score(sample: Sample, metric: Metric) -> float | None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalprep.data import hub_problem
+from evalprep.files import as_mapping
 from evalprep.packs import Plan, load_prepared
 from evalprep.results import Unit
 from evalprep.status import Job
@@ -67,12 +69,18 @@ def _load(name: str, manager: Any, plan: Plan, loaded: Loaded) -> None:
             planned = plan.tasks.get(member)
             if planned is not None and planned.overrides:
                 # They stand in the file of the group alone.
-                loaded.failures[member] = _reason(error)
+                loaded.failures[member] = _reason(error, member, manager)
             else:
                 _load(member, manager, plan, loaded)
         if not members:
-            loaded.failures[name] = _reason(error)
+            loaded.failures[name] = _reason(error, name, manager)
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, name: str, manager: Any) -> str:
+    """Returns why a task cannot be loaded, with the fix where the hub is to blame."""
+    entry = manager.task_index.get(name)
+    settings = as_mapping(None if entry is None else entry.cfg)
+    problem = hub_problem(error, str(settings.get("dataset_path") or name))
+    if problem is not None:
+        return f"{problem.what}; {problem.fix}"[:500]
     return f"cannot be loaded: {type(error).__name__}: {error}"[:500]

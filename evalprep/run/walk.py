@@ -9,6 +9,10 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
+from evalprep.data import is_offline
+from evalprep.errors import BadInput, Problem
+from evalprep.files import as_mapping
+from evalprep.model import model_folder
 from evalprep.packs import versions
 from evalprep.results import DONE, FAILED, RUNNING, State, Unit, decode_run, primary_score
 from evalprep.run.engine import Engine
@@ -111,6 +115,10 @@ class Walk:
             try:
                 engine.load(call.model_class, call.config)
             except Exception as error:
+                problem = _absent_model(call.config.model_args)
+                if problem is not None:
+                    engine.broken = problem.what
+                    raise BadInput(problem) from error
                 engine.broken = f"{type(error).__name__}: {error}"[:2000]
                 raise
         elif state.phase == "starting":
@@ -155,6 +163,20 @@ class Walk:
             state.message = ": ".join(filter(None, [reason, message]))
         self._save()
         return int(bool(unfinished))
+
+
+def _absent_model(model_args: Any) -> Problem | None:
+    """Returns why a model could not be loaded that is in no folder and not in the hub's cache."""
+    name = str(as_mapping(model_args).get("pretrained") or "")
+    if not name or model_folder(name) is not None:
+        return None
+    local = "name a local folder"
+    if is_offline():
+        what = f"the model {name} is not in the hub cache, and HF_HUB_OFFLINE is set"
+        return Problem(what=what, fix=f"unset HF_HUB_OFFLINE once to fetch it, or {local}")
+    what = f"the model {name} is not in the hub cache, and could not be fetched from the hub"
+    fix = f"check the id, the network and HF_TOKEN (hf download {name}), or {local}"
+    return Problem(what=what, fix=fix)
 
 
 def _reason(error: Exception) -> str:

@@ -20,6 +20,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from evalprep.errors import BadInput
 from evalprep.results import FAILED, PENDING, RUNNING, State
 from evalprep.run.channel import Channel
 from evalprep.run.engine import Engine
@@ -88,8 +89,15 @@ def _serve(request: dict[str, Any], engine: Engine) -> int:
     except BaseException as error:  # noqa: BLE001
         # Whatever ends the command is what the state must say.
         traceback.print_exc()
-        _end(folder, state, "failed", f"{type(error).__name__}: {error}")
+        _end(folder, state, "failed", _message(error))
         return 1
+
+
+def _message(error: BaseException) -> str:
+    """Returns what ended a command, with the fix where it is known."""
+    if isinstance(error, BadInput):
+        return "; ".join(f"{problem.what}; {problem.fix}" for problem in error.problems)
+    return f"{type(error).__name__}: {error}"
 
 
 def _end(folder: RunFolder, state: State, phase: str, message: str) -> None:

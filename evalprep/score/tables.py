@@ -109,12 +109,18 @@ def task_table(scores: Scores, sources: Sources) -> Table:
     if with_published:
         names.append("published")
     names.append("unparsed")
+    metrics = {task.metric for task in scores.tasks}
     columns = [Column("task", Kind.NAME), *_measures(names)]
+    if len(metrics) > 1:
+        columns.insert(1, Column("metric"))
     units = [task.unit for task in scores.tasks if task.value is not None]
     title = _titled("Tasks: mean over rows, mean of subtasks", units)
     table = Table(title, columns)
     for task in scores.tasks:
-        cells: list[Entry] = [task.task, str(task.n)]
+        cells: list[Entry] = [task.task]
+        if len(metrics) > 1:
+            cells.append(_with_arrow(task.metric, task.direction) if task.metric else "-")
+        cells.append(str(task.n))
         cells.append(_value(task.micro, task.unit))
         cells.append(bounds(task.micro, task.unit) or "-")
         cells.append(_value(task.macro, task.unit))

@@ -1,4 +1,4 @@
-"""Hold a run against a policy: may it replace the other run (or the published verdicts)?
+"""Check a run by a policy: may it replace the other run (or the published verdicts)?
 
 Exit code: 0 passed, 1 failed, 2 bad input, 3 unclear, not comparable or not enough evidence.
 """

@@ -17,6 +17,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -29,7 +30,7 @@ from evalprep.errors import BadInput, Problems, near
 from evalprep.files import open_file
 from evalprep.packs import ONLY_LETTERS, AnswerForm, answer_form, as_jinja, is_jinja
 from evalprep.places import nearby
-from evalprep.terminal import counted, shortlist
+from evalprep.terminal import command_text, counted, shortlist
 from evalprep.verbs.init import PACK_SCHEMA, schema_line
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def main(args: argparse.Namespace) -> int:
     for note in draft.notes:
         print(f"note: {note}")
     print(f"wrote {nearby(folder)}")
-    print(f"next: {shlex.join(command)}")
+    print(command_text(shlex.join(command), sys.stdout, "next: "))
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 from evalprep.places import exists
 from evalprep.results import metric_and_filter
+from evalprep.terminal import command_text
 from evalprep.verbs.renamed_options import by_todays_names, with_underscores
 
 NEWEST = "newest"
@@ -372,7 +374,7 @@ class Parser(argparse.ArgumentParser):
             name = unknown[0].partition("=")[0]
             options = self._option_string_actions
             if name.startswith("-"):
-                suggestion = near(name, options)
+                suggestion = _as_setting(unknown[0], args or (), options) or near(name, options)
             else:
                 names_config = name.endswith((".yaml", ".yml")) and "--config_path" in options
                 suggestion = f"did you mean --config_path {name}?" if names_config else ""
@@ -413,6 +415,39 @@ class Parser(argparse.ArgumentParser):
         known = self._option_string_actions
         words = None if args is None else list(by_todays_names(args, known))
         return super().parse_known_args(words, namespace)
+
+
+#: Option of lm_eval -> the key of the config with another name.
+_KEY_OF_OPTION = {
+    "model": "model_name",
+    "trust_remote_code": "model_args.trust_remote_code",
+    "use_cache": "",  # what is finished is never generated again
+}
+
+
+def _as_setting(option: str, words: Sequence[str], options: Collection[str]) -> str:
+    """Returns how an option of lm_eval is written that is a key of the config; else empty.
+
+    Args:
+        option: The option, with its value behind `=` where it was written so.
+        words: The command line, in which the value may follow.
+        options: Those of the verb.
+    """
+    from evalprep.config import CORE_KEYS
+
+    name, equals, value = with_underscores(option).partition("=")
+    name = name.lstrip("-")
+    key = _KEY_OF_OPTION.get(name, name)
+    if "--set" not in options or key.partition(".")[0] not in CORE_KEYS:
+        return ""
+    if not equals:
+        spelled = [with_underscores(word) for word in words]
+        following = spelled[spelled.index(with_underscores(option)) + 1 :] or ["true"]
+        value = "true" if following[0].startswith("-") else following[0]
+    # `--model_args a=1,b=2` sets keys within a key.
+    is_pairs = "=" in value and key in {"model_args", "gen_kwargs"}
+    settings = [f"{key}.{pair}" for pair in value.split(",")] if is_pairs else [f"{key}={value}"]
+    return f"write {' '.join(f'--set {shlex.quote(setting)}' for setting in settings)}"
 
 
 def _share(text: str) -> str:
@@ -497,7 +532,7 @@ def next_command(verb: str, places: Sequence[object], args: argparse.Namespace) 
 def print_next(verb: str, places: Sequence[object], args: argparse.Namespace) -> None:
     """Prints the command line of the next step, unless this verb is a step of another one."""
     if not getattr(args, "is_step", False):
-        print(f"next: {next_command(verb, places, args)}")
+        print(command_text(next_command(verb, places, args), sys.stdout, "next: "))
 
 
 def _words_of(name: str, value: Any) -> list[str]:

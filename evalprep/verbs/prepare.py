@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.places import nearby, typed
 from evalprep.tables import Column, Kind, Table, table_lines
-from evalprep.terminal import counted, line_width, status_line
+from evalprep.terminal import command_text, counted, line_width, status_line
 from evalprep.verbs.options import configured_packs
 
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
     from evalprep.check import Finding
     from evalprep.config import Config, Core
-    from evalprep.packs import Excluded, Pack, Plan
+    from evalprep.packs import Excluded, Pack, Plan, TaskPlan
     from evalprep.prepare import Preparation, Stage
 
 #: Facts of a task whose files come with lm-eval or stand in the config.
 _NO_FACTS = {"pack": None, "rows": None, "join": None, "previous": None}
+_INDENT = "  "
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +91,7 @@ def main(args: argparse.Namespace) -> int:
     if not args.quiet:
         _report(done, config.core, is_one_off=bool(args.set))
     for line in done.lines:
-        print(line)
+        print(command_text(line, sys.stdout))
     return 0
 
 
@@ -220,7 +221,9 @@ def _report(done: Preparation, core: Core, *, is_one_off: bool) -> None:
 
 def _report_lines(done: Preparation, core: Core, *, is_one_off: bool) -> list[str]:
     # `evalprep run` alone follows the file, and so would prepare another run.
-    run_as_prepared = [f"next: evalprep run {typed(done.work_dir)}"] if is_one_off else []
+    command = partial(command_text, stream=sys.stderr)
+    words = f"evalprep run {typed(done.work_dir)}"
+    run_as_prepared = [command(words, before="next: ")] if is_one_off else []
     below = "the command below is" if len(done.lines) == 1 else "the commands below are"
     return [
         *_summary_lines(done),
@@ -229,7 +232,7 @@ def _report_lines(done: Preparation, core: Core, *, is_one_off: bool) -> list[st
         f"{below} also in {done.work_dir / 'command.sh'}",
         *_quick_lines(done),
         *run_as_prepared,
-        f"afterwards: {_next_command(done, core)}",
+        command(_next_command(done, core), before="afterwards: "),
         "",
     ]
 
@@ -238,7 +241,8 @@ def _quick_lines(done: Preparation) -> list[str]:
     """The form of a sole command that starts 10 to 15 s of CPU earlier."""
     if len(done.lines) != 1 or not done.quick_lines:
         return []
-    return [f"the same without lm-eval's index of its own tasks: {done.quick_lines[0]}"]
+    line = command_text(done.quick_lines[0], sys.stderr, "  ")
+    return ["the same command with a start that is 10 s faster:", line]
 
 
 def _summary_lines(done: Preparation) -> list[str]:
@@ -262,13 +266,20 @@ def _task_lines(done: Preparation) -> list[str]:
     for name, task in done.planned.tasks.items():
         facts = done.tasks.get(name)
         if facts is None:  # the preparation does not read the rows of these
-            table.add(name, "of lm-eval" if task.stock else "of the config")
+            table.add(name, _origin(task))
             continue
         sentences = [_rows_sentence(facts)]
         if facts["join"]:
             sentences.append(_join_sentence(facts["join"]))
         table.add(name, "\n".join(sentences))
     return table_lines(table, line_width(sys.stderr), indent="  ")
+
+
+def _origin(task: TaskPlan) -> str:
+    """Returns where the file of a task stands that no pack makes."""
+    if task.file:
+        return f"of {nearby(task.file)}"
+    return "of lm-eval" if task.stock else "of the config"
 
 
 def _rows_sentence(facts: Mapping[str, Any]) -> str:
@@ -280,11 +291,16 @@ def _rows_sentence(facts: Mapping[str, Any]) -> str:
 
 
 def _join_sentence(join: Mapping[str, Any]) -> str:
-    damaged = f", {join['unusable']} damaged" if join["unusable"] else ""
-    return (
-        f"join: {join['exact']} exact, {join['normalised']} normalised, "
-        f"{join['unmatched']} unmatched, {join['ambiguous']} ambiguous{damaged} of {join['rows']}"
-    )
+    """How many rows have their gold answer from the ground truth, and how it was found."""
+    counts = {
+        "by equal text": join["exact"],
+        "by normalised text": join["normalised"],
+        "without a match": join["unmatched"],
+        "with several matches": join["ambiguous"],
+        "damaged": join["unusable"],
+    }
+    shown = ", ".join(f"{count} {how}" for how, count in counts.items() if count)
+    return f"gold answers of {counted(join['rows'], 'row')}: {shown or 'none'}"
 
 
 def _not_in_findings(done: Preparation) -> dict[str, Excluded]:
@@ -299,9 +315,9 @@ def _finding_lines(done: Preparation) -> list[str]:
     from evalprep.check import WIDTH, fold, paragraph
 
     roots = [str(done.work_dir)]
-    paragraphs = [paragraph(folded, roots, WIDTH) for folded in fold(done.findings)]
+    paragraphs = [paragraph(folded, roots, WIDTH - len(_INDENT)) for folded in fold(done.findings)]
     lines = chain.from_iterable(map(str.splitlines, paragraphs))
-    return [f"  {line}" for line in lines]
+    return [f"{_INDENT}{line}" for line in lines]
 
 
 def _next_command(done: Preparation, core: Core) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from evalprep.check import (
@@ -43,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Prints the rows."""
+    _put_task_first(args)
     previews: list[Preview] = []
     for manager in targets(args):
         with manager as target, stdout_is_ours():
@@ -54,6 +56,13 @@ def main(args: argparse.Namespace) -> int:
     for preview in previews:
         print(_text(preview, whole=args.all))
     return 0
+
+
+def _put_task_first(args: argparse.Namespace) -> None:
+    """Exchanges a task and a place that were given in the order of the other verbs."""
+    place = Path(args.task)
+    if args.work_dir is not None and place.exists() and not args.work_dir.exists():
+        args.task, args.work_dir = str(args.work_dir), place
 
 
 def _previews(target: Target, args: argparse.Namespace) -> list[Preview]:
@@ -68,21 +77,20 @@ def _previews(target: Target, args: argparse.Namespace) -> list[Preview]:
     if leaves_of_task:
         static.leaves = leaves_of_task
     check = _load(static, settings, findings)
-    _refuse_failed(args.task, check, findings)
+    _refuse_failed(args.task, check, target.final(findings))
     return preview_task(check, settings, args.task, args.n, args.row)
 
 
-def _refuse_failed(name: str, check: FullCheck, findings: Findings) -> None:
+def _refuse_failed(name: str, check: FullCheck, findings: Sequence[Finding]) -> None:
     """Refuses a task that is there and cannot be shown.
 
     Raises:
         BadInput: with the findings that say why.
     """
     shown = [task for task in check.loaded if task.name == name and task.instances]
-    all_findings = findings.sorted()
-    reasons = [finding for finding in all_findings if _explains(finding, name)]
+    reasons = [finding for finding in findings if _explains(finding, name)]
     if name not in check.static.tree.names():
-        unread = list(filter(_is_unread, all_findings))
+        unread = list(filter(_is_unread, findings))
         reasons += unread[:_UNREAD]
     if reasons and not shown:
         raise BadInput([finding.as_problem() for finding in reasons])

@@ -13,12 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.tables import Column, Kind, Table, table_lines
-from evalprep.terminal import counted
+from evalprep.terminal import command_text, counted
 from evalprep.verbs.options import add_work_dir, names_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def main(args: argparse.Namespace) -> int:
     for note in notes:
         print(f"note: {note}")
     for words in next_words(commands.jobs, args.out, args.to, args.work_dir, earlier):
-        print(f"next: {shlex.join(words)}")
+        print(command_text(shlex.join(words), sys.stdout, "next: "))
     return 0
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
+import textwrap
 from collections.abc import Sequence
 from types import ModuleType
 
@@ -66,7 +68,7 @@ def parser_of(verb: str, prog: str = "") -> Parser:
     module = module_of(verb)
     parser = Parser(
         prog=prog or f"evalprep {verb}",
-        description=module.__doc__,
+        description=_paragraphs(module.__doc__ or ""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.configure(parser)
@@ -80,6 +82,19 @@ def parser_of(verb: str, prog: str = "") -> Parser:
     if verb in READ_TOOLS:
         add_options(parser, *READING)
     return parser
+
+
+def _paragraphs(text: str) -> str:
+    """The paragraphs of a docstring in the lines of a terminal; one with indents stays as it is."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(
+        part if "\n " in part else textwrap.fill(part, _WIDTH, break_on_hyphens=False)
+        for part in paragraphs
+    )
+
+
+#: Characters of a line of help.
+_WIDTH = 78
 
 
 def call_verb(verb: str, words: Sequence[object]) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Iterator
 FORMER = {
     "--task": "--tasks",  # written by everybody who names one
     "--output": "--out",
+    "--output_path": "--out",  # of lm_eval
     "--flips": "--out",
     "--export": "--out",
     "--no_flips": "--no_write",

@@ -14,11 +14,13 @@ import argparse
 import json
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.errors import BadInput, Problem, Problems
+from evalprep.terminal import command_text
 from evalprep.verbs.options import names_of
 
 if TYPE_CHECKING:
@@ -41,6 +43,14 @@ def configure(parser: Parser) -> None:
         metavar="CONFIG_OR_WORK_DIR",
         help="a config, or a prepared folder (default: ./eval_config.yaml, else ./work_dir)",
     )
+    add(
+        "--config_path",
+        "--config",
+        rare=True,
+        type=Path,
+        metavar="FILE",
+        help="the config, as for the other verbs",
+    )
     add("--model", metavar="NAME", help="a hub id or a local folder (key model_name)")
     add(
         "--tasks", type=names_of, metavar="LIST", help="task or group names with commas (key tasks)"
@@ -48,6 +58,13 @@ def configure(parser: Parser) -> None:
     add("--limit", metavar="N", help="samples of each task, or a share (key limit)")
     add("--backend", metavar="NAME", help="what runs the model (key backend)")
     add("--out", type=Path, metavar="DIR", help="where results go (key output_path)")
+    add(
+        "--include_path",
+        action="extend",
+        type=names_of,
+        metavar="DIRS",
+        help="folders of your own lm-eval task files, with commas (key include_path)",
+    )
     add(
         "--set",
         action="append",
@@ -78,6 +95,7 @@ def configure(parser: Parser) -> None:
     )
     add(
         "--address",
+        rare=True,
         default="",
         metavar="HOST:PORT",
         help="head of the Ray cluster, or auto (default: one that is started on this machine)",
@@ -136,7 +154,8 @@ def main(args: argparse.Namespace) -> int:
     if args.missing_to is not None:
         write_missing(folder.work_dir, args, given)
     elif code and given.places and not args.json:
-        print(f"next: {shlex.join(words_for_open(folder.work_dir, given.places))}", flush=True)
+        step = shlex.join(words_for_open(folder.work_dir, given.places))
+        print(command_text(step, sys.stdout, "next: "), flush=True)
     if args.json:
         print(json.dumps(commands.outcomes, indent=2))
         return code

@@ -20,6 +20,15 @@ PAGES = {
 }
 PAGES["README"] = PROJECT_ROOT / "README.md"
 BLOCK = re.compile(r"(?:`([^`\n]+)`:\n\n)?```(\w+)\n(.*?)```", re.DOTALL)
+OWN_TASK = """\
+task: mine
+dataset_path: json
+dataset_kwargs: {data_files: {test: data/arc_easy.jsonl}}
+test_split: test
+doc_to_text: question
+doc_to_target: answerKey
+generation_kwargs: {do_sample: false, temperature: 0, until: []}
+"""
 NOT_OURS = {"make", "pip", "."}
 
 
@@ -61,6 +70,9 @@ def folder(tmp_path, monkeypatch):
     ):
         lines = [json.dumps(row) + "\n" for row in STOCK_ROWS[file]]
         (tmp_path / path).write_text("".join(lines))
+    (tmp_path / "mytasks").mkdir()
+    (tmp_path / "mytasks/a.yaml").write_text(OWN_TASK)
+    (tmp_path / "mytasks/group.yaml").write_text("group: my_group\ntask: [mine]\n")
     return tmp_path
 
 

@@ -38,7 +38,7 @@ def read_key(
         )
     if key is not None and not _sendable(key):
         problems.add(
-            f"the key in {variable} is no key: it has blanks or characters that no header can hold"
+            f"the key in {variable} is no key: it has spaces or characters that no header can hold"
         )
         return None
     return key

@@ -129,7 +129,8 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
     _check_numbers(args, problems)
     _check_names(args, problems)
     wire = WIRES[args.api]
-    base_url = args.base_url or wire.default_url
+    # With or without the path of the requests, as for the back ends of lm-eval.
+    base_url = (args.base_url or wire.default_url).rstrip("/").removesuffix(wire.path)
     _check_address(base_url, problems)
     gen_kwargs = _gen_kwargs(args.gen_kwargs, problems)
     model_args = _model_args(args.model_args, problems)

@@ -60,7 +60,7 @@ def batch(
             done = asyncio.run(_go(args, ledger, run, stamp, question_set, settings))
         except (UnansweredError, RefusedError) as error:
             print(
-                f"stopped: {error}\n  fix: mend that; the same command goes on from here",
+                f"stopped: {error}\n  fix: correct that; the same command goes on from here",
                 file=sys.stderr,
             )
             return 2 if isinstance(error, RefusedError) else 3

@@ -157,7 +157,8 @@ def _spending(summed: Sum, settings: Settings) -> dict[str, Any]:
 
 def _report_stop(stopped: Stopped) -> int:
     print(
-        f"stopped: {stopped}\n  fix: mend that; the same command goes on from here", file=sys.stderr
+        f"stopped: {stopped}\n  fix: correct that; the same command goes on from here",
+        file=sys.stderr,
     )
     return 2 if stopped.refused else 3
 

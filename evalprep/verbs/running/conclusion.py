@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from evalprep.errors import BadInput, Problem
 from evalprep.places import nearby, typed
+from evalprep.terminal import command_text
 from evalprep.verbs.options import configured_packs
 from evalprep.verbs.registry import call_verb
 
@@ -112,7 +113,8 @@ def conclude(
     if is_compared:
         _step("compare", sides)
     code = call_verb("gate", [*sides, "--policy", args.gate]) if args.gate else 0
-    print(f"next: {_next_step(outcome, is_compared, baseline)}", flush=True)
+    step = _next_step(outcome, is_compared, baseline)
+    print(command_text(step, sys.stdout, "next: "), flush=True)
     return code
 
 

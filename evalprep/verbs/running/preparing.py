@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ _OPTION_OF = {
     "limit": "--limit",
     "backend": "--backend",
     "output_path": "--out",
+    "include_path": "--include_path",
 }
 
 
@@ -48,7 +50,8 @@ def prepared_folder(args: argparse.Namespace) -> Folder:
         BadInput: neither a config nor a prepared folder; a config that cannot be prepared.
     """
     options = _options(args)
-    place = args.place or _usual_place(options)
+    _refuse_backend_as_model(args)
+    place = args.config_path or args.place or _usual_place(options)
     if place is not None and place.is_dir():
         if options or args.set:
             raise BadInput(
@@ -64,6 +67,28 @@ def prepared_folder(args: argparse.Namespace) -> Folder:
     except BadInput as error:
         problems = [_by_option(problem, place, options) for problem in error.problems]
         raise BadInput(problems) from None
+
+
+def _refuse_backend_as_model(args: argparse.Namespace) -> None:
+    """Refuses the name of a back end behind `--model`, which lm_eval calls so.
+
+    Raises:
+        BadInput: it is one, and no folder.
+    """
+    from evalprep.backends import find_backend
+
+    name = args.model
+    if not name or args.backend or Path(name).is_dir():
+        return
+    record = find_backend(name)
+    if record is not None:
+        raise BadInput(
+            Problem(
+                what=f"{name} is a back end, and --model names the model",
+                where="--model",
+                fix=f"--backend {record.name} --model NAME",
+            )
+        )
 
 
 def _by_option(problem: Problem, place: Path | None, options: Mapping[str, Any]) -> Problem:
@@ -113,12 +138,14 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
 
     limit = None if args.limit is None else yaml_value(args.limit)
     out = None if args.out is None else str(args.out.absolute())
+    folders = [os.path.abspath(name) for name in args.include_path or ()]  # noqa: PTH100 - no links
     values = {
         "model_name": args.model,
         "tasks": args.tasks,
         "limit": limit,
         "backend": args.backend,
         "output_path": out,
+        "include_path": folders or None,
     }
     return {key: value for key, value in values.items() if value is not None}
 

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from evalprep.check import stock_tasks
+from evalprep.check import Tree, tasks_behind
 from evalprep.cli import main
 from tests.evalprep.check.test_stock import TASKS
 
@@ -107,5 +107,8 @@ def test_a_mapping_with_the_name_of_a_task_of_lm_eval_changes_it(verb, tmp_path)
 
 
 def test_tasks_behind_a_tag_and_a_group():
-    assert {task["task"] for task in stock_tasks("ai2_arc")} == {"arc_easy", "arc_challenge"}
-    assert len(stock_tasks("mmlu")) == 57
+    assert {task["task"] for task in tasks_behind(Tree([]), "ai2_arc")} == {
+        "arc_easy",
+        "arc_challenge",
+    }
+    assert len(tasks_behind(Tree([]), "mmlu")) == 57

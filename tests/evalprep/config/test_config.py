@@ -154,7 +154,7 @@ def test_missing_tasks_take_the_default_of_the_only_pack(tmp_path):
         pytest.param({"template_dir": "nowhere"}, ["is not a folder"], id="no templates"),
         pytest.param({"template_dir": "."}, ["holds no pack"], id="no packs in the templates"),
         pytest.param(
-            {"model_name": "  "}, ["model_name: '  '", "without blanks"], id="blank model"
+            {"model_name": "  "}, ["model_name: '  '", "without spaces"], id="blank model"
         ),
         pytest.param(
             {"model_name": "a/b\n"}, ["model_name: 'a/b\\n'"], id="line break in the model"

@@ -300,6 +300,47 @@ def test_hub_failures_say_what_to_do(mirror, location, offline, said):
     assert "fix:" in out
 
 
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [
+        ("", "fix: accept its terms at https://huggingface.co/datasets/org/gated-set and set"),
+        ("hf_of_another_account", "is gated, and the account of your token has no access"),
+    ],
+)  # fmt: skip
+def test_a_gated_set_with_and_without_a_token(mirror, token, said):
+    _, env = mirror
+    env = {**env, "HF_TOKEN": token, "HF_HUB_OFFLINE": "0"}
+    assert said in in_process(SCRIPT.format(location="org/gated-set"), env)
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        ("errors.HfHubHTTPError('busy', response=response(503))", "the hub answered 503 for o/d"),
+        ("errors.OfflineModeIsEnabled('offline')", "o/d"),
+        ("KeyError('train')", "None"),
+    ],
+)
+def test_a_failure_of_the_hub_behind_an_error_of_datasets(failure, said):
+    code = f"""
+import httpx
+from huggingface_hub import errors
+from evalprep.data import hub_problem
+
+def response(status):
+    return httpx.Response(status, request=httpx.Request("GET", "https://huggingface.co/o/d"))
+
+try:
+    try:
+        raise {failure}
+    except Exception as error:
+        raise ValueError("cannot be loaded") from error
+except ValueError as error:
+    print(hub_problem(error, "o/d"))
+"""
+    assert said in in_process(code, {"HF_HUB_OFFLINE": "0"})
+
+
 def test_zst(tmp_path):
     import pyarrow as pa
 

@@ -14,11 +14,6 @@ CHAT = {"base_url": "http://127.0.0.1:9/v1/chat/completions"}
         ({"apply_chat_template": True}, "hold the chat turns already"),
         ({"system_instruction": "Be kind."}, "before the chat turns"),
         ({"backend": "local-completions"}, "needs the address of the server"),
-        (
-            {"backend": "local-completions", "model_args": {"base_url": "http://127.0.0.1:9"}},
-            "fix: let it end in /v1/completions",
-        ),
-        ({"backend": "vllm-server", "model_args": CHAT}, "fix: let it end in /v1/completions"),
         ({"backend": "local-chat-completions", "model_args": CHAT}, "gives no raw prompts"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,

@@ -137,7 +137,7 @@ def _check(path: Path, columns: Mapping[str, str], opening: Opening) -> frozense
     problems = Problems()
     for field in columns.keys() - set(FIELDS):
         problems.add(
-            f"{field!r} is no field of a row",
+            f"{field!r} is not a field of a row",
             where="--columns",
             allowed=", ".join(FIELDS),
             fix=near(field, FIELDS),

@@ -256,7 +256,7 @@ def test_an_escaped_page_of_simple_evals_is_read_as_text(tmp_path):
     ("columns", "message"),
     [
         ({"question": "Fragen", "score": "richtig"}, "no column 'Fragen'"),
-        ({"question": "Frage", "verdict": "richtig"}, "'verdict' is no field of a row"),
+        ({"question": "Frage", "verdict": "richtig"}, "'verdict' is not a field of a row"),
         ({"question": "Frage"}, "a table needs a column of scores"),
         ({"score": "richtig"}, "one that names its rows"),
     ],
