@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.evalprep.compare.small_runs import Task, two_small_runs
-from tests.evalprep.compare.test_wrong_conclusions_4 import say  # noqa: F401 - a fixture
+from tests.evalprep.compare.test_wrong_conclusions_4 import UNDECIDED, say  # noqa: F401 - a fixture
 
 
 def without_stored_values(homes):
@@ -80,6 +80,16 @@ def test_w63_rows_that_one_side_lost_are_failures(tmp_path, say):  # noqa: F811
         {"t": Task({"acc": verdicts, "quality": whole})},
     )
     assert "80 rows have no finite score" in say(homes).all_said
+
+
+def test_a_metric_that_the_baseline_lost_is_not_read_by_another_one(tmp_path, say):  # noqa: F811
+    verdicts = [float(at % 2) for at in range(60)]
+    now = Task({"acc_norm": verdicts, "rouge": [0.9] * 60})
+    before = Task({"acc_norm": verdicts}, stored={"rouge,none": 0.5})
+    answers = say(two_small_runs(tmp_path, {"t": now}, {"t": before}))
+    further = [item for item in answers.compare["further"] if "rouge" in item["name"]]
+    assert [item["n"] for item in further] in ([], [0])
+    assert {item["verdict"] for item in further} <= UNDECIDED
 
 
 def test_w66_rows_of_another_form_are_named_by_what_they_hold(tmp_path, say):  # noqa: F811

@@ -180,17 +180,3 @@ def test_scores_of_two_metrics_have_no_difference(answers):
             assert "metric" in {reason["kind"] for reason in item["reasons"]}
             assert [item[key] for key in ("delta", "low", "high", "p")] == [None] * 4
     assert list(breaks_of_lower_pairs(straight)) == []
-
-
-def test_a_metric_that_one_side_lost_is_not_read_by_another_one(answers):
-    before, now = two_tasks(), two_tasks()
-    for task in (before[1], now[1]):
-        task.second = True
-        for row in task.rows:
-            row.second = 1.0
-    before[1].lacking = "absent"
-    without_numbers(before[1])  # the rows keep the other metric alone
-    straight, _ = answers(now, before, SCORES)
-    (name,) = [name for name in straight.quantities if name == "secondary hard: acc"]
-    assert straight.quantities[name]["verdict"] in {"not enough evidence", "not comparable"}
-    assert straight.quantities[name]["n"] == 0
