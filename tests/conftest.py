@@ -106,6 +106,17 @@ def shared():
     return folder
 
 
+@pytest.fixture(scope="module")
+def quick_starts():
+    """Commands that the tests of a module paste into a shell do their work in forks: see `tests.processes`."""
+    from tests import processes
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in processes.quick_starts().items():
+            patch.setenv(name, value)
+        yield
+
+
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory):
     """A function from a text to the folder of a model that answers every prompt with it; "" gives random weights."""
