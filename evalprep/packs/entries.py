@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from evalprep.packs.plan import Ability, Call, Prompt, TaskPlan
-from evalprep.structs import plain_data
+from evalprep.structs import fields_of, plain_data
 
 Type = Literal["str", "int", "float", "bool", "path", "source", "list", "map", "any"]
 Names = tuple[str, ...]
@@ -347,7 +347,7 @@ def shown(entry: Struct) -> dict[str, Any]:
     {'function': 'micro', 'task': ['capitals_qa']}
     """
     data: dict[str, Any] = {}
-    for member in msgspec.structs.fields(entry):
+    for member in fields_of(type(entry)):
         value = getattr(entry, member.name)
         default = member.default
         if member.default_factory is not msgspec.NODEFAULT:
