@@ -248,9 +248,11 @@ def is_deep(text: bytes) -> bool:
     """
     if text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
         return False
-    without_escapes = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    outside_texts = b"".join(without_escapes.split(b'"')[::2])
-    brackets = outside_texts.translate(None, _NO_BRACKETS)
+    # Texts may hold as many: every second piece between quotes is one.
+    outside = b"".join(text.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2])
+    if outside.count(b"[") + outside.count(b"{") <= MAX_DEPTH:
+        return False
+    brackets = outside.translate(None, _NO_BRACKETS)
     return max(accumulate(map(_LEVELS.__getitem__, brackets)), default=0) > MAX_DEPTH
 
 
@@ -376,11 +378,11 @@ def remove_leftovers(folder: Path) -> None:
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             match = _TEMPORARY.fullmatch(entry.name)
-            if match and entry.is_file(follow_symlinks=False) and not _is_alive(int(match[1])):
+            if match and entry.is_file(follow_symlinks=False) and not is_alive(int(match[1])):
                 _remove_unlocked(entry.path)
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
     """Returns whether a process of a number runs on this machine."""
     try:
         os.kill(process, 0)

@@ -73,6 +73,7 @@ _GROUND = {
     "yamlfile",
     "yamltext",
     "numbers",
+    "temporary",
     "terminal",
     "credentials",
     "hosts",

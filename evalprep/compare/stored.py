@@ -6,21 +6,22 @@ Compared are the scores and standard errors that lm-eval stored.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from custom_metrics.statistics import StoredDifference, StoredScore
-from evalprep.compare.agreement import DIRECTION, SCALE, join_directions, scale_reason
-from evalprep.compare.comparable import differing, manner_notes, reasons, with_option
+from evalprep.compare.agreement import join_directions, scale_reasons
+from evalprep.compare.comparable import differing, fact_reasons, manner_notes
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, from_evidence
+from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
+from evalprep.compare.same_outputs import same_file
 from evalprep.compare.settings import Settings
-from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import direction_of
 from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, expected_rows, part_of
 from evalprep.score import stated_of
-from evalprep.terminal import shortlist
 
 UNPAIRED_TEST = "t, unpaired"
 _NEAR = 6e-4  # of a value that is stored with three digits
@@ -39,21 +40,28 @@ def compare_stored(
         if task is None or against is None:
             continue
         differences = _differences(run, task, other, against)
-        not_comparable = [
-            *reasons(differences, settings.allow),
+        of_question = [
+            *fact_reasons(differences, settings.allow),
             *_reasons_of_members(run, other, name),
         ]
         notes = [UNPAIRED, *manner_notes(differences)]
         notes += _notes_on_limits(task, against)
         sizes = _Sizes(_rows_of(run, task), _rows_of(other, against))
+        copies = same_file(run, other, name)
         for conclusion in _compare_stored_task(name, task, against, settings, sizes):
             key = conclusion.metric, conclusion.filter
             weighting = _other_weighting((run, task), (other, against), key)
-            conclusion.not_comparable = [*not_comparable, *weighting, *conclusion.not_comparable]
-            conclusion.notes += notes
-            conclusion.notes += note_on_stated("candidate", run, task, task.metric(*key))
-            conclusion.notes += note_on_stated("baseline", other, against, against.metric(*key))
-            conclusions.append(conclusion)
+            stated = [
+                *note_on_stated("candidate", run, task, task.metric(*key)),
+                *note_on_stated("baseline", other, against, against.metric(*key)),
+            ]
+            conclusions.append(
+                replace(
+                    conclusion,
+                    reasons=[*of_question, *weighting, *conclusion.reasons, *copies],
+                    notes=[*notes, *stated],
+                )
+            )
     return conclusions
 
 
@@ -76,16 +84,13 @@ def _differences(run: Run, task: TaskRun, other: Run, against: TaskRun) -> list[
     return list(first_of_fact.values())
 
 
-def _reasons_of_members(run: Run, other: Run, name: str) -> list[str]:
+def _reasons_of_members(run: Run, other: Run, name: str) -> list[Reason]:
     """The reason why a group is another one on each side; empty for the same one, and a task."""
     members, of_other = (set(side.logged.tasks_below(name)) for side in (run, other))
     if members == of_other:
         return []
-    parts = []
-    for side, lone in (("candidate", members - of_other), ("baseline", of_other - members)):
-        if lone:
-            parts.append(f"only the {side}'s has {shortlist(sorted(lone), 3)}")
-    return [f"the group has other tasks: {'; '.join(parts)}"]
+    lone = {CANDIDATE: sorted(members - of_other), BASELINE: sorted(of_other - members)}
+    return [Reason(Kind.MEMBERS, values={"lone": lone})]
 
 
 class _Sizes(NamedTuple):
@@ -108,19 +113,19 @@ def _rows_of(run: Run, task: TaskRun) -> int | None:
 
 def _other_weighting(
     side: tuple[Run, TaskRun], other: tuple[Run, TaskRun], key: tuple[str, str]
-) -> list[str]:
+) -> list[Reason]:
     """The reason where the values of a group are not made of its tasks in one way."""
     ways = [_weightings(run, task, key) for run, task in (side, other)]
     if None in ways:
         return []
     own, base = (way or set() for way in ways)
-    for name, way in (("candidate", own), ("baseline", base)):
+    for name, way in ((CANDIDATE, own), (BASELINE, base)):
         if not way:
-            return [f"the {name}'s value of the group is no mean of its tasks"]
+            return [Reason(Kind.WEIGHTS, values={"side": name})]
     if own & base:
         return []
     words = [" and ".join(sorted(way)) for way in (own, base)]
-    return [f"the groups are weighted differently: {words[0]} / {words[1]}; compare their tasks"]
+    return [Reason(Kind.WEIGHTS, values={"ways": words})]
 
 
 def _weightings(run: Run, task: TaskRun, key: tuple[str, str]) -> set[str] | None:
@@ -157,15 +162,22 @@ def _compare_stored_task(
         baseline = against.directed(logged)
         if baseline is None:
             continue
-        joined, contradiction = join_directions(metric, baseline, settings.allow)
-        conclusion = _compare_stored_metric(name, joined, baseline, settings.confidence, sizes)
-        if SCALE not in settings.allow:
-            conclusion.not_comparable += _other_scale(joined, baseline)
+        joined, contradictions = join_directions(metric, baseline, settings.allow)
+        item, without_test = _stored_difference(joined, baseline, settings.confidence, sizes)
         is_primary = joined.key == task.headline.key
-        conclusion.decides = settings.decides(joined.metric, joined.filter, primary=is_primary)
-        if contradiction:
-            conclusion.not_comparable.append(with_option(contradiction, DIRECTION))
-        yield conclusion
+        yield Conclusion(
+            f"{name}: {joined.name}",
+            "stored",
+            item,
+            reasons=[
+                *without_test,
+                *_other_scale(joined, baseline, settings.allow),
+                *contradictions,
+            ],
+            metric=joined.metric,
+            filter=joined.filter,
+            decides=settings.decides(joined.metric, joined.filter, primary=is_primary),
+        )
 
 
 def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
@@ -173,47 +185,34 @@ def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
     return [f"{side}: {part}" for side, part in sides if part]
 
 
-def _other_scale(metric: Metric, baseline: Metric) -> list[str]:
+def _other_scale(metric: Metric, baseline: Metric, allow: Collection[str]) -> list[Reason]:
     """The reason where one side states percent and the other a share."""
     now, before = metric.value, baseline.value
     if now is None or before is None:
         return []
-    reason = scale_reason(metric, np.array([now]), np.array([before]))
-    return [with_option(reason, SCALE)] if reason else []
+    return scale_reasons(metric, np.array([now]), np.array([before]), allow)
 
 
-def _compare_stored_metric(
-    task: str, metric: Metric, baseline: Metric, confidence: float, sizes: _Sizes
-) -> Conclusion:
-    """One stored score of both sides, by the test of two unpaired scores."""
+def _stored_difference(
+    metric: Metric, baseline: Metric, confidence: float, sizes: _Sizes
+) -> tuple[Difference, list[Reason]]:
+    """The difference of two stored scores, unpaired; without a test, the reason."""
     values = _both_values(metric, baseline)
-    name = f"{task}: {metric.name}"
-    conclusion = Conclusion(name, "stored", values, metric=metric.metric, filter=metric.filter)
     if values.delta is None:
-        reason = "no finite score on one of the sides"
-        conclusion.not_enough.append(Shortfall(Lack.NO_VALUE, reason))
-        return conclusion
+        return values, [Reason(Kind.NO_VALUE, said="no finite score on one of the sides")]
     bounds = _bounds(metric, [metric, baseline])
-    scores = [
-        _score_of(side, rows, bounds) for side, rows in zip((metric, baseline), sizes, strict=True)
-    ]
-    now, before = scores
+    now = _score_of(metric, sizes.now, bounds)
+    before = _score_of(baseline, sizes.before, bounds)
     if now is None or before is None:
-        sides = [
-            side
-            for side, score in zip(("candidate", "baseline"), scores, strict=True)
-            if score is None
-        ]
-        reason = (
-            f"no test for this score: the results of the {' and the '.join(sides)} have neither "
-            "enough rows (n-samples) nor a standard error for it"
-        )
-        conclusion.not_enough.append(Shortfall(Lack.NO_TEST, reason))
-        return conclusion
+        sides = {"candidate": now, "baseline": before}
+        lacking = " and the ".join(side for side, score in sides.items() if score is None)
+        needed = "the number of rows (n-samples)" + ("" if bounds else " and a standard error")
+        why = f"no test for this score: it takes {needed}, which the {lacking} does not state"
+        return values, [Reason(Kind.NO_TEST, said=why)]
     width = None if bounds is None else bounds[1] - bounds[0]
     evidence = StoredDifference(now, before, width)
     is_turned = values.higher_is_better is False
-    conclusion.difference = from_evidence(
+    tested = from_evidence(
         evidence.turned() if is_turned else evidence,
         confidence=confidence,
         higher_is_better=values.higher_is_better,
@@ -226,7 +225,7 @@ def _compare_stored_metric(
         range=width,
         test=UNPAIRED_TEST,
     )
-    return conclusion
+    return tested, []
 
 
 def _bounds(metric: Metric, sides: Sequence[Metric]) -> tuple[float, float] | None:

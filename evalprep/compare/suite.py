@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from custom_metrics import statistics
+from custom_metrics.statistics import Missing
 from evalprep.compare.comparable import GOLD
 from evalprep.compare.comparison import Comparison, compare_runs
-from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion
+from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion, missing_rows
 from evalprep.compare.difference import (
     ALPHA,
     POINTS,
@@ -29,21 +30,76 @@ from evalprep.compare.difference import (
 from evalprep.compare.family import conclude_page
 from evalprep.compare.levels import BY_CONTENT, PairRules
 from evalprep.compare.pairing import Floats
+from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
+from evalprep.compare.settings import Settings
 from evalprep.compare.shared_rows import SharedTask, shared_tasks, with_shared_rows
-from evalprep.compare.shortfall import OF_ROWS, Lack, Shortfall
-from evalprep.compare.sides import NOTHING_SCORED
 from evalprep.compare.suite_missing import ScoreRows
 from evalprep.compare.task import TaskComparison
 from evalprep.numbers import number, percent
 from evalprep.packs import P_VALUE, Pack, ScoreSpec
-from evalprep.results import UNKNOWN, Run, rows_missing
+from evalprep.results import UNKNOWN, NamedMetric, Run
 from evalprep.score import BUILT_IN, Scores, SuiteScore, packs_of, score_run, score_suite, specs_of
-from evalprep.terminal import counted, shortlist
 
-_NAMED = 4  # scores that a sentence names
 Value = TypeVar("Value")
 _DIRECTIONS = {"up": True, "down": False}
 HELPER = "helper"  # of a score that is a part of others and no conclusion by itself
+
+
+def compare_with_packs(
+    run: Run,
+    other: Run | None,
+    packs: Mapping[str, Pack],
+    settings: Settings,
+    *,
+    scores: tuple[Scores, Scores] | None = None,
+    tasks: Sequence[str] | None = None,
+    choices: Sequence[NamedMetric] = (),
+    runs: Sequence[Run] = (),
+) -> Comparison:
+    """Compares two runs by their tasks and by the suite scores that packs declare, in one family.
+
+    `compare`, `report`, `export` and `evalprep.compare_runs` say what this says. Suite scores are
+    part of it where all tasks are compared by their own metrics.
+
+    Args:
+        run: The candidate.
+        other: The baseline; None for the published verdicts.
+        packs: All packs.
+        settings: Levels, limits, and what may differ.
+        scores: Scores of both runs, where they are known already.
+        tasks: Task or group names; all tasks of either side by default.
+        choices: Metrics of some tasks to compare instead.
+        runs: All runs of the page, where there are more.
+
+    Raises:
+        BadInput: as `compare_runs`; a mistake in a pack.
+    """
+    on_page = runs or [side for side in (run, other) if side is not None]
+    comparison = compare_runs(
+        run,
+        other,
+        tasks=tasks,
+        choices=choices,
+        settings=settings,
+        without_mean=tasks_without_mean(on_page, packs),
+    )
+    if other is None or tasks or choices:
+        return comparison
+    suite = compare_suite(
+        run,
+        other,
+        packs,
+        confidence=settings.confidence,
+        margin=settings.margin,
+        allow=settings.allow,
+        tolerated_missing=settings.tolerated_missing,
+        pairing=settings.pairing,
+        scores=scores,
+        tasks=comparison,
+    )
+    comparison = replace(comparison, suite=suite)
+    conclude_page([comparison])
+    return comparison
 
 
 def compare_suite(
@@ -96,12 +152,17 @@ def compare_suite(
         shared_tasks(run, other, _tasks_behind(pairs), pairing, any_gold=GOLD in allow),
         tolerated=1.0 if pairing.partial else tolerated_missing,
     )
-    conclusions = []
-    for score, base in pairs:
-        conclusion = _compare_score(score, base, task_conclusions, confidence, shared_scores)
-        _put_own_values(conclusion, score.value, base.value)
-        conclusion.decides = _is_headline(score, packs.get(score.pack))
-        conclusions.append(conclusion)
+    conclusions = [
+        _compare_score(
+            score,
+            base,
+            task_conclusions,
+            confidence,
+            shared_scores,
+            decides=_is_headline(score, packs.get(score.pack)),
+        )
+        for score, base in pairs
+    ]
     alone = Comparison(
         run.label, other.label, [], None, None, confidence, suite=conclusions, margin=margin
     )
@@ -118,15 +179,23 @@ def compare_scores(
     """
     pairs = _pairs(now, before)
     conclusions = [_compare_score(score, base, {}, confidence) for score, base in pairs]
+    paired = {score.id for score, _ in pairs}
+    lone = [score.id for score in now.suite if score.id not in paired and score.value is not None]
     comparison = Comparison(
-        now.run, before.run, [], None, None, confidence, suite=conclusions, margin=margin
+        now.run,
+        before.run,
+        [],
+        None,
+        None,
+        confidence,
+        suite=conclusions,
+        margin=margin,
+        notes=[
+            *dict.fromkeys([*now.notes, *before.notes]),
+            *(f"{name}: only one side has it" for name in lone),
+        ],
     )
     conclude_page([comparison])
-    comparison.notes += dict.fromkeys([*now.notes, *before.notes])
-    paired = {score.id for score, _ in pairs}
-    for score in now.suite:
-        if score.id not in paired and score.value is not None:
-            comparison.notes.append(f"{score.id}: only one side has it")
     return comparison
 
 
@@ -180,19 +249,15 @@ def _tasks_behind(pairs: Sequence[tuple[SuiteScore, SuiteScore]]) -> list[str]:
     return list(names)
 
 
-def _other_parts(score: SuiteScore, base: SuiteScore) -> str:
-    """Returns why two scores that are made of the scores at hand are not made of the same ones.
-
-    Empty where they are.
-    """
+def _other_parts(score: SuiteScore, base: SuiteScore) -> list[Reason]:
+    """The reason where two scores that are made of the scores at hand are made of other ones."""
     own, other = score.over, base.over
     lone = [name for name in own if name not in other]
     lone += [name for name in other if name not in own]
     if score.value is None or base.value is None or not lone:
-        return ""
-    scores = counted(len(own), "score")
-    means = f"the mean is over {scores}, the baseline's over {len(other)}"
-    return f"{means}; one side alone has {shortlist(lone, _NAMED)}"
+        return []
+    known = {CANDIDATE: len(own), BASELINE: len(other), "lone": lone}
+    return [Reason(Kind.PARTS, values=known)]
 
 
 @dataclass(frozen=True)
@@ -276,11 +341,11 @@ class _SharedScores:
         """True for a score that a log of one side states."""
         return any(name in run.stated for run in self.runs)
 
-    def shortfalls(self, name: str, tasks: Mapping[str, Conclusion]) -> list[Shortfall]:
+    def shortfalls(self, name: str, tasks: Mapping[str, Conclusion]) -> list[Reason]:
         """Returns which tasks and subtasks that a score weighs lack rows scored on both sides."""
         if self.is_stated(name):
             return []
-        found: dict[Shortfall, None] = {}
+        found: dict[Reason, None] = {}
         for specs in self.specs:
             for spec in _behind(name, specs):
                 for task in spec.tasks:
@@ -291,9 +356,7 @@ class _SharedScores:
                             found[reason] = None
         return list(found)
 
-    def _lacks(
-        self, spec: ScoreSpec, name: str, conclusion: Conclusion | None
-    ) -> Iterator[Shortfall]:
+    def _lacks(self, spec: ScoreSpec, name: str, conclusion: Conclusion | None) -> Iterator[Reason]:
         """Yields the reasons why a task is not enough for a score that is made of it."""
         task = self.tasks.get(name)
         if task is None:
@@ -305,49 +368,68 @@ class _SharedScores:
         params = spec.params if is_built_in else {}
         rows = int(task.scored(params).sum())
         if not rows:
-            yield Shortfall(Lack.NO_SCORED_PAIR, NOTHING_SCORED).of(name)
+            yield Reason(Kind.NO_SCORED_PAIR, task=name)
             return
         # A mean over rows weighs rows; whatever else may weigh subtasks.
         subtasks = [] if spec.function == "micro" else task.unpaired_subtasks(params)
         if subtasks:
-            what = _lone_subtasks(task, spec, subtasks)
-            yield Shortfall(Lack.NO_SCORED_PAIR, what).of(name)
+            yield _lone_subtasks(task, spec, subtasks)
         expected = None if conclusion is None else conclusion.expected
-        if expected is not None and expected - rows > self.tolerated * expected:
-            what = rows_missing(expected - rows, expected)
-            yield Shortfall(Lack.MISSING_ROWS, what).of(name)
+        if expected is not None:
+            for reason in missing_rows(rows, expected, tolerated=self.tolerated):
+                yield reason.of(name)
 
-    def _absent(self, name: str) -> Iterator[Shortfall]:
+    def missing(
+        self, score: SuiteScore, tasks: Mapping[str, Conclusion], *, by_row: bool
+    ) -> Missing | None:
+        """The weight of the missing rows in a score; None where that is not known."""
+        bounds = _bounds(score)
+        if bounds is None:
+            return None
+        rows = ScoreRows(self.tasks, self._any_specs, tasks)
+        return rows.missing(score.id, bounds, by_row=by_row)
+
+    def tolerates(self, name: str, missing: Missing) -> bool:
+        """True where the weight of missing rows, which bounds hold, decides and is small.
+
+        Scores of code of their own keep the limits of their tasks, too.
+        """
+        spec = self._any_specs.get(name)
+        return spec is not None and spec.function in BUILT_IN and missing.share <= self.tolerated
+
+    @property
+    def _any_specs(self) -> Mapping[str, ScoreSpec]:
+        """The declaration of each score on either side, that of the candidate first."""
+        return {**self.specs[1], **self.specs[0]}
+
+    def _absent(self, name: str) -> Iterator[Reason]:
         """Yields the reason where one side alone has samples of a task."""
-        sides = ("candidate", "baseline")
+        sides = (CANDIDATE, BASELINE)
         lacking = [
             side for side, run in zip(sides, self.runs, strict=True) if name not in run.tasks
         ]
         if len(lacking) == 1 and not any(name in run.stored for run in self.runs):
-            yield Shortfall(Lack.NO_SCORED_PAIR, f"the {lacking[0]} has no {name}")
+            yield Reason(Kind.NO_SCORED_PAIR, values={"side": lacking[0], "task": name})
 
 
-def _lone_subtasks(task: SharedTask, spec: ScoreSpec, names: Sequence[str]) -> str:
-    """Which subtasks of a task have no row that both sides scored, and which side lacks them."""
+def _lone_subtasks(task: SharedTask, spec: ScoreSpec, names: Sequence[str]) -> Reason:
+    """The reason that subtasks of a task have no row that both sides scored."""
     params = spec.params if spec.function in BUILT_IN else {}
     parts = {part.subtask: part for part in task.lone_rows(params, any_score=False)}
     lone = [parts[name] for name in names if name in parts]
-    side = "a side"
+    side = ""
     if lone and all(part.before.size and not part.now.size for part in lone):
-        side = "the candidate"
+        side = CANDIDATE
     elif lone and all(part.now.size and not part.before.size for part in lone):
-        side = "the baseline"
-    total = len(parts)
-    weight = (
-        f" ({100 * len(names) / total:.3g} % of the weight)" if spec.function == "macro" else ""
-    )
-    subtasks = f"{len(names)} of {counted(total, 'subtask')}{weight}"
-    return f"{side} lacks {subtasks}: {shortlist(names, _NAMED)}"
+        side = BASELINE
+    known = {"side": side, "subtasks": list(names), "of": len(parts)}
+    values = known | {"weighs": spec.function == "macro"}
+    return Reason(Kind.NO_SCORED_PAIR, task=task.name, values=values)
 
 
-def _kinds(conclusion: Conclusion | None) -> set[Lack]:
+def _kinds(conclusion: Conclusion | None) -> set[Kind]:
     """The kinds of reasons that the comparison of a task has already."""
-    return set() if conclusion is None else {reason.kind for reason in conclusion.not_enough}
+    return set() if conclusion is None else {reason.kind for reason in conclusion.shortfalls}
 
 
 def _behind(name: str, specs: Mapping[str, ScoreSpec]) -> Iterator[ScoreSpec]:
@@ -369,102 +451,95 @@ def _compare_score(
     tasks: Mapping[str, Conclusion],
     confidence: float,
     shared: _SharedScores | None = None,
+    *,
+    decides: bool = True,
 ) -> Conclusion:
     """One score of both sides, over the rows that both have where these are known."""
     score, base = own, own_base
-    stated = True
-    shortfalls: list[Shortfall] = []
+    stated = shared is None or shared.is_stated(own.id)
     if shared is not None:
         score, base = shared.side(own, 0), shared.side(own_base, 1)
-        stated = shared.is_stated(own.id)
-        shortfalls = shared.shortfalls(own.id, tasks)
-    result = Conclusion(own.id, "suite", _values_of(score, base), rule=score.rule)
-    _check_tasks(result, score, tasks)
-    result.not_enough += shortfalls
-    result.not_comparable += _other_question(score, base)
+    reasons = list(_reasons_of_tasks(score, tasks))
+    if shared is not None:
+        reasons += shared.shortfalls(own.id, tasks)
+    reasons += _other_question(score, base)
     few_read = dict.fromkeys(filter(None, (score.few_read, base.few_read)))
-    result.not_enough += [Shortfall(Lack.FEW_READ, reason) for reason in few_read]
-    item = result.difference
+    reasons += [Reason(Kind.FEW_READ, said=said) for said in few_read]
+    if stated:
+        reasons += _rows_of_one_log(score, base)
+    item, without_test = _tested_score(score, base, tasks, confidence, stated=stated)
+    reasons += without_test
+    if shared is not None and not stated and not without_test:
+        missing = shared.missing(score, tasks, by_row=item.made_of == "rows")
+        if missing is not None:
+            item = with_missing(item, missing, confidence)
+        if missing is not None and shared.tolerates(score.id, missing):
+            by_weight = {Kind.MISSING_ROWS, Kind.NO_SCORED_PAIR}
+            reasons = [reason for reason in reasons if reason.kind not in by_weight]
+    item = replace(
+        item,
+        own_now=differing_value(own.value, item.now),
+        own_previous=differing_value(own_base.value, item.previous),
+    )
+    return Conclusion(
+        own.id,
+        "suite",
+        item,
+        reasons=reasons,
+        notes=_note_on_own_values(item, own.value, own_base.value),
+        rule=score.rule,
+        decides=decides,
+    )
+
+
+def _tested_score(
+    score: SuiteScore,
+    base: SuiteScore,
+    tasks: Mapping[str, Conclusion],
+    confidence: float,
+    *,
+    stated: bool,
+) -> tuple[Difference, list[Reason]]:
+    """The difference of a score with its interval; without one, both values and the reason."""
+    item = _values_of(score, base)
     if score.value is None or base.value is None:
         side = score if score.value is None else base
-        reason = side.reason or "no reason is given"
-        no_value = f"no value on one of the sides: {reason}"
-        result.not_enough.append(Shortfall(Lack.NO_VALUE, no_value))
-        return result
-    item.delta = score.value - base.value
+        why = f"no value on one of the sides: {side.reason or 'no reason is given'}"
+        return item, [Reason(Kind.NO_VALUE, said=why)]
+    item = replace(item, delta=score.value - base.value)
     if score.made_of == P_VALUE:
-        reason = "a p-value itself: no interval, and two of them are not tested"
-        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
-        return result
-    if stated:
-        result.not_enough += _rows_of_one_log(score, base)
+        why = "a p-value itself: no interval, and two of them are not tested"
+        return item, [Reason(Kind.NO_TEST, said=why)]
     tested = _tested_rows(score, base, tasks, confidence, stated=stated)
     documents = _documents_of(_known_tasks(score, tasks))
     tested = tested or _tested(score, base, item, documents, confidence)
     if tested is None:
-        reason = "no test for this score: what each row adds to it is not known"
-        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
-        return result
+        why = "no test for this score: what each row adds to it is not known"
+        return item, [Reason(Kind.NO_TEST, said=why)]
     if tested.low is not None and tested.low == tested.high:
         # Rows that are all alike on both sides show no chance, and rule nothing out.
-        reason = "no test for this score: every row has the same value, and it has no known bounds"
-        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
-        return result
-    result.difference = tested
-    if shared is not None and not stated:
-        _take_missing(result, score, tasks, shared, confidence)
-    return result
+        why = "no test for this score: every row has the same value, and it has no known bounds"
+        return item, [Reason(Kind.NO_TEST, said=why)]
+    return tested, []
 
 
-def _take_missing(
-    result: Conclusion,
-    score: SuiteScore,
-    tasks: Mapping[str, Conclusion],
-    shared: _SharedScores,
-    confidence: float,
-) -> None:
-    """Widens the interval by the weight of missing rows, which decides whether they are too many.
-
-    Scores of code of their own keep the limits of their tasks, too.
-    """
-    bounds = _bounds(score)
-    if bounds is None:
-        return
-    specs = {**shared.specs[1], **shared.specs[0]}
-    by_row = result.difference.made_of == "rows"
-    missing = ScoreRows(shared.tasks, specs, tasks).missing(score.id, bounds, by_row=by_row)
-    if missing is None:
-        return
-    result.difference = with_missing(result.difference, missing, confidence)
-    spec = specs.get(score.id)
-    if spec is None or spec.function not in BUILT_IN or missing.share > shared.tolerated:
-        return
-    by_weight = {Lack.MISSING_ROWS, Lack.NO_SCORED_PAIR}
-    result.not_enough = [reason for reason in result.not_enough if reason.kind not in by_weight]
-
-
-def _rows_of_one_log(score: SuiteScore, base: SuiteScore) -> Iterator[Shortfall]:
+def _rows_of_one_log(score: SuiteScore, base: SuiteScore) -> Iterator[Reason]:
     """Yields the reason where stated scores are means over rows of which many are not shared."""
     candidate, baseline = _row_values(score), _row_values(base)
     most = max(len(candidate), len(baseline))
     shared = len(candidate.keys() & baseline.keys())
-    if shared and most - shared > TOLERATED_MISSING * most:
-        yield Shortfall(Lack.MISSING_ROWS, rows_missing(most - shared, most))
+    if shared:
+        yield from missing_rows(shared, most)
 
 
-def _put_own_values(result: Conclusion, now: float | None, before: float | None) -> None:
-    """Put each run's value over all of its rows beside the one over the shared rows."""
-    item = result.difference
-    item.own_now = differing_value(now, item.now)
-    item.own_previous = differing_value(before, item.previous)
+def _note_on_own_values(item: Difference, now: float | None, before: float | None) -> list[str]:
+    """The value of each run over all of its own rows, where one is not that over shared rows."""
     if item.own_now is None and item.own_previous is None:
-        return
+        return []
     sides = (("candidate", now), ("baseline", before))
-    values = [f"{side} {_shown(value, item)}" for side, value in sides]
-    result.notes.append(
-        f"computed over the rows that both runs scored; over all of its own rows: "
-        f"{', '.join(values)}"
-    )
+    values = ", ".join(f"{side} {_shown(value, item)}" for side, value in sides)
+    rows = "computed over the rows that both runs scored; over all of its own rows"
+    return [f"{rows}: {values}"]
 
 
 def _shown(value: float | None, item: Difference) -> str:
@@ -490,32 +565,29 @@ def _values_of(score: SuiteScore, base: SuiteScore) -> Difference:
     )
 
 
-def _check_tasks(result: Conclusion, score: SuiteScore, tasks: Mapping[str, Conclusion]) -> None:
-    """Excludes a score for the reason that excludes a task behind it."""
+def _reasons_of_tasks(score: SuiteScore, tasks: Mapping[str, Conclusion]) -> Iterator[Reason]:
+    """Yields the reasons that exclude a task behind a score, which exclude the score, too."""
     for name in score.tasks:
         task = tasks.get(name)
         if task is None:
             continue
-        result.not_comparable += [f"{name}: {reason}" for reason in task.not_comparable]
-        # What has no score by row can still be part of a score with code of its own.
-        result.not_enough += [
-            reason.of(name) for reason in task.not_enough if reason.kind in OF_ROWS
-        ]
+        for reason in task.reasons:
+            # What has no score by row can still be part of a score with code of its own.
+            if reason.kind.refuses or reason.kind.takes_rows:
+                yield reason.of(name)
 
 
-def _other_question(score: SuiteScore, base: SuiteScore) -> list[str]:
+def _other_question(score: SuiteScore, base: SuiteScore) -> list[Reason]:
     """Returns why two values of a score do not answer the same question."""
     reasons = []
     if score.rule != base.rule:
         rules = [side.rule or "the usual rule" for side in (score, base)]
-        reasons.append(f"scored by different rules: {' and '.join(rules)}")
-    other_parts = _other_parts(score, base)
-    if other_parts:
-        reasons.append(other_parts)
+        reasons.append(Reason(Kind.RULE, values={"rules": rules}))
+    reasons += _other_parts(score, base)
     both_have_values = score.value is not None and base.value is not None
     reference = score.result.reference_sha256
     if both_have_values and reference != base.result.reference_sha256:
-        reasons.append("the two runs were scored against different references")
+        reasons.append(Reason(Kind.REFERENCE))
     return reasons
 
 

@@ -167,16 +167,14 @@ def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
 
 def _doubts(comparison: Comparison) -> list[str]:
     """Returns why samples that look lost may not be, and others not be seen."""
-    reasons_of = {
-        task.name: [*task.not_comparable, *map(str, task.not_enough)] for task in comparison.tasks
-    }
+    reasons_of = {task.name: [*task.not_comparable, *task.not_enough] for task in comparison.tasks}
     doubts = [f"{name}: {'; '.join(reasons)}" for name, reasons in reasons_of.items() if reasons]
     return [*comparison.warnings, *doubts]
 
 
 def _lines(view: SampleView, *, whole: bool) -> list[str]:
     """One sample, each part below its name."""
-    from evalprep.report import readable_prompt
+    from evalprep.packs import readable_prompt
 
     lines = [
         *_part("prompt", readable_prompt(view.prompt), whole=whole),
