@@ -184,20 +184,7 @@ def run_lm_eval(_: list[str]) -> int:
     return 0
 
 
-def run_vllm(_: list[str]) -> int:
-    """`vllm WORDS`, which it reads itself."""
-    from vllm.entrypoints.cli.main import main
-
-    main()
-    return 0
-
-
-PROGRAMS = {
-    "evalprep": run_evalprep,
-    "prepare_eval.py": run_prepare,
-    "lm_eval": run_lm_eval,
-    "vllm": run_vllm,
-}
+PROGRAMS = {"evalprep": run_evalprep, "prepare_eval.py": run_prepare, "lm_eval": run_lm_eval}
 
 
 def fork_server() -> Any:

@@ -78,6 +78,7 @@ TASKS = {
             "evalprep samples": ["lost samples"],
             "evalprep gate": ["hellaswag"],
         },
+        asks_the_hub=True,
     ),
     "own questions": Task(
         "../README.md",

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 #: The last part of a script, or a module behind -m -> the program.
-PROGRAMS = {"evalprep": "evalprep", "lm_eval": "lm_eval", "vllm": "vllm"}
+PROGRAMS = {"evalprep": "evalprep", "lm_eval": "lm_eval"}
 _NUMBER = struct.Struct("q")  # as the fork server writes the pid and the exit code
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -296,7 +296,6 @@ def call(words, folder, **variables):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick_starts")
 def test_vllm_run_batch_gives_the_samples_of_the_plain_run(tiny_run, tmp_path):
     pytest.importorskip("vllm", reason="no vLLM in this environment")
     made, plain = tiny_run
@@ -386,7 +385,6 @@ def verdicts_of(samples):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick_starts")
 def test_the_printed_server_gives_the_verdicts_of_the_plain_run(plain_run, tmp_path, monkeypatch):
     """One load answers a generation, a log-likelihood, and a second run."""
     pytest.importorskip("vllm", reason="no vLLM in this environment")
