@@ -15,7 +15,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any
@@ -84,7 +84,8 @@ def check_tree(folder: Path) -> None:
 
 # Threads of a verb read, too; a context variable would be empty in them.
 _follow_links = [False]
-_named_places: set[str] = set()
+#: Place that was named -> where its links lead.
+_named_places: dict[str, str] = {}
 
 
 @contextlib.contextmanager
@@ -93,7 +94,7 @@ def following_links(*, allowed: bool) -> Iterator[None]:
 
     The places that are named inside are forgotten at its end.
     """
-    before = set(_named_places)
+    before = dict(_named_places)
     _follow_links.append(allowed)
     try:
         yield
@@ -115,16 +116,21 @@ def name_place(path: str | os.PathLike[str], *, is_typed: bool = False) -> None:
     if not os.path.lexists(path) or not (is_typed or _named_above(Path(path)) is None):
         return
     for place in {os.path.abspath(path), os.path.realpath(path)}:  # noqa: PTH100
-        _named_places.add(place)
+        _named_places[place] = os.path.realpath(place)
         if not os.path.isdir(place):  # noqa: PTH112
-            _named_places.add(os.path.dirname(place))  # noqa: PTH120
+            folder = os.path.dirname(place)  # noqa: PTH120
+            _named_places[folder] = os.path.realpath(folder)
 
 
 def _named_above(path: Path) -> Path | None:
     """The innermost place that the user named at or above a path; None without one."""
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100
-    above = (place for place in (absolute, *absolute.parents) if str(place) in _named_places)
-    return next(above, None)
+    place = os.path.abspath(path)  # noqa: PTH100
+    while place not in _named_places:
+        folder = os.path.dirname(place)  # noqa: PTH120
+        if folder == place:
+            return None
+        place = folder
+    return Path(place)
 
 
 def is_stray(path: Path, root: Path) -> bool:
@@ -132,9 +138,13 @@ def is_stray(path: Path, root: Path) -> bool:
 
     Links into `blobs` of the same repository are how the hub's cache keeps every file.
     """
-    if _follow_links[-1] or not leaves(path, root):
+    return _is_stray(path, Path(os.path.realpath(path)), os.path.realpath(root))
+
+
+def _is_stray(path: Path, target: Path, root: str) -> bool:
+    """The same of a path and a folder whose links have been followed."""
+    if _follow_links[-1] or target.is_relative_to(root):
         return False
-    target = Path(os.path.realpath(path))
     repositories = (
         folder.parent for folder in path.absolute().parents if folder.name == "snapshots"
     )
@@ -179,10 +189,11 @@ def open_file(path: Path, mode: str = "rb", *, own: bool = False, **options: Any
         NotRead: it is no regular file, or a link out of the place that the user named.
         OSError: it cannot be opened.
     """
+    target = Path(os.path.realpath(path))
     root = None if own else _named_above(path)
-    if root is not None and is_stray(path, root):
+    if root is not None and _is_stray(path, target, _named_places[str(root)]):
         raise StrayLink([path], root)
-    return open(path, mode, opener=_open_regular, **options)
+    return open(path, mode, opener=partial(_open_regular, target), **options)
 
 
 def read_file(path: Path, *, own: bool = False) -> bytes:
@@ -255,13 +266,13 @@ def check_regular(path: Path, *, own: bool = False) -> None:
     open_file(path, own=own).close()
 
 
-def _open_regular(name: str, flags: int) -> int:
+def _open_regular(target: Path, name: str, flags: int) -> int:
+    """Opens the file that the links of a name lead to."""
     path = Path(name)
     try:
         # To open a device may already do something; and what is opened is looked at again, as
         # somebody may put a link or a pipe in its place meanwhile.
-        target = os.path.realpath(path)
-        _refuse_special(path, os.stat(target).st_mode)  # noqa: PTH116
+        _refuse_special(path, target.stat().st_mode)
         descriptor = os.open(target, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)
     except OSError as error:
         raise OSError(error.errno, error.strerror, name) from None

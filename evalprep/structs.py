@@ -95,6 +95,12 @@ class Mistake(NamedTuple):
 
 
 @cache
+def fields_of(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Returns the fields of a struct, for which msgspec evaluates each annotation anew."""
+    return msgspec.structs.fields(kind)
+
+
+@cache
 def keys_of(kind: Any) -> dict[str, Key]:
     """Returns the keys that a struct takes from a mapping, by their names there.
 
@@ -104,7 +110,7 @@ def keys_of(kind: Any) -> dict[str, Key]:
         return {}
     return {
         member.encode_name: _key(member)
-        for member in msgspec.structs.fields(kind)
+        for member in fields_of(kind)
         if not member.name.startswith("_")
     }
 
@@ -192,16 +198,37 @@ def read_struct(kind: type[S], content: Mapping[Any, Any]) -> tuple[S | None, li
         needs; and the mistakes, one for each key at the least.
     """
     keys = keys_of(kind)
-    stated = {name: _prepared(name, value, keys) for name, value in content.items()}
+    stated = dict(content)
+    for name in _changed_keys(kind) & stated.keys():
+        stated[name] = _prepared(name, stated[name], keys)
     try:
         struct = converted(stated, kind)
     except msgspec.ValidationError:
         pass  # each key by itself, below
     else:
-        if not any(_breaks_choice(name, value, keys) for name, value in stated.items()):
+        limited = _limited_keys(kind) & stated.keys()
+        if not any(_breaks_choice(name, stated[name], keys) for name in limited):
             return struct, []
     struct, mistakes = _read_by_key(kind, stated, keys)
     return struct, [_as_given(mistake, content) for mistake in mistakes]
+
+
+@cache
+def _changed_keys(kind: Any) -> frozenset[str]:
+    """The keys of a struct whose values, or values below them, may be changed first."""
+    return frozenset(
+        name for name, key in keys_of(kind).items() if key.before or any(map(keys_of, key.branches))
+    )
+
+
+@cache
+def _limited_keys(kind: Any) -> frozenset[str]:
+    """The keys of a struct with choices that its type does not list."""
+    return frozenset(name for name, key in keys_of(kind).items() if _is_limited(key))
+
+
+def _is_limited(key: Key) -> bool:
+    return bool(key.choices) and key.type is Any
 
 
 def _prepared(name: Any, value: Any, keys: Mapping[str, Key]) -> Any:
@@ -259,7 +286,7 @@ def _mistakes_of_key(name: str, value: Any, keys: Mapping[str, Key]) -> list[Mis
 def _breaks_choice(name: Any, value: Any, keys: Mapping[str, Key]) -> bool:
     """Returns whether a value breaks the choices of its key, where the type does not list them."""
     key = keys[name]
-    if not key.choices or key.type is not Any:
+    if not _is_limited(key):
         return False
     is_truth = isinstance(value, bool)
     return not any(

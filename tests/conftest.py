@@ -18,30 +18,37 @@ settings.load_profile("full" if FULL else "quick")
 
 #: Files that take over 20 s, by their time in a full run; the order of the others matters little.
 LONGEST = (
-    "docs/test_ten_tasks.py",
-    "packs/compliance/test_end_to_end.py",
-    "evalprep/run/test_cluster.py",
+    "test_whole_way.py",  # the longest of a quick run
     "evalprep/run/test_replies.py",
+    "evalprep/properties/test_verbs.py",
     "packs/unlearning/test_end_to_end.py",
-    "packs/meta/test_runs.py",
-    "packs/meta/test_data_parallel.py",
     "packs/unlearning/test_checkpoints.py",
-    "evalprep/run/test_stages_killed.py",
+    "docs/test_ten_tasks.py",
+    "evalprep/run/test_cluster.py",
+    "test_oracle.py",
     "test_faults.py",
+    "packs/meta/test_data_parallel.py",
     "evalprep/coderunner/test_forgeries.py",
+    "test_wheel.py",
+    "evalprep/run/test_stages_killed.py",
+    "evalprep/results/test_damage.py",
+    "packs/compliance/test_end_to_end.py",
+    "hostile/test_time.py",
+    "packs/meta/test_runs.py",
+    "evalprep/run/test_end.py",
+    "evalprep/run/test_identity.py",
+    "evalprep/run/test_kill.py",
+    "evalprep/annotate/test_signed.py",
+    "evalprep/verbs/test_edited_run.py",
     "evalprep/run/test_launcher.py",
     "evalprep/data/test_layouts.py",
-    "evalprep/results/test_damage.py",
-    "packs/science/test_end_to_end.py",
+    "evalprep/prepare/test_rows_per_file.py",
+    "evalprep/properties/test_orders.py",
     "packs/fm/test_end_to_end.py",
-    "evalprep/run/test_end.py",
-    "docs/test_how_tos.py",
-    "docs/test_benchmarks.py",
-    "evalprep/annotate/test_signed.py",
-    "evalprep/packs/test_proof_served.py",
-    "evalprep/packs/test_proof.py",
-    "test_wheel.py",
-    "evalprep/verbs/test_edited_run.py",
+    "packs/science/test_end_to_end.py",
+    "evalprep/run/test_shards.py",
+    "evalprep/verbs/test_meant_and_logged.py",
+    "evalprep/coderunner/test_attacks.py",
 )
 
 _caches = pytest.StashKey[tempfile.TemporaryDirectory]()
@@ -75,17 +82,8 @@ def pytest_collection_modifyitems(config, items):
     # is left to run alone.
     if not hasattr(config, "workerinput"):
         return
-    long = {item.path for item in items if is_long(item)}
     longest = {PROJECT_ROOT / "tests" / name: place for place, name in enumerate(LONGEST)}
-
-    def place_of(item):
-        return longest.get(item.path, len(longest)) if item.path in long else len(longest) + 1
-
-    items.sort(key=place_of)
-
-
-def is_long(item):
-    return item.get_closest_marker("slow") or item.get_closest_marker("whole_way")
+    items.sort(key=lambda item: longest.get(item.path, len(longest)))
 
 
 def pytest_unconfigure(config):
@@ -104,6 +102,17 @@ def shared():
     if not folder.is_dir():
         pytest.skip(f"{folder} is absent; EVALPREP_SHARED may name the folder")
     return folder
+
+
+@pytest.fixture(scope="module")
+def quick_starts():
+    """Commands that the tests of a module paste into a shell do their work in forks: see `tests.processes`."""
+    from tests import processes
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in processes.quick_starts().items():
+            patch.setenv(name, value)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import traceback
+from multiprocessing import forkserver
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
@@ -137,10 +138,15 @@ def child(
     program: str, words: list[str], cwd: str, env: dict[str, str], streams: dict[int, str]
 ) -> None:
     """Run one command in the forked process, with its streams in files."""
-    _OF_LIBRARIES.update(open_files())
     for number, name in streams.items():
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    perform(program, words, cwd, env)
+
+
+def perform(program: str, words: list[str], cwd: str, env: dict[str, str]) -> None:
+    """Run one command in the forked process, on the streams that it has."""
+    _OF_LIBRARIES.update(open_files())
     open_streams(env)
     os.chdir(cwd)
     sys.argv = [program, *words]
@@ -181,6 +187,26 @@ def run_lm_eval(_: list[str]) -> int:
 PROGRAMS = {"evalprep": run_evalprep, "prepare_eval.py": run_prepare, "lm_eval": run_lm_eval}
 
 
+def fork_server() -> Any:
+    """The context of multiprocessing whose processes are forks of one that has imported everything."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([*PRELOADED, *(ENGINES if FULL else ())])
+    return context
+
+
+def quick_starts() -> dict[str, str]:
+    """The environment in which `evalprep` and `lm_eval`, typed into a shell, work in a fork.
+
+    That is so in a full run alone, whose fork server has the engines.
+    """
+    if not FULL:
+        return {}
+    fork_server()
+    forkserver.ensure_running()
+    address: str = forkserver._forkserver._forkserver_address
+    return {"EVALPREP_TESTS_SERVER": address}
+
+
 class Started:
     """A command that runs: what tests use of `subprocess.Popen`."""
 
@@ -193,15 +219,13 @@ class Started:
         env: dict[str, str] | None = None,
         apart: bool = False,
     ) -> None:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([*PRELOADED, *(ENGINES if FULL else ())])
         self.args = [program, *(str(word) for word in words)]
         self._folder = tempfile.TemporaryDirectory()
         names = ("out", "err") if apart else ("out", "out")
         self._files = [Path(self._folder.name) / name for name in names]
         streams = dict(enumerate(map(str, self._files), start=1))
         environment = {**os.environ, **(env or {})}
-        self._process = context.Process(
+        self._process = fork_server().Process(
             target=child,
             args=(program, self.args[1:], str(cwd or Path.cwd()), environment, streams),
         )

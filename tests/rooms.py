@@ -14,6 +14,7 @@ import ast
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -91,9 +92,18 @@ def room_of(module: str) -> str:
     return "doors" if parts[1] in _DOORS else "ground" if parts[1] in _GROUND else parts[1]
 
 
-def imports_of(path: Path) -> Iterator[str]:
+def imports_of(path: Path) -> tuple[str, ...]:
     """Modules of the package that a file imports, at run time or for types."""
-    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    return _imports_in(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _imports_in(text: str) -> tuple[str, ...]:
+    return tuple(_found_in(text))
+
+
+def _found_in(text: str) -> Iterator[str]:
+    waiting: list[ast.AST] = [ast.parse(text)]
     while waiting:
         node = waiting.pop()
         if (

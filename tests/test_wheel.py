@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import PROJECT_ROOT
+from tests import PROJECT_ROOT, import_path
 
 pytestmark = pytest.mark.slow
 
@@ -85,7 +85,7 @@ def test_an_empty_folder_becomes_a_project(installed, tmp_path):
 def test_the_quick_start_ends_with_a_report(installed, tmp_path):
     """Its commands in their order; lm-eval's dummy answers in place of the model."""
     programs = f"{tmp_path / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    env = {"PYTHONPATH": str(installed), "HF_HUB_OFFLINE": "1", "PATH": programs}
+    env = {**import_path(installed), "HF_HUB_OFFLINE": "1", "PATH": programs}
     evalprep = tmp_path / "bin/evalprep"
     evalprep.parent.mkdir()
     evalprep.write_text(f'#!/bin/sh\nexec {sys.executable} -m evalprep "$@"\n')

@@ -152,8 +152,10 @@ def _numbers(task: TaskRun, params: Mapping[str, Any]) -> Floats:
 
 
 def _subtasks_of(table: Table, codes: NDArray[np.int64]) -> set[str]:
-    names = [*table.subtasks, _NO_SUBTASK]  # the last one is that of the code for none
-    return {names[code] for code in np.unique(codes).tolist()} if table.subtasks else set()
+    if not table.subtasks:
+        return set()
+    names = [_NO_SUBTASK, *table.subtasks]  # the code for none is -1
+    return {names[at] for at in np.flatnonzero(np.bincount(codes + 1)).tolist()}
 
 
 def shared_tasks(

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from evalprep.packs.plan import Ability, Call, Prompt, TaskPlan
-from evalprep.structs import Schema, any_of, document, nullable, plain_data, schema_of
+from evalprep.structs import Schema, any_of, document, fields_of, nullable, plain_data, schema_of
 
 Type = Literal["str", "int", "float", "bool", "path", "source", "list", "map", "any"]
 Names = tuple[str, ...]
@@ -365,7 +365,7 @@ def shown(entry: Struct) -> dict[str, Any]:
     {'function': 'micro', 'task': ['capitals_qa']}
     """
     data: dict[str, Any] = {}
-    for member in msgspec.structs.fields(entry):
+    for member in fields_of(type(entry)):
         value = getattr(entry, member.name)
         default = member.default
         if member.default_factory is not msgspec.NODEFAULT:

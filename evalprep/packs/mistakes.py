@@ -47,9 +47,9 @@ def read_entry(
         key: value for key, value in content.items() if value is not None and key not in hidden
     }
     entry, mistakes = read_struct(kind, stated)
-    refused = [key for key in content if key in hidden]
-    known = tuple(keys_of(kind))
-    mistakes = [*(Mistake("unknown", (key,), None, None, known) for key in refused), *mistakes]
+    if refused := [key for key in content if key in hidden]:
+        known = tuple(keys_of(kind))
+        mistakes = [*(Mistake("unknown", (key,), None, None, known) for key in refused), *mistakes]
     reported: set[Keys] = set()
     for mistake in mistakes:
         # The keys up to the first list: of a list, the list as a whole is named.

@@ -108,6 +108,7 @@ def _scan() -> _Scan:
     return scanned
 
 
+@cache
 def _tasks_folder() -> str | None:
     spec = importlib.util.find_spec("lm_eval")
     if spec is None or spec.origin is None:

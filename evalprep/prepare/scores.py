@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from evalprep.errors import BadInput, Problems, near
 from evalprep.files import read_text
@@ -44,6 +46,7 @@ def check_scores(pack: Pack, plan: Plan) -> None:
     known = {*pack.names(), *plan.tasks, *plan.groups, *plan.excluded}
     declared = _declared(pack, plan)
     names = {score.name for score in declared}
+    modules = _Modules(pack, {score.function for score in declared})
     for score in declared:
         for task in score.tasks:
             if task not in known and task not in stock_names():
@@ -60,7 +63,7 @@ def check_scores(pack: Pack, plan: Plan) -> None:
                 where=score.where,
                 fix=near(unknown[0], names),
             )
-        _check_function(score, pack, problems)
+        _check_function(score, modules, problems)
     needs = {score.name: tuple(name for name in score.needs if name in names) for score in declared}
     try:
         order(needs, pack.name)
@@ -91,43 +94,57 @@ def _declared(pack: Pack, plan: Plan) -> list[_Declared]:
     return [*of_pack, *of_plan]
 
 
-def _check_function(score: _Declared, pack: Pack, problems: Problems) -> None:
+class _Modules:
+    """The modules that functions of scores are named in; each is read once."""
+
+    def __init__(self, pack: Pack, functions: Iterable[str]) -> None:
+        self.pack = pack
+        stems = {function.rpartition(".")[0] for function in functions if function}
+        self._files = {stem: None if "." in stem else pack.file_of(stem) for stem in stems}
+        self._offered = {stem: _offered(stem, file) for stem, file in self._files.items()}
+        self._declared = {score.function for score in pack.suite_scores.values()}
+
+    def offered(self, function: str) -> set[str] | None:
+        """The names that the module of a function has; None where only running it would tell."""
+        return self._offered[function.rpartition(".")[0]] if function else None
+
+    def reaches(self, function: str) -> bool:
+        """Returns whether a score of a record may name a function that is none of the pack's.
+
+        See `score.spec.resolve`.
+        """
+        stem = function.rpartition(".")[0]
+        return (
+            self._files.get(stem) is not None
+            or stem.partition(".")[0] == "custom_metrics"
+            or function in self._declared
+        )
+
+
+def _check_function(score: _Declared, modules: _Modules, problems: Problems) -> None:
     if not score.function and not score.planned:
         return
-    offered = _offered(score.function, pack) if score.function else None
-    if score.planned and offered is None and not _reachable(score.function, pack):
+    offered = modules.offered(score.function)
+    if score.planned and offered is None and not modules.reaches(score.function):
         offered = set()
     name = score.function.rpartition(".")[2]
     if offered is not None and name not in offered:
         problems.add(
             f"{score.name} names the unknown function {score.function!r}",
             where=score.where,
-            allowed=f"{', '.join(BUILT_IN)}, a function of {pack.folder / 'score.py'}, or "
+            allowed=f"{', '.join(BUILT_IN)}, a function of {modules.pack.folder / 'score.py'}, or "
             "module.name",
             fix=near(name, offered),
         )
 
 
-def _reachable(function: str, pack: Pack) -> bool:
-    """Returns whether a score of a record may name a function that is none of the pack's modules.
-
-    See `score.spec.resolve`.
-    """
-    stem = function.rpartition(".")[0]
-    own = "." not in stem and pack.file_of(stem) is not None
-    declared = {score.function for score in pack.suite_scores.values()}
-    return own or stem.partition(".")[0] == "custom_metrics" or function in declared
-
-
-def _offered(function: str, pack: Pack) -> set[str] | None:
-    """The names that the module of a function has, by its source.
+def _offered(stem: str, file: Path | None) -> set[str] | None:
+    """The names that a module has, by its source.
 
     None where only running it would tell.
     """
-    stem = function.rpartition(".")[0]
     if not stem:
         return set(BUILT_IN)
-    file = None if "." in stem else pack.file_of(stem)
     if file is None:
         return None if importlib.util.find_spec(stem.partition(".")[0]) is not None else set()
     try:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests import PROJECT_ROOT
+from tests import PROJECT_ROOT, import_path
 
 NOTEBOOKS = sorted((PROJECT_ROOT / "examples").glob("*.ipynb"))
 
@@ -30,7 +30,7 @@ def test_a_notebook_runs(path, tmp_path):
     """Its code as one program: no kernel is needed, and the last value of a cell is only shown."""
     script = tmp_path / f"{path.stem}.py"
     script.write_text("\n\n".join(cells(path, "code")), encoding="utf-8")
-    env = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(PROJECT_ROOT)}
+    env = {**os.environ, "HF_HUB_OFFLINE": "1", **import_path()}
     done = subprocess.run(
         [sys.executable, str(script)],
         cwd=tmp_path,

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from environment.tiny_model import build
-from tests import PROJECT_ROOT
+from tests import PROJECT_ROOT, import_path, processes
 from tests.evalprep.annotate.services import serve
 from tests.evalprep.check.test_stock import TASKS as STOCK_ROWS
 from tests.evalprep.check.test_stock import sums
@@ -48,6 +48,7 @@ class Task:
         section: The beginning of its heading there; without one the whole page counts.
         promises: The beginning of a command -> what it prints; in `files`, what is there at the end.
         after: The task whose folder it goes on in, and the names that its run gets there.
+        asks_the_hub: It downloads data.
     """
 
     page: str
@@ -55,6 +56,7 @@ class Task:
     promises: dict[str, list[str]] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     after: tuple[str, dict[str, str]] = ("", {})
+    asks_the_hub: bool = False
 
 
 RUNS = ("checkpoint", {"new": "results", "old": "other_results"})
@@ -76,6 +78,7 @@ TASKS = {
             "evalprep samples": ["lost samples"],
             "evalprep gate": ["hellaswag"],
         },
+        asks_the_hub=True,
     ),
     "own questions": Task(
         "../README.md",
@@ -102,8 +105,11 @@ TASKS = {
             "evalprep run": ["hellaswag", "arc_easy", "report"],
             "HF_HUB_OFFLINE=1 evalprep run": ["hellaswag", "arc_easy", "report"],
         },
+        asks_the_hub=True,
     ),
-    "chat server": Task("servers.md", promises={"evalprep run": ["gsm8k", "report"]}),
+    "chat server": Task(
+        "servers.md", promises={"evalprep run": ["gsm8k", "report"]}, asks_the_hub=True
+    ),
     "edit and rescore": Task(
         "how-tos.md",
         "3. ",
@@ -183,6 +189,7 @@ class Newcomer:
 
     home: object
     environment: dict
+    network: dict
     service: str
     folders: dict = field(default_factory=dict)
 
@@ -214,7 +221,7 @@ class Newcomer:
                 (folder / file).parent.mkdir(parents=True, exist_ok=True)
                 (folder / file).write_text(self.with_stand_ins(file, text), encoding="utf-8")
                 continue
-            printed = self.type(folder, text)
+            printed = self.type(folder, text, network=task.asks_the_hub)
             start = max(
                 (start for start in task.promises if text.startswith(start)), key=len, default=""
             )
@@ -231,8 +238,10 @@ class Newcomer:
         stand_ins = {"backend": "hf", "max_model_len": 2048}
         return yaml.safe_dump({**stand_ins, **yaml.safe_load(text)}, sort_keys=False)
 
-    def type(self, folder, line):
+    def type(self, folder, line, *, network):
         """What a command prints; 1 and 3 are verdicts, not errors."""
+        # The libraries read where the hub is when they are imported, which a fork has done before.
+        started = self.network if network else processes.quick_starts()
         line = line.replace("http://127.0.0.1:8000/v1", self.service)
         # Results of a local model have its whole path in their name.
         line = line.replace("eval_results/org__", "eval_results/*org__")
@@ -242,7 +251,7 @@ class Newcomer:
             line,
             shell=True,
             cwd=folder,
-            env=self.environment,
+            env=self.environment | started,
             capture_output=True,
             text=True,
             timeout=300,
@@ -298,12 +307,11 @@ def newcomer(tmp_path_factory):
     ):
         environment = {
             **os.environ,
-            **network,
-            "PYTHONPATH": str(PROJECT_ROOT),
+            **import_path(),
             "PATH": f"{home / 'bin'}:{os.environ['PATH']}",
             "OPENAI_API_KEY": "none",
         }
-        person = Newcomer(home, environment, server.url)
+        person = Newcomer(home, environment, network, server.url)
         yield person
 
 

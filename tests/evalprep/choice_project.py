@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -99,21 +100,23 @@ class Project:
             chat_template=None,
             fewshot_as_multiturn=False,
         )
-        results = simple_evaluate(
-            model=_answers(reply),
-            tasks=[TASK],
-            task_manager=TaskManager(
-                include_path=str(self.work_dir), include_defaults=False, metadata=metadata
-            ),
-            log_samples=True,
-            evaluation_tracker=tracker,
-            metadata=metadata,
-            bootstrap_iters=0,
-            random_seed=42,
-            numpy_random_seed=42,
-            torch_random_seed=42,
-            fewshot_random_seed=42,
-        )
+        # What torch tells of the machine takes longer than the run.
+        with mock.patch("torch.utils.collect_env.get_pretty_env_info", return_value=""):
+            results = simple_evaluate(
+                model=_answers(reply),
+                tasks=[TASK],
+                task_manager=TaskManager(
+                    include_path=str(self.work_dir), include_defaults=False, metadata=metadata
+                ),
+                log_samples=True,
+                evaluation_tracker=tracker,
+                metadata=metadata,
+                bootstrap_iters=0,
+                random_seed=42,
+                numpy_random_seed=42,
+                torch_random_seed=42,
+                fewshot_random_seed=42,
+            )
         samples = results.pop("samples")
         results["config"] |= {"model": "dummy", "model_args": {"pretrained": model}}
         tracker.save_results_aggregated(results=results, samples=samples)

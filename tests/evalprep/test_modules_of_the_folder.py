@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests import PROJECT_ROOT
+from tests import import_path
 from tests.evalprep.test_outputs import CONFIG
 
 #: Modules of the standard library that evalprep and its workers import.
@@ -27,7 +27,7 @@ def call(folder, *words):
     return subprocess.run(
         [sys.executable, *words],
         cwd=folder,
-        env={**os.environ, **state, "PYTHONPATH": str(PROJECT_ROOT)},
+        env={**os.environ, **state, **import_path()},
         capture_output=True,
         text=True,
         timeout=300,

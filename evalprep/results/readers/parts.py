@@ -14,6 +14,7 @@ from evalprep.numbers import finite_number
 from evalprep.results.known_metrics import KnownMetric, direction_of, scored_metric
 from evalprep.results.logged import NONE, CallSettings, DamagedPart, Dataset, Rescored, TaskSettings
 from evalprep.results.metric import Direction, Metric
+from evalprep.structs import fields_of
 
 _STDERR = "_stderr"
 _WITHOUT_DEVICE = ("vllm", "dummy", "completions")  # ends of the names of lm-eval's models
@@ -73,7 +74,7 @@ def decode_parts(
     """
     values: dict[str, Any] = {}
     damage: list[DamagedPart] = []
-    for field in msgspec.structs.fields(wire):
+    for field in fields_of(wire):
         value = content.get(field.encode_name)
         if value is None:
             continue

@@ -171,6 +171,7 @@ def test_tasks_and_scores_that_the_config_makes(project, inside):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_starts")
 def test_the_chain_from_pasted_commands_to_the_report(project, tiny_model, tmp_path_factory):
     """Pasted, continued and walked in turn, from another directory; nothing runs twice, and it is one run."""
     folder, elsewhere = project(tiny_model("yes it is.")), tmp_path_factory.mktemp("elsewhere")

@@ -62,6 +62,7 @@ def pasted(line, folder):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_starts")
 @pytest.mark.timeout(400)
 def test_on_a_server_and_on_a_chat_interface(project, tiny_model, chat_api, tmp_path):  # noqa: F811
     model = tiny_model(REPLY)

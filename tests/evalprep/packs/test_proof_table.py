@@ -44,6 +44,7 @@ def test_a_table_becomes_a_task(rivers):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_starts")
 def test_the_printed_command_runs_from_elsewhere_and_is_scored_and_reported(rivers):
     elsewhere = rivers / "elsewhere"
     command = evalprep(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import PROJECT_ROOT
+from tests import import_path
 
 from .conftest import task
 from .test_replies import samples_of
@@ -24,7 +24,7 @@ def test_the_printed_line_gives_the_files_of_the_pasted_command(project, tmp_pat
     for number, line in enumerate(
         [quick, shlex.join(["sh", str(tmp_path / "work_dir/command.sh")])]
     ):
-        environment = os.environ | {"PYTHONPATH": str(PROJECT_ROOT)}
+        environment = os.environ | import_path()
         subprocess.run(["sh", "-c", line], check=True, capture_output=True, env=environment)
         samples.append(samples_of(tmp_path / "out"))
         Path(tmp_path / "out").rename(tmp_path / f"out{number}")

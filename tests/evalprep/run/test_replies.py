@@ -24,7 +24,7 @@ from evalprep.errors import BadInput
 from evalprep.run.replies import Reply, likelihood_of, read_replies
 from evalprep.status import Job
 from evalprep.verbs.running.asking import next_words
-from tests import PROJECT_ROOT
+from tests import PROJECT_ROOT, import_path
 
 from .conftest import HANG, make_project, task
 from .server import Completions, completions
@@ -403,7 +403,7 @@ def test_the_printed_server_gives_the_verdicts_of_the_plain_run(plain_run, tmp_p
     command = re.search(r"index of its own tasks: (.*)", printed)[1]
     work_dir = str(tmp_path / "work_dir")
     with started(line, port, tmp_path / "server.log"):
-        call(["sh", "-c", command], tmp_path, PYTHONPATH=str(PROJECT_ROOT))
+        call(["sh", "-c", command], tmp_path, **import_path())
         pasted = samples_of(tmp_path / "out")
         (tmp_path / "out").rename(tmp_path / "pasted")
         served.command("run", work_dir, check=True)

@@ -14,8 +14,9 @@ import pytest
 import yaml
 
 from evalprep.packs.manifest import read_manifest
-from tests import PROJECT_ROOT, processes
+from tests import PROJECT_ROOT, import_path, processes
 
+pytestmark = pytest.mark.usefixtures("quick_starts")
 CONFIG = {
     "model_name": "dummy",
     "backend": "dummy",
@@ -51,7 +52,7 @@ class Walk:
         shutil.copytree(PROJECT_ROOT / "tests/data/packs/proof", folder / "packs/proof")
         (folder / "eval_config.yaml").write_text(yaml.safe_dump(CONFIG))
         self.folder, self.work_dir = folder, folder / "work_dir"
-        self.environment = os.environ | {"PYTHONPATH": str(PROJECT_ROOT), "HF_HUB_OFFLINE": "1"}
+        self.environment = os.environ | import_path() | {"HF_HUB_OFFLINE": "1"}
         self.lines = self.evalprep("prepare", "--quiet").stdout.splitlines()
 
     def evalprep(self, *arguments, code=0):

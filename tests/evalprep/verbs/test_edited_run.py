@@ -11,6 +11,7 @@ import yaml
 
 from evalprep.cli import main
 from evalprep.results import load_run, run_calls
+from tests import processes
 from tests.evalprep.results.writing import Row, write_run
 
 ROWS = "id,country,capital\n" + "".join(f"{at},Land {at},A\n" for at in range(6))
@@ -84,7 +85,7 @@ def test_an_edited_run_has_a_record_of_its_own_that_names_the_edit(project, caps
 def test_an_edit_that_a_second_preparation_keeps_stays_marked(project, capsys):
     edit(project)
     assert main(["prepare"]) == 0
-    assert main(["run"]) == 0
+    run(project)
     marked = [record for record in records(project).values() if "edited" in record]
     assert len(marked) == 1
     assert SENTENCE in said(capsys, "score", "eval_results", "--no_write")
@@ -92,7 +93,7 @@ def test_an_edit_that_a_second_preparation_keeps_stays_marked(project, capsys):
 
 @pytest.mark.slow
 def test_an_unedited_run_is_not_marked(project, capsys):
-    assert main(["run"]) == 0
+    run(project)
     (record,) = records(project).values()
     assert "edited" not in record
     assert "files differ" not in said(capsys, "score", "eval_results", "--no_write")
@@ -131,7 +132,7 @@ def test_edited_data_leave_the_number_of_rows_open(project):
 
     path = project / "work_dir" / "capitals" / "data" / "capitals_qa.parquet"
     pq.write_table(pq.read_table(path).slice(0, 4), path)
-    assert main(["run"]) == 0
+    run(project)
     (record,) = [record for record in records(project).values() if "edited" in record]
     assert record["tasks"]["capitals_qa"]["expected"] is None
     assert record["edited"]["files"][0]["name"] == "capitals/data/capitals_qa.parquet"
@@ -190,7 +191,7 @@ def paste(project, rows=6):
 
 
 def run(project):
-    assert main(["run"]) == 0
+    processes.run("run", cwd=project, check=True)
 
 
 def left(capsys):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from evalprep.cli import main
+from tests import processes
 
 INLINE = {
     "task": "rivers",
@@ -59,14 +60,12 @@ def test_other_data_are_another_run(project, task):
 @pytest.mark.slow
 def test_a_run_sees_that_its_data_have_changed(project, capsys):
     write_config(project, INLINE)
-    assert main(["run"]) == 0
+    processes.run("run", check=True)
     first = run_id(project)
     write_rows(project, "Seine")
-    capsys.readouterr()
-    assert main(["run"]) == 0
-    captured = capsys.readouterr()
-    assert "prepare: changed since the preparation: rows.jsonl" in captured.err
-    assert "resumed" not in captured.out
+    again = processes.run("run", check=True)
+    assert "prepare: changed since the preparation: rows.jsonl" in again.stderr
+    assert "resumed" not in again.stdout
     assert run_id(project) != first
     assert main(["samples", "eval_results", "--wrong"]) == 0
     assert "Seine 1" in capsys.readouterr().out

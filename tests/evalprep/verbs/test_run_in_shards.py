@@ -5,6 +5,7 @@ import json
 import pytest
 
 from evalprep.cli import main
+from tests import processes
 
 ROWS = "id,country,capital\n" + "".join(f"{at},Land {at},City {at}\n" for at in range(6))
 
@@ -23,6 +24,12 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
+def evalprep(*words):
+    """What a command prints that starts an engine."""
+    done = processes.run(*words, check=True)
+    return done.stdout + done.stderr
+
+
 def status(capsys, place):
     capsys.readouterr()
     assert main(["status", place, "--json"]) == 0
@@ -34,26 +41,25 @@ def status(capsys, place):
 @pytest.mark.slow
 @pytest.mark.parametrize("last", ["merge", "run"])
 def test_shards_are_seen_by_status_and_not_run_again(project, capsys, last):
-    assert main(["run", "work_dir", "--shard", "1/2"]) == 0
+    evalprep("run", "work_dir", "--shard", "1/2")
     for place in ("work_dir", "eval_results"):
         assert status(capsys, place) == ("1 of 2 shards done", "pending", "1/2")
     assert main(["merge", "work_dir"]) == 1
     message = capsys.readouterr().err
     place = project / "work_dir"
     assert f"shard 2 of 2 is not finished; next: evalprep run {place} --shard 2/2" in message
-    assert main(["run", "work_dir", "--shard", "2/2"]) == 0
+    evalprep("run", "work_dir", "--shard", "2/2")
     assert status(capsys, "work_dir")[0] == "2 of 2 shards done, next: evalprep merge"
-    assert main([last, "work_dir"]) == 0
+    text = evalprep(last, "work_dir")
     if last == "run":
-        assert "resumed: 2 of 2 units are finished" in capsys.readouterr().out
+        assert "resumed: 2 of 2 units are finished" in text
     for place in ("work_dir", "eval_results"):
         assert status(capsys, place) == ("done, 2 of 2 units done", "done", "2/2")
 
 
 @pytest.mark.slow
 def test_a_whole_run_says_that_it_does_not_use_some_of_the_shards(project, capsys):
-    assert main(["run", "work_dir", "--shard", "1/2"]) == 0
-    assert main(["run", "work_dir"]) == 0
-    message = capsys.readouterr().err
+    evalprep("run", "work_dir", "--shard", "1/2")
+    message = evalprep("run", "work_dir")
     assert "note: c1-plain: 1 of 2 shards are done, and are not used" in message
     assert status(capsys, "work_dir")[0] == "done, 1 of 1 units done"

@@ -12,7 +12,7 @@ from evalprep.packs.finding import find_packs
 from tests import PROJECT_ROOT, processes
 from tests.packs.compliance.project import ALL
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_starts")]
 REGISTRY = find_packs(PROJECT_ROOT / "task_templates")["compliance"].module("registry")
 REPLY = "1. Yes, [Answer] 5. The river is long. It was named by people."
 

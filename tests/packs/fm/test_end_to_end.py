@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests import PROJECT_ROOT, processes
+from tests import import_path, processes
 from tests.loops import each
 from tests.packs.fm.project import (
     FACTS,
@@ -20,7 +20,7 @@ from tests.packs.fm.project import (
     write_config,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_starts")]
 SAYS = "yellow"
 DATA = (
     with_(QA, algorithms=["qa_accuracy", "qa_accuracy_semantic_robustness"], num_records=6, num_perturbations=2),
@@ -35,7 +35,7 @@ DATA = (
 
 
 def paste(printed, cwd):
-    env = {**os.environ, "PYTHONPATH": str(PROJECT_ROOT)}
+    env = {**os.environ, **import_path()}
     command = ["sh", "-c", printed]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=900, check=False, cwd=cwd, env=env

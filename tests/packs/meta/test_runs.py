@@ -15,7 +15,7 @@ from tests.packs.meta.test_meta import SETS, config_for, fixtures
 
 __all__ = ["fixtures", "tiny_project"]
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_starts")]
 SAYS = "The best answer is B."
 LIMIT = 8  # rows per task: the prompts with shots are long for a CPU
 

@@ -13,7 +13,7 @@ from tests import processes
 from tests.loops import each
 from tests.packs.science.runs import DEMO, demo_rows
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_starts")]
 SAYS = '{"verdict": "SUPPORT"}'  # no token of it occurs twice, which the tiny model needs
 
 
