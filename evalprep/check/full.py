@@ -15,7 +15,7 @@ from evalprep.check.files import is_stock, spare_stock
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
 from evalprep.check.loading import LoadedTask, import_nltk, load_tasks
-from evalprep.check.prompts import check_prompts, check_stops
+from evalprep.check.prompts import UnlikeSampleError, check_prompts, check_stops
 from evalprep.check.requests import build_requests
 from evalprep.check.scorer import Scorer
 from evalprep.check.scoring import check_scoring
@@ -157,14 +157,25 @@ def _check_requests(
     rows: int | None,
     scored: int | None,
 ) -> None:
-    """Builds a task's requests and checks its prompts."""
+    """Builds a task's requests and checks its prompts.
+
+    Of a sample too: but where a row of the others has what only its requests tell, all are built.
+    """
     own = settings.of(task.name)
     if task.name in settings.stored_tasks:
         # Its prompts reach no model: only rows that are scored matter.
         build_requests(task, own, None, findings, scored or rows)
-    else:
-        _build(task, own, tokenizer, findings, rows)
-        check_prompts(task, own, tokenizer, findings)
+        return
+    of_sample = Findings()
+    try:
+        _build(task, own, tokenizer, of_sample, rows)
+        check_prompts(task, own, tokenizer, of_sample)
+    except UnlikeSampleError:
+        task.take_every_row()
+        of_sample = Findings()
+        _build(task, own, tokenizer, of_sample, rows)
+        check_prompts(task, own, tokenizer, of_sample)
+    findings.extend(of_sample.sorted())
 
 
 def _functions(static: StaticCheck) -> list[FunctionRef]:

@@ -430,6 +430,14 @@ def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
     _check_repeated_choices(loaded, rows, findings)
 
 
+def are_choices_odd(loaded: LoadedTask) -> bool:
+    """Returns whether something is to report on the choices of some rows, and how they are sent."""
+    findings = Findings()
+    _check_continuations(loaded, findings)
+    _check_choices(loaded, findings)
+    return bool(len(findings))
+
+
 def _choices(loaded: LoadedTask) -> list[_Choice]:
     task = loaded.task
     # Where the choices are contexts (as in Winogrande), doc_to_text is the place of the right one.
