@@ -129,6 +129,8 @@ def _as_prepared(
     prompts: Sequence[msgspec.Raw], column: Mapping[str, Sequence[Any]]
 ) -> Sequence[int] | NDArray[np.int8]:
     """Flags of rows whose prompt is `doc.prompt`; `UNKNOWN` without one of them."""
+    if prompts.count(ABSENT) == len(prompts):
+        return np.full(len(prompts), UNKNOWN, dtype=np.int8)
     sent = [requests.gen_args_0.arg_0 for requests in column["arguments"]]
     # The same text in the same spelling, nearly always; that spares a digest of every prompt.
     if ABSENT not in prompts and list(prompts) == sent:

@@ -175,6 +175,12 @@ def _raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
+@lru_cache(maxsize=64)
+def _sample_decoding(logged: tuple[str, ...]) -> _Decoding:
+    """The decoder of samples that log some metrics: one for all tasks that log the same."""
+    return _Decoding(_SAMPLE_FIELDS, logged)
+
+
 class SampleReader:
     """Turns lines of one file into samples, documents and arguments left as they were logged.
 
@@ -183,7 +189,7 @@ class SampleReader:
 
     def __init__(self) -> None:
         self._logged: tuple[str, ...] = ()
-        self._decoding = _Decoding(_SAMPLE_FIELDS, ())
+        self._decoding = _sample_decoding(())
 
     def read(self, raw: memoryview, sample_id: str) -> Sample | Damage:
         """Returns the sample of a line, whose id is known, or why the line cannot be used."""
@@ -216,6 +222,6 @@ class SampleReader:
         line = self._decoding.decoder.decode(raw)
         if line.metrics != self._logged:
             self._logged = line.metrics
-            self._decoding = _Decoding(_SAMPLE_FIELDS, line.metrics)
+            self._decoding = _sample_decoding(line.metrics)
             line = self._decoding.decoder.decode(raw)
         return line
