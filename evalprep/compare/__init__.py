@@ -8,7 +8,7 @@ from evalprep.surface import offered
 
 if TYPE_CHECKING:
     from evalprep.compare.best import FEWEST_ROWS, Leaders, adjusted_p, leaders, shown_better
-    from evalprep.compare.comparable import check_allowed, differing, reasons
+    from evalprep.compare.comparable import check_allowed, differing, fact_reasons
     from evalprep.compare.comparison import Comparison, compare_runs
     from evalprep.compare.conclusion import (
         NOT_COMPARABLE,
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from evalprep.compare.levels import BY_CONTENT, PairRules
     from evalprep.compare.pairing import RowMatch, contrary_rows, match_rows
     from evalprep.compare.paper import comparison_latex, comparison_svg
+    from evalprep.compare.reasons import (
+        BASELINE,
+        CANDIDATE,
+        OF_POLICY,
+        Kind,
+        Reason,
+        on_a_board,
+        sentences,
+    )
     from evalprep.compare.reproduction import (
         PublishedScores,
         ReproducedBenchmark,

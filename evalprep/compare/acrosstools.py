@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from evalprep.compare.comparable import gold_reason, reasons
-from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion
+from evalprep.compare.comparable import fact_reasons, gold_reasons
+from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.levels import PairRules
 from evalprep.compare.pairing import Floats, Pairs
 from evalprep.compare.questions import is_chat
-from evalprep.compare.shortfall import Lack, Shortfall
+from evalprep.compare.reasons import Kind, Reason
 from evalprep.numbers import percent
 from evalprep.results import FactDifference, Metric, Table
 from evalprep.terminal import counted, shortlist
@@ -162,17 +162,15 @@ def _template_differs(pairs: Pairs, tables: tuple[Table, Table]) -> bool:
 
 def question_reasons_across(
     differences: Sequence[FactDifference], pairs: Pairs, allow: Collection[str]
-) -> list[str]:
+) -> list[Reason]:
     """Returns why rows of two tools do not answer the same question.
 
     Prompts are no reason: each tool writes its own.
     """
-    texts = reasons(common_facts(differences), allow)
-    gold = gold_reason(pairs, allow)
-    return [*texts, gold] if gold else texts
+    return [*fact_reasons(common_facts(differences), allow), *gold_reasons(pairs, allow)]
 
 
-def metric_reasons(metrics: tuple[Metric, Metric], pairs: Pairs) -> list[str]:
+def metric_reasons(metrics: tuple[Metric, Metric], pairs: Pairs) -> list[Reason]:
     """Returns why values of two metrics cannot be compared; empty where they can."""
     metric, baseline = metrics
     if metric.metric == baseline.metric:
@@ -181,7 +179,8 @@ def metric_reasons(metrics: tuple[Metric, Metric], pairs: Pairs) -> list[str]:
         if not _are_shares(values):
             differ = f"the metrics differ ({metric.name}, baseline {baseline.name})"
             no_share = f"{each.name} is no score between 0 and 1"
-            return [f"{differ}, and {no_share}; `--metric` names others"]
+            said = f"{differ}, and {no_share}; `--metric` names others"
+            return [Reason(Kind.METRIC, said=said)]
     return []
 
 
@@ -191,14 +190,12 @@ def _are_shares(values: Floats) -> bool:
     return known.size == 0 or bool(known.min() >= 0 and known.max() <= 1)
 
 
-def check_share(conclusion: Conclusion, known: PairedRows, rules: PairRules) -> None:
-    """Say so where too few rows of the smaller side are paired, or scored on both sides."""
-    if known.share < LEAST_PAIRED and not rules.partial:
-        reason = f"{known.paired} of {known.smaller} rows of the smaller side are paired"
-        examples = "; ".join(f"{kind}: {', '.join(ids)}" for kind, ids in known.examples.items())
-        named = f" ({examples})" if examples else ""
-        text = f"{reason}; `--pairing partial` compares them{named}"
-        conclusion.not_enough.append(Shortfall(Lack.FEW_PAIRED, text))
+def share_reasons(known: PairedRows, rules: PairRules) -> list[Reason]:
+    """The reason where too few rows of the smaller side are paired, or scored on both sides."""
+    if known.share >= LEAST_PAIRED or rules.partial:
+        return []
+    values = {"paired": known.paired, "smaller": known.smaller, "ids": known.examples}
+    return [Reason(Kind.FEW_PAIRED, values=values)]
 
 
 def conflict_warning(known: PairedRows) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from evalprep.compare.pairing import Floats
+from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.results import Metric, Run
 from evalprep.terminal import shortlist
 
@@ -22,40 +23,45 @@ _LEAST_RATIO, _MOST_RATIO = 30.0, 300.0  # of two means, where one is taken for 
 
 def join_directions(
     metric: Metric, other: Metric | None, allow: Collection[str]
-) -> tuple[Metric, str]:
+) -> tuple[Metric, list[Reason]]:
     """The metric with the direction that both sides state, and the reason where they contradict.
 
     A side that states none leaves the choice to the other.
 
     >>> from evalprep.results import Metric
     >>> err = Metric(metric="err", direction="down")
-    >>> join_directions(err, replace(err, direction="up"), ())[1]
-    'the candidate states that lower err is better, the baseline higher'
+    >>> [reason.option for reason in join_directions(err, replace(err, direction="up"), ())[1]]
+    ['direction']
     """
     if other is None or other.direction in {_UNKNOWN, metric.direction}:
-        return metric, ""
+        return metric, []
     if metric.direction == _UNKNOWN:
-        return replace(metric, direction=other.direction), ""
+        return replace(metric, direction=other.direction), []
     if DIRECTION in allow:
-        return metric, ""
+        return metric, []
     words = {"up": "higher", "down": "lower"}
-    better = f"{words[metric.direction]} {metric.metric} is better"
-    baseline_word = words[other.direction]
-    reason = f"the candidate states that {better}, the baseline {baseline_word}"
-    return replace(metric, direction=_UNKNOWN), reason
+    stated = {
+        "metric": metric.metric,
+        CANDIDATE: words[metric.direction],
+        BASELINE: words[other.direction],
+    }
+    reason = Reason(Kind.DIRECTION, option=DIRECTION, values=stated)
+    return replace(metric, direction=_UNKNOWN), [reason]
 
 
-def scale_reason(metric: Metric, now: Floats, before: Floats) -> str:
-    """The reason where one side counts in shares and the other does not; empty where both do alike.
+def scale_reasons(
+    metric: Metric, now: Floats, before: Floats, allow: Collection[str]
+) -> list[Reason]:
+    """The reason where one side counts in shares and the other does not.
 
     Of a metric whose range is known, one side alone has values outside of it. Of any other, one
     side has shares, and the other has 0 and 100, or a mean of about a hundred times as much.
     """
-    if not now.size or not before.size:
-        return ""
-    sides = {"candidate": now, "baseline": before}
+    if SCALE in allow or not now.size or not before.size:
+        return []
+    sides = {CANDIDATE: now, BASELINE: before}
     if metric.range is None:
-        return _percent_reason(metric, sides)
+        return _percent_reasons(metric, sides)
     low, high = metric.range
     spans_outside = {}
     for name, values in sides.items():
@@ -63,30 +69,32 @@ def scale_reason(metric: Metric, now: Floats, before: Floats) -> str:
         if least < low or most > high:
             spans_outside[name] = f"{least:g} to {most:g}"
     if len(spans_outside) != 1:
-        return ""
+        return []
     ((name, span),) = spans_outside.items()
     bounds = f"between {low:g} and {high:g}"
-    return f"the {name} has {metric.metric} from {span}, where it lies {bounds}"
+    known = {"side": name, "metric": metric.metric, "span": span, "bounds": bounds}
+    return [Reason(Kind.SCALE, option=SCALE, values=known)]
 
 
-def _percent_reason(metric: Metric, sides: Mapping[str, Floats]) -> str:
+def _percent_reasons(metric: Metric, sides: Mapping[str, Floats]) -> list[Reason]:
     """The reason where one side of a metric without a known range has shares, the other percent."""
     shares = [name for name, values in sides.items() if _lies_below(values, 1.0)]
     if len(shares) != 1:
-        return ""
+        return []
     share = shares[0]
     percent = next(name for name in sides if name != share)
     values = sides[percent]
     if not _lies_below(values, 100.0):
-        return ""
+        return []
     mean_share = float(np.mean(sides[share]))
     mean_percent = float(np.mean(values))
     ratio = mean_percent / mean_share if mean_share > 0.0 else 0.0
     is_end = (values == 0.0) | (values == 100.0)
     only_ends = bool(np.all(is_end))
     if not only_ends and not _LEAST_RATIO <= ratio <= _MOST_RATIO:
-        return ""
-    return f"the {percent} has {metric.metric} in percent, the {share} as a share"
+        return []
+    known = {"metric": metric.metric, "percent": percent, "share": share}
+    return [Reason(Kind.SCALE, option=SCALE, values=known)]
 
 
 def _lies_below(values: Floats, most: float) -> bool:

@@ -114,7 +114,7 @@ def _is_tested(outcome: Conclusion) -> bool:
 
 def _why_untested(outcome: Conclusion) -> str:
     """The reason where a conclusion of two runs has no test."""
-    reasons = [*outcome.not_comparable, *map(str, outcome.not_enough)]
+    reasons = [*outcome.not_comparable, *outcome.not_enough]
     rows = outcome.difference.n
     if not reasons and outcome.difference.p is not None and rows < FEWEST_ROWS:
         return f"{counted(rows, 'row')}, and a first place takes {FEWEST_ROWS}"

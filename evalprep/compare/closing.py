@@ -15,7 +15,6 @@ from evalprep.compare.conclusion import (
     Conclusion,
     constant_change,
 )
-from evalprep.compare.shortfall import sentences
 from evalprep.terminal import counted, shortlist
 
 _NAMED = 4  # unchanged or undecided quantities that a line names
@@ -178,5 +177,5 @@ def _undecided(deciding: Sequence[Conclusion], missing: Sequence[str]) -> str:
 
 def _first_reason(item: Conclusion) -> str:
     """Returns why a quantity was not compared, or not with enough evidence."""
-    reasons = item.not_comparable or sentences(item.not_enough)
+    reasons = item.not_comparable or item.not_enough
     return reasons[0] if reasons else item.words

@@ -26,16 +26,16 @@ from evalprep.compare.conclusion import (
 from evalprep.compare.family import conclude_page
 from evalprep.compare.flips import Flip, FlipCause
 from evalprep.compare.overall import overall
+from evalprep.compare.reasons import Kind, unique
 from evalprep.compare.same_outputs import mark_same_files, same_outputs
 from evalprep.compare.settings import ALL, PRIMARY, Settings
-from evalprep.compare.shortfall import OF_ROWS, Lack
 from evalprep.compare.sides import Sides, column_key, compare_further, compare_sides
 from evalprep.compare.stored import compare_stored
 from evalprep.compare.task import TaskComparison
 from evalprep.compare.tasknames import with_names_of
 from evalprep.compare.unpaired import nothing_paired
 from evalprep.compare.warnings import lacking, unread_warnings, warnings_of
-from evalprep.compare.whole import PERPLEXITIES, compare_whole, is_whole
+from evalprep.compare.whole import compare_whole, is_whole
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.results import (
     Metric,
@@ -48,6 +48,7 @@ from evalprep.results import (
     read_by_choice,
     refuse_undecided,
 )
+from evalprep.score import PERPLEXITIES
 from evalprep.terminal import shortlist
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class Comparison:
         if self.missing_tasks:
             return True
         return any(
-            item.decides and OF_ROWS & {reason.kind for reason in item.not_enough}
+            item.decides and any(reason.kind.takes_rows for reason in item.reasons)
             for item in self.conclusions
         )
 
@@ -651,8 +652,7 @@ def _relate_to_task(
     """
     is_first = (metric.metric, metric.filter) == (first.metric, first.filter)
     conclusion.decides = settings.decides(metric.metric, metric.filter, primary=is_first)
-    known = first.not_comparable
-    conclusion.not_comparable = list(dict.fromkeys([*known, *conclusion.not_comparable]))
+    conclusion.reasons = unique([*first.refusals, *conclusion.reasons])
     _check_expected_rows(conclusion, first, is_first=is_first)
     if metric.metric in PERPLEXITIES:
         conclusion.duplicate_of = f"{first.name}: likelihood"
@@ -665,12 +665,13 @@ def _check_expected_rows(conclusion: Conclusion, first: TaskComparison, *, is_fi
     """Hold a metric over all rows against the rows that its task was to have."""
     if is_first:
         conclusion.expected = first.expected
-        conclusion.not_enough = list(first.not_enough)
+        conclusion.reasons = [*conclusion.refusals, *first.shortfalls]
         return
-    missing = [reason for reason in first.not_enough if reason.kind is Lack.MISSING_ROWS]
-    conclusion.not_enough += missing
+    missing = [reason for reason in first.reasons if reason.kind is Kind.MISSING_ROWS]
     if not missing and first.expected is not None:
-        missing_rows(conclusion, first.expected)
+        conclusion.expected = first.expected
+        missing = missing_rows(conclusion.difference.n, first.expected)
+    conclusion.reasons += missing
 
 
 def _compare_further_metrics(

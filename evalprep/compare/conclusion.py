@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from custom_metrics import statistics
-from evalprep.compare.difference import ALPHA, FEWEST_CHANGED, POWER, Difference
-from evalprep.compare.shortfall import Lack, Shortfall, sentences
+from evalprep.compare.difference import ALPHA, FEWEST_CHANGED, POWER, Difference, without_difference
+from evalprep.compare.reasons import Kind, Reason, sentences
 from evalprep.errors import BadInput, Problem
 from evalprep.numbers import p_value
-from evalprep.results import rows_missing
 from evalprep.terminal import counted, shortlist
 
 BETTER, WORSE, EQUIVALENT = "better", "worse", "equivalent"
@@ -41,8 +40,7 @@ class Conclusion:
         p_holm: `difference.p` adjusted for the number of quantities of its family that have a test.
         verdict: One of `WORDS`.
         words: The verdict as a sentence.
-        not_comparable: Why the two sides did not answer the same question; empty where they did.
-        not_enough: Why the numbers do not carry a verdict; empty where they do.
+        reasons: Why it carries no word; empty where it may.
         expected: Rows that there should be; None where that is not known.
         notes: What the reader should know.
         rule: The scoring rule of a suite score that has one of several.
@@ -57,8 +55,7 @@ class Conclusion:
     p_holm: float | None = None
     verdict: str = ""
     words: str = ""
-    not_comparable: list[str] = field(default_factory=list)
-    not_enough: list[Shortfall] = field(default_factory=list)
+    reasons: list[Reason] = field(default_factory=list)
     expected: int | None = None
     notes: list[str] = field(default_factory=list)
     rule: str = ""
@@ -68,9 +65,29 @@ class Conclusion:
     duplicate_of: str = ""
 
     @property
+    def refusals(self) -> list[Reason]:
+        """The reasons why the two sides did not answer the same question."""
+        return [reason for reason in self.reasons if reason.kind.refuses]
+
+    @property
+    def shortfalls(self) -> list[Reason]:
+        """The reasons why the numbers are not enough evidence."""
+        return [reason for reason in self.reasons if not reason.kind.refuses]
+
+    @property
+    def not_comparable(self) -> list[str]:
+        """The refusals in words."""
+        return sentences(self.refusals)
+
+    @property
+    def not_enough(self) -> list[str]:
+        """The shortfalls in words."""
+        return sentences(self.shortfalls)
+
+    @property
     def counts(self) -> bool:
         """True where it may carry a verdict: comparable, with evidence."""
-        if self.not_comparable or self.not_enough:
+        if self.reasons:
             return False
         return self.difference.evidence is not None
 
@@ -93,7 +110,7 @@ class Conclusion:
         """Plain data."""
         own = dict(vars(self))
         del own["difference"], own["duplicate_of"]
-        return own | self.difference.to_dict() | plain_shortfalls(self)
+        return own | self.difference.to_dict() | plain_reasons(self)
 
     def decide(self, p: float | None, *, alpha: float = ALPHA, margin: float | None = None) -> None:
         """Choose the word and write the sentence.
@@ -104,6 +121,8 @@ class Conclusion:
             margin: Differences smaller than this do not matter; without one nothing is called
                 equivalent.
         """
+        if any(reason.kind is Kind.METRIC for reason in self.reasons):
+            self.difference = without_difference(self.difference)
         self.p_holm = None if p is None or math.isnan(p) else p
         self.verdict, self.words = self._verdict_and_words(alpha, margin)
         if self.difference.constant is not None and self.counts:
@@ -120,10 +139,10 @@ class Conclusion:
     def _verdict_and_words(self, alpha: float, margin: float | None) -> tuple[str, str]:
         """One of `WORDS`, and the sentence."""
         item = self.difference
-        if self.not_comparable:
+        if self.refusals:
             return NOT_COMPARABLE, "; ".join(self.not_comparable)
-        if self.not_enough:
-            return NOT_ENOUGH, "; ".join(sentences(self.not_enough))
+        if self.reasons:
+            return NOT_ENOUGH, "; ".join(self.not_enough)
         if item.evidence is None or item.delta is None:
             return NOT_ENOUGH, _no_test(item)
         if self.p_holm is not None and self.p_holm < alpha:
@@ -133,10 +152,14 @@ class Conclusion:
         return NO_DIFFERENCE, _not_shown(item, self.p_holm)
 
 
-def plain_shortfalls(conclusion: Conclusion) -> dict[str, list[str]]:
-    """The sentences and the kinds of what a conclusion lacks, for JSON."""
-    kinds = dict.fromkeys(reason.kind.value for reason in conclusion.not_enough)
-    return {"not_enough": sentences(conclusion.not_enough), "lacks": list(kinds)}
+def plain_reasons(conclusion: Conclusion) -> dict[str, list[Any]]:
+    """The reasons of a conclusion for JSON: whole, as sentences, and the kinds of what it lacks."""
+    return {
+        "reasons": [reason.to_dict() for reason in conclusion.reasons],
+        "not_comparable": conclusion.not_comparable,
+        "not_enough": conclusion.not_enough,
+        "lacks": list(dict.fromkeys(reason.kind.value for reason in conclusion.shortfalls)),
+    }
 
 
 def constant_change(item: Difference) -> str:
@@ -205,17 +228,14 @@ def _few_changed(item: Difference) -> str:
 
 
 def missing_rows(
-    conclusion: Conclusion, expected: int, why: str = "", *, tolerated: float = TOLERATED_MISSING
-) -> None:
-    """Say so where more than the tolerated share of the expected rows is missing."""
-    conclusion.expected = expected
-    missing = expected - conclusion.difference.n
+    rows: int, expected: int, why: Sequence[str] = (), *, tolerated: float = TOLERATED_MISSING
+) -> list[Reason]:
+    """The reason where more than the tolerated share of the expected rows is missing."""
+    missing = expected - rows
     if missing <= tolerated * expected:
-        return
-    sentence = rows_missing(missing, expected)
-    if why:
-        sentence += f" ({why})"
-    conclusion.not_enough.append(Shortfall(Lack.MISSING_ROWS, sentence))
+        return []
+    values = {"missing": missing, "expected": expected, "why": list(why)}
+    return [Reason(Kind.MISSING_ROWS, values=values)]
 
 
 def refuse_wide_margin(conclusions: Sequence[Conclusion], margin: float | None) -> None:

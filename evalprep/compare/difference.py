@@ -346,6 +346,17 @@ def differing_value(own: float | None, shared: float | None) -> float | None:
     return None if math.isclose(own, shared, rel_tol=1e-9, abs_tol=1e-12) else own
 
 
+def without_difference(item: Difference) -> Difference:
+    """The values of both sides alone: a difference of two metrics means nothing."""
+    nothing: dict[str, Any] = dict.fromkeys(
+        (
+            *("delta", "low", "high", "stderr", "p", "mde", "mcnemar_p", "mcnemar_mid_p"),
+            *("relative", "relative_low", "relative_high", "constant", "evidence"),
+        )
+    )
+    return replace(item, **nothing, test="none")
+
+
 def from_evidence(
     evidence: Evidence,
     *,

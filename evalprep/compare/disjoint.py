@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from evalprep.compare.comparable import sentence_of
 from evalprep.compare.pairing import Pairs
+from evalprep.compare.reasons import Kind, Reason
 from evalprep.results import FactDifference, Table
 from evalprep.terminal import counted
-
-_WAYS = "sample id, document hash, prompt or question"
 
 
 def nothing_in_common(
     pairs: Pairs, sides: tuple[Table, Table], differences: Sequence[FactDifference]
-) -> str:
-    """Returns why no row of one side is a row of the other; empty where a row is, or may be.
+) -> Reason | None:
+    """Returns why no row of one side is a row of the other; None where a row is, or may be.
 
     No option lifts it: there is nothing to compare.
 
@@ -28,19 +27,17 @@ def nothing_in_common(
     """
     table, other = sides
     if pairs.paired or pairs.duplicates or pairs.ambiguous or not len(table) or not len(other):
-        return ""
-    sizes = f"{counted(len(table), 'row')} of the candidate, {len(other)} of the baseline"
-    parts = [f"no question is on both sides ({sizes}, 0 paired by {_WAYS})"]
-    if pairs.conflicts:
-        questions = counted(len(pairs.conflicts), "question is", "questions are")
-        parts.append(f"{questions} equal with another gold answer")
-    of_question = [item for item in differences if item.kind == "question"]
-    parts += [sentence_of(item) for item in of_question]
-    parts += _by_position(table, other)
-    return "; ".join(parts)
+        return None
+    known = {
+        "candidate": len(table),
+        "baseline": len(other),
+        "conflicts": len(pairs.conflicts),
+        "facts": [item for item in differences if item.kind == "question"],
+    }
+    return Reason(Kind.NOTHING_SHARED, values=known | _by_position(table, other))
 
 
-def _by_position(table: Table, other: Table) -> list[str]:
+def _by_position(table: Table, other: Table) -> dict[str, Any]:
     """Returns what the rows at equal positions of the split have in common."""
     places, rows, other_rows = np.intersect1d(table.doc_id, other.doc_id, return_indices=True)
     known = places >= 0
@@ -52,15 +49,15 @@ def _by_position(table: Table, other: Table) -> list[str]:
     at_places = counted(len(rows), "equal position")
     if len(rows) > 1 and same.all() and len(np.unique(golds)) > 1:
         same_form = "perhaps the same questions in another form"
-        return [f"the gold answers at {at_places} are the same: {same_form}"]
-    return [f"the documents at {at_places} differ"]
+        return {"documents": f"the gold answers at {at_places} are the same: {same_form}"}
+    return {"documents": f"the documents at {at_places} differ"}
 
 
-def _parts_of_data(table: Table, other: Table) -> list[str]:
+def _parts_of_data(table: Table, other: Table) -> dict[str, Any]:
     """The parts of the split that the sides hold, where these do not overlap."""
     if (table.doc_id < 0).any() or (other.doc_id < 0).any():
-        return []
-    return [f"the candidate has positions {_span(table)} of the data, the baseline {_span(other)}"]
+        return {}
+    return {"positions": (_span(table), _span(other))}
 
 
 def _span(table: Table) -> str:

@@ -19,12 +19,11 @@ from custom_metrics.statistics import (
 )
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, difference, from_evidence
-from evalprep.compare.shortfall import Lack, Shortfall
+from evalprep.compare.reasons import Kind, Reason
 from evalprep.compare.task import TaskComparison
 from evalprep.results import UNKNOWN
 
 _NAMED = 4  # tasks that a reason names
-_NOTHING = Lack.NO_SCORED_PAIR
 
 
 @dataclass(frozen=True)
@@ -65,24 +64,24 @@ def overall(
     if left_out:
         mean.notes.append(f"without {', '.join(left_out)}")
     shortfalls = list(chain.from_iterable(map(_nothing_scored, candidates)))
-    mean.not_enough += shortfalls
+    mean.reasons += shortfalls
     binary = _right_or_wrong(usable)
     if len(binary) < 2:
         return Overall(mean)
     pooled = _pooled(binary, known, confidence)
-    pooled.not_enough += shortfalls
+    pooled.reasons += shortfalls
     return Overall(mean, pooled)
 
 
 _Tasks = Sequence[TaskComparison]
 
 
-def _nothing_scored(task: TaskComparison) -> list[Shortfall]:
+def _nothing_scored(task: TaskComparison) -> list[Reason]:
     """The reason where a task that both sides have has no row with a score on both.
 
     A mean without it would leave out what one side failed at.
     """
-    return [reason.of(task.name) for reason in task.not_enough if reason.kind is _NOTHING]
+    return [reason.of(task.name) for reason in task.reasons if reason.kind is Kind.NO_SCORED_PAIR]
 
 
 def _usable(tasks: _Tasks) -> list[TaskComparison]:
@@ -102,7 +101,7 @@ def _why_none(tasks: _Tasks, candidates: _Tasks) -> str:
         return "no task has samples to compare"
     if not candidates:
         return "its packs name what is concluded, and no mean over tasks"
-    refused = [task.name for task in candidates if task.not_comparable]
+    refused = [task.name for task in candidates if task.refusals]
     if refused:
         verb = "is" if len(refused) == 1 else "are"
         return f"{_first_names(refused)} {verb} not comparable"
@@ -114,7 +113,7 @@ def _why_none(tasks: _Tasks, candidates: _Tasks) -> str:
 
 def _lacks_evidence(task: TaskComparison) -> bool:
     """True for a task whose metric would have a part in the mean, with more or better rows."""
-    if not task.not_enough:
+    if not task.shortfalls:
         return False
     if scale_of(task) is not None:
         return True

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalprep.compare.difference import Difference
+from evalprep.compare.reasons import Kind, Reason
 from evalprep.numbers import number, percent
 from evalprep.results import Metric, PublishedReading, Table, TaskRun, note_on_thoughts
 
@@ -79,7 +80,7 @@ def notes_on_published(own: TaskRun, published: PublishedReading) -> Iterator[st
 
 def reason_of_two_readings(
     first: Reading, second: Reading, item: Difference, option: str = ""
-) -> str:
+) -> Reason | None:
     """The reason where two readings of the same replies are too far apart for a verdict.
 
     Args:
@@ -89,18 +90,15 @@ def reason_of_two_readings(
         option: The option that chooses a reading; by default that of the first one's filter.
 
     Returns:
-        One sentence; empty where they differ by no more than the interval is wide.
+        None where they differ by no more than the interval is wide.
     """
     if first.mean is None or second.mean is None or item.low is None or item.high is None:
-        return ""
+        return None
     if abs(first.mean - second.mean) <= item.high - item.low:
-        return ""
+        return None
+    readings = [f"{first.metric.name} is {first.shown}", f"{second.metric.name} {second.shown}"]
     choice = option or f"--metric @{first.metric.filter}"
-    return (
-        "two readings of the same replies differ by more than the interval is wide: "
-        f"{first.metric.name} is {first.shown}, {second.metric.name} {second.shown}; "
-        f"`{choice}` chooses one"
-    )
+    return Reason(Kind.READINGS, values={"readings": readings, "choice": choice})
 
 
 def doubts_on_replies(table: Table, side: str) -> list[str]:

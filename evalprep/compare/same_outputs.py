@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evalprep.compare.conclusion import Conclusion
-from evalprep.compare.shortfall import Lack, Shortfall
+from evalprep.compare.reasons import Kind, Reason
 from evalprep.compare.task import TaskComparison
 from evalprep.places import last_part
 from evalprep.results import Run
 
-SAME_FILE = "both sides are read from the same file, or from a copy of it"
 #: Replies below which two models may well agree to the letter.
 _FEWEST_REPLIES = 20
 
@@ -31,7 +30,7 @@ def mark_same_files(run: Run, other: Run | None, conclusions: Sequence[Conclusio
         return
     for item in conclusions:
         if run.shares_file(other, item.task):
-            item.not_enough.append(Shortfall(Lack.SAME_FILE, SAME_FILE))
+            item.reasons.append(Reason(Kind.SAME_FILE))
 
 
 @dataclass(frozen=True)

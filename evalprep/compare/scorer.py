@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.compare.agreement import SCORER
-from evalprep.compare.comparable import with_option
 from evalprep.compare.difference import Difference
 from evalprep.compare.pairing import Pairs
+from evalprep.compare.reasons import Kind, Reason
 from evalprep.results import LM_EVAL, Metric, Run, Table, TaskRun
 from evalprep.terminal import counted
 
@@ -48,15 +48,15 @@ def scorer_reasons(
     item: Difference,
     equal: NDArray[np.bool_] | None,
     allow: Collection[str],
-) -> list[str]:
+) -> list[Reason]:
     """The reason where a scorer differs on more equal replies than is tolerated."""
     if equal is None or SCORER in allow or is_random(task, metric):
         return []
     pairs = int(equal.sum())
     if item.scorer_flips <= max(_FEWEST, _TOLERATED * pairs):
         return []
-    replies = counted(pairs, "equal reply", "equal replies")
-    return [with_option(f"the scorer differs on {item.scorer_flips} of {replies}", SCORER)]
+    known = {"flips": item.scorer_flips, "equal": pairs}
+    return [Reason(Kind.SCORER, option=SCORER, values=known)]
 
 
 def note_on_calibration(item: Difference, equal: NDArray[np.bool_] | None) -> list[str]:
@@ -69,7 +69,7 @@ def note_on_calibration(item: Difference, equal: NDArray[np.bool_] | None) -> li
 
 def contradicted_verdicts(
     sides: Collection[tuple[str, Run, TaskRun]], allow: Collection[str]
-) -> Iterator[str]:
+) -> Iterator[Reason]:
     """Yields the reason where the verdicts of a side do not follow from its log-likelihoods.
 
     Runs that this tool recorded are not looked at: nothing came between lm-eval and their lines.
@@ -82,6 +82,5 @@ def contradicted_verdicts(
         check = task.verdict_check
         count = len(check.disagreeing)
         if count > max(_FEWEST, _TOLERATED * check.checked):
-            what = f"the {side}'s verdicts contradict its log-likelihoods"
-            rows = counted(check.checked, "row")
-            yield with_option(f"{what} on {count} of {rows}", SCORER)
+            known = {"side": side, "rows": count, "checked": check.checked}
+            yield Reason(Kind.CONTRADICTED, option=SCORER, values=known)

@@ -14,22 +14,21 @@ from numpy.typing import NDArray
 
 from evalprep.compare.acrosstools import (
     PairedRows,
-    check_share,
     common_facts,
     metric_reasons,
     question_reasons_across,
+    share_reasons,
 )
-from evalprep.compare.agreement import DIRECTION, SCALE, join_directions, scale_reason
+from evalprep.compare.agreement import join_directions, scale_reasons
 from evalprep.compare.comparable import (
     GOLD,
     differing,
     filter_reasons,
     manner_notes,
     meant_reasons,
-    prompt_reason,
+    prompt_reasons,
     question_reasons,
     rows_reasons,
-    with_option,
 )
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
 from evalprep.compare.difference import LoneScores, difference, differing_value
@@ -52,6 +51,7 @@ from evalprep.compare.readings import (
     readings_of,
     reason_of_two_readings,
 )
+from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason, unique
 from evalprep.compare.scorer import (
     contradicted_verdicts,
     equal_replies,
@@ -60,7 +60,6 @@ from evalprep.compare.scorer import (
 )
 from evalprep.compare.settings import Settings
 from evalprep.compare.shared_rows import is_made
-from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.stored import note_on_stated
 from evalprep.compare.task import TaskComparison, TaskSides, compare_task, direction_of, row_units
 from evalprep.compare.warnings import row_names
@@ -82,7 +81,6 @@ from evalprep.results import (
     note_on_empty_replies,
     note_on_failed_scoring,
     note_on_limit,
-    rows_missing,
     short_value,
     without_formatting,
 )
@@ -91,7 +89,6 @@ from evalprep.terminal import counted
 _LOOKED_AT = 32  # rows whose requests are read
 _FEWEST_EQUAL = 20  # replies that are named where all are one
 _GENERATION = "generation"  # the fact of a question
-NOTHING_SCORED = "no row was scored on both sides"
 
 
 @dataclass(frozen=True)
@@ -164,14 +161,13 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     notes += _notes_on_stated(sides, metric, rows.other_metric)
     notes += _notes_on_rows(sides, rows, pairs, settings)
     notes += _say_whether_comparable(result, metric, sides, rows, settings)
-    result.not_comparable = disagreements + result.not_comparable
+    result.reasons = disagreements + result.reasons
     if not is_whole(metric):
-        result.of_scorer = scorer_reasons(
+        result.reasons += scorer_reasons(
             sides.task, metric, result.difference, equal, settings.allow
         )
-        result.not_comparable += result.of_scorer
         notes += note_on_calibration(result.difference, equal)
-    result.not_comparable += contradicted_verdicts(_both_sides(sides), settings.allow)
+    result.reasons += contradicted_verdicts(_both_sides(sides), settings.allow)
     _check_readings(result, metric, sides, rows)
     _check_rows(result, sides, rows, settings)
     open_fields = unsettled_fields(
@@ -213,10 +209,10 @@ def _equal_replies(
 
 def _both_sides(sides: Sides) -> list[tuple[str, Run, TaskRun]]:
     """Each side with its name; the published one has no log-likelihoods."""
-    own = [("candidate", sides.run, sides.task)]
+    own = [(CANDIDATE, sides.run, sides.task)]
     if sides.other is None or sides.against is None:
         return own
-    return [*own, ("baseline", sides.other, sides.against)]
+    return [*own, (BASELINE, sides.other, sides.against)]
 
 
 def _check_readings(result: TaskComparison, metric: Metric, sides: Sides, rows: SideRows) -> None:
@@ -240,9 +236,9 @@ def _check_readings(result: TaskComparison, metric: Metric, sides: Sides, rows: 
     elif result.doubts:
         others = readings_of(own, metric.metric)
     reasons = (reason_of_two_readings(first, other, item) for other in others)
-    reason = next(filter(None, reasons), "")
-    if reason:
-        result.not_comparable.insert(0, reason)
+    reason = next(filter(None, reasons), None)
+    if reason is not None:
+        result.reasons.insert(0, reason)
 
 
 def _put_own_values(result: TaskComparison, rows: SideRows) -> None:
@@ -276,20 +272,18 @@ def _say_whether_comparable(
     if sides.other is None or sides.against is None or rows.other is None:
         if sides.published is not None:
             meant = sides.run.meant.get(sides.task.name)
-            result.not_comparable += meant_reasons(meant, sides.published, settings.allow)
+            result.reasons += meant_reasons(meant, sides.published, settings.allow)
         changed = int(pairs.prompt_differs.sum())
-        reason = prompt_reason(changed, pairs.paired, [], settings.allow)
-        if reason:
-            result.not_comparable.append(reason)
+        result.reasons += prompt_reasons(changed, pairs.paired, [], settings.allow)
         return []
     result.differs = differing(sides.run, sides.task, sides.other, sides.against)
     if pairs.across_tools:
         return _compare_tools(result, metric, rows, pairs, settings)
-    result.not_comparable += _other_rows(sides, settings)
-    result.not_comparable += _other_requests(result, rows, pairs, settings)
+    result.reasons += _other_rows(sides, settings)
+    result.reasons += _other_requests(result, rows, pairs, settings)
     nothing = nothing_in_common(pairs, (rows.table, rows.other), result.differs)
-    if nothing:
-        result.not_comparable = [nothing, *result.not_comparable]
+    if nothing is not None:
+        result.reasons.insert(0, nothing)
         return manner_notes(result.differs)
     reasons, proofs = question_reasons(
         result.differs,
@@ -299,11 +293,11 @@ def _say_whether_comparable(
         rows.other,
         same_choices=_choices(sides.task) == _choices(sides.against),
     )
-    result.not_comparable = reasons + result.not_comparable
+    result.reasons = reasons + result.reasons
     return [*proofs, *manner_notes(result.differs)]
 
 
-def _other_rows(sides: Sides, settings: Settings) -> list[str]:
+def _other_rows(sides: Sides, settings: Settings) -> list[Reason]:
     """Returns why two runs did not answer the rows that were prepared for them."""
     unknown = TaskMeant("unknown")
     meant = sides.run.meant.get(sides.task.name, unknown)
@@ -313,7 +307,7 @@ def _other_rows(sides: Sides, settings: Settings) -> list[str]:
 
 def _other_requests(
     result: TaskComparison, rows: SideRows, pairs: Pairs, settings: Settings
-) -> list[str]:
+) -> list[Reason]:
     """The reason where the requests of both sides were sent with other generation arguments.
 
     Not where the configurations differ in them already.
@@ -333,8 +327,7 @@ def _other_requests(
     ]
     if not differing:
         return []
-    what = f"the requests were sent with other arguments: {', '.join(differing)}"
-    return [with_option(f"{what} (candidate / baseline)", _GENERATION)]
+    return [Reason(Kind.REQUESTS, option=_GENERATION, values={"arguments": differing})]
 
 
 def _compare_tools(
@@ -348,9 +341,9 @@ def _compare_tools(
         pairs, (rows.table, rows.other), (metric.name, rows.other_metric.name), result.differs
     )
     result.paired_rows = known
-    result.not_comparable += question_reasons_across(result.differs, pairs, settings.allow)
-    result.not_comparable += metric_reasons((metric, rows.other_metric), pairs)
-    check_share(result, known, settings.pairing)
+    result.reasons += question_reasons_across(result.differs, pairs, settings.allow)
+    result.reasons += metric_reasons((metric, rows.other_metric), pairs)
+    result.reasons += share_reasons(known, settings.pairing)
     return known.notes
 
 
@@ -360,8 +353,7 @@ def _take_whole(
     """Let a metric over all rows stand for a task whose rows have no score of their own."""
     whole = compare_whole(task, against, result.metric, settings, filter_name=result.filter)
     result.difference = whole.difference
-    result.not_enough += whole.not_enough
-    result.not_comparable += whole.not_comparable
+    result.reasons += whole.reasons
     result.notes += whole.notes
     result.unscored = []
     result.counts_of["unscored"] = 0  # rows of such a metric hold something else than a score
@@ -385,7 +377,11 @@ def compare_further(sides: Sides, first: TaskComparison, settings: Settings) -> 
 
 
 def _compare_further_metric(
-    sides: Sides, metric: Metric, first: TaskComparison, settings: Settings, reasons: Sequence[str]
+    sides: Sides,
+    metric: Metric,
+    first: TaskComparison,
+    settings: Settings,
+    reasons: Sequence[Reason],
 ) -> Conclusion:
     """One metric beside the first; the question and its rows are those of the first."""
     rows = _read_rows(sides, metric)
@@ -403,25 +399,27 @@ def _compare_further_metric(
         missing=_missing_scores(sides, rows, pairs, settings),
         equal=equal,
     )
-    of_question = [why for why in first.not_comparable if why not in first.of_scorer]
+    of_question = [why for why in first.refusals if why.kind is not Kind.SCORER]
     scorer = scorer_reasons(sides.task, metric, item, equal, settings.allow)
     result = Conclusion(
         name=f"{sides.task.name}: {metric.name}",
         kind=SECONDARY,
         difference=item,
-        not_comparable=list(dict.fromkeys([*of_question, *reasons, *disagreements, *scorer])),
+        reasons=unique([*of_question, *reasons, *disagreements, *scorer]),
         metric=metric.metric,
         filter=metric.filter,
         decides=settings.decides(metric.metric, metric.filter, primary=False),
         duplicate_of=column_key(sides.task.name, pairs),
     )
-    result.notes += _note_on_unscored(pairs)
+    result.notes += _note_on_unscored(pairs, metric, first)
     result.notes += note_on_calibration(item, equal)
     result.notes += _notes_on_stated(sides, metric, rows.other_metric)
     if item.n == 0:
-        result.not_enough.append(Shortfall(Lack.NO_SCORED_PAIR, NOTHING_SCORED))
+        result.reasons.append(Reason(Kind.NO_SCORED_PAIR))
     elif first.expected is not None:
-        missing_rows(result, first.expected, tolerated=settings.tolerated_missing)
+        result.expected = first.expected
+        tolerated = settings.tolerated_missing
+        result.reasons += missing_rows(item.n, first.expected, tolerated=tolerated)
     return result
 
 
@@ -433,11 +431,18 @@ def _notes_on_stated(sides: Sides, metric: Metric, other_metric: Metric | None) 
     return notes
 
 
-def _note_on_unscored(pairs: Pairs) -> list[str]:
-    """Returns how many rows have no finite score in a metric beside the first."""
-    if not pairs.unscored:
+def _note_on_unscored(pairs: Pairs, metric: Metric, first: TaskComparison) -> list[str]:
+    """Returns how many rows have no number in a metric beside the first.
+
+    Rows that lack it on both sides are no failures: it is a metric of other rows.
+    """
+    lacking, scored = len(pairs.unscored), int(pairs.rows.size)
+    if not lacking:
         return []
-    rows = counted(len(pairs.unscored), "row has", "rows have")
+    if scored and not any(side.size for side in pairs.half_scored):
+        rows = f"{scored} of {scored + lacking} rows on both sides"
+        return [f"{metric.name} is a metric of {rows}, and {first.reading} of others"]
+    rows = counted(lacking, "row has", "rows have")
     return [f"{rows} no finite score; the others are compared"]
 
 
@@ -492,18 +497,13 @@ def _notes_on_published(sides: Sides) -> tuple[str, ...]:
 
 def _agree(
     metric: Metric, rows: SideRows, pairs: Pairs, settings: Settings
-) -> tuple[Metric, list[str]]:
+) -> tuple[Metric, list[Reason]]:
     """The metric in the direction of both sides, and why direction or scale are not the same."""
     other_metric = rows.other_metric
     if other_metric is None or other_metric.metric != metric.metric:
         return metric, []
-    metric, contradiction = join_directions(metric, other_metric, settings.allow)
-    reasons = [with_option(contradiction, DIRECTION)] if contradiction else []
-    if SCALE not in settings.allow:
-        scale = scale_reason(metric, pairs.now, pairs.before)
-        if scale:
-            reasons.append(with_option(scale, SCALE))
-    return metric, reasons
+    metric, reasons = join_directions(metric, other_metric, settings.allow)
+    return metric, reasons + scale_reasons(metric, pairs.now, pairs.before, settings.allow)
 
 
 def _pair(sides: Sides, rows: SideRows, settings: Settings) -> Pairs:
@@ -549,13 +549,12 @@ def _missing_scores(
 def _check_rows(result: TaskComparison, sides: Sides, rows: SideRows, settings: Settings) -> None:
     """Say so where there are no pairs, or fewer than the runs were to have."""
     pairs = result.pairs
-    why = "" if pairs is None else _why_missing(pairs)
+    why = [] if pairs is None else _why_missing(pairs)
     if result.difference.n == 0:
-        known = f" ({why})" if why else ""
-        kind = Lack.NO_SCORED_PAIR if result.metric else Lack.NO_ROW_SCORE
+        kind = Kind.NO_SCORED_PAIR if result.metric else Kind.NO_ROW_SCORE
         if sides.against is None and not np.any(rows.table.previous >= 0):
-            kind = Lack.NO_VERDICT
-        result.not_enough.append(Shortfall(kind, f"{NOTHING_SCORED}{known}"))
+            kind = Kind.NO_VERDICT
+        result.reasons.append(Reason(kind, values={"why": why}))
         return
     sizes = _expected(sides, rows.table, rows.other)
     if pairs is not None and pairs.across_tools:
@@ -563,25 +562,23 @@ def _check_rows(result: TaskComparison, sides: Sides, rows: SideRows, settings: 
         return
     pick = min if "limit" in settings.allow or settings.pairing.partial else max
     tolerated = 1.0 if settings.pairing.partial else settings.tolerated_missing
-    missing_rows(result, pick(sizes), why, tolerated=tolerated)
+    result.expected = pick(sizes)
+    result.reasons += missing_rows(result.difference.n, result.expected, why, tolerated=tolerated)
 
 
 def _check_tools_rows(
-    result: TaskComparison, pairs: Pairs, expected: int, why: str, settings: Settings
+    result: TaskComparison, pairs: Pairs, expected: int, why: Sequence[str], settings: Settings
 ) -> None:
     """Say so where a side lacks rows that it was to have, or pairs have no score on a side.
 
     A side of another tool may hold a part of the questions: what counts is the smaller side.
     """
-    if settings.pairing.partial:
-        result.expected = expected
-        return
-    lacking = expected - pairs.smaller
-    if lacking > settings.tolerated_missing * expected:
-        sentence = rows_missing(lacking, expected)
-        result.not_enough.append(Shortfall(Lack.MISSING_ROWS, sentence))
-    missing_rows(result, pairs.paired, why, tolerated=settings.tolerated_missing)
     result.expected = expected
+    if settings.pairing.partial:
+        return
+    tolerated = settings.tolerated_missing
+    result.reasons += missing_rows(pairs.smaller, expected, tolerated=tolerated)
+    result.reasons += missing_rows(result.difference.n, pairs.paired, why, tolerated=tolerated)
 
 
 def _notes_on_values(sides: Sides, metric: Metric, rows: SideRows, pairs: Pairs) -> list[str]:
@@ -681,7 +678,7 @@ def _different_rows(table: Table) -> int:
     return len(set(table.ids)) if table.duplicates() else len(table)
 
 
-def _why_missing(pairs: Pairs) -> str:
+def _why_missing(pairs: Pairs) -> list[str]:
     """Returns how many rows are missing for which reason; warnings and notes name the rows."""
     parts = [
         (pairs.duplicates, "id occurs twice", "ids occur twice"),
@@ -693,4 +690,4 @@ def _why_missing(pairs: Pairs) -> str:
     for ids, singular, plural in parts:
         if ids:
             texts.append(counted(len(ids), singular, plural))
-    return ", ".join(texts)
+    return texts

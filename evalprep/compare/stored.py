@@ -11,16 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from custom_metrics.statistics import StoredDifference, StoredScore
-from evalprep.compare.agreement import DIRECTION, SCALE, join_directions, scale_reason
-from evalprep.compare.comparable import differing, manner_notes, reasons, with_option
+from evalprep.compare.agreement import join_directions, scale_reasons
+from evalprep.compare.comparable import differing, fact_reasons, manner_notes
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, from_evidence
+from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.compare.settings import Settings
-from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import direction_of
 from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, expected_rows, part_of
 from evalprep.score import stated_of
-from evalprep.terminal import shortlist
 
 UNPAIRED_TEST = "t, unpaired"
 _NEAR = 6e-4  # of a value that is stored with three digits
@@ -39,8 +38,8 @@ def compare_stored(
         if task is None or against is None:
             continue
         differences = _differences(run, task, other, against)
-        not_comparable = [
-            *reasons(differences, settings.allow),
+        of_question = [
+            *fact_reasons(differences, settings.allow),
             *_reasons_of_members(run, other, name),
         ]
         notes = [UNPAIRED, *manner_notes(differences)]
@@ -49,7 +48,7 @@ def compare_stored(
         for conclusion in _compare_stored_task(name, task, against, settings, sizes):
             key = conclusion.metric, conclusion.filter
             weighting = _other_weighting((run, task), (other, against), key)
-            conclusion.not_comparable = [*not_comparable, *weighting, *conclusion.not_comparable]
+            conclusion.reasons = [*of_question, *weighting, *conclusion.reasons]
             conclusion.notes += notes
             conclusion.notes += note_on_stated("candidate", run, task, task.metric(*key))
             conclusion.notes += note_on_stated("baseline", other, against, against.metric(*key))
@@ -76,16 +75,13 @@ def _differences(run: Run, task: TaskRun, other: Run, against: TaskRun) -> list[
     return list(first_of_fact.values())
 
 
-def _reasons_of_members(run: Run, other: Run, name: str) -> list[str]:
+def _reasons_of_members(run: Run, other: Run, name: str) -> list[Reason]:
     """The reason why a group is another one on each side; empty for the same one, and a task."""
     members, of_other = (set(side.logged.tasks_below(name)) for side in (run, other))
     if members == of_other:
         return []
-    parts = []
-    for side, lone in (("candidate", members - of_other), ("baseline", of_other - members)):
-        if lone:
-            parts.append(f"only the {side}'s has {shortlist(sorted(lone), 3)}")
-    return [f"the group has other tasks: {'; '.join(parts)}"]
+    lone = {CANDIDATE: sorted(members - of_other), BASELINE: sorted(of_other - members)}
+    return [Reason(Kind.MEMBERS, values={"lone": lone})]
 
 
 class _Sizes(NamedTuple):
@@ -108,19 +104,19 @@ def _rows_of(run: Run, task: TaskRun) -> int | None:
 
 def _other_weighting(
     side: tuple[Run, TaskRun], other: tuple[Run, TaskRun], key: tuple[str, str]
-) -> list[str]:
+) -> list[Reason]:
     """The reason where the values of a group are not made of its tasks in one way."""
     ways = [_weightings(run, task, key) for run, task in (side, other)]
     if None in ways:
         return []
     own, base = (way or set() for way in ways)
-    for name, way in (("candidate", own), ("baseline", base)):
+    for name, way in ((CANDIDATE, own), (BASELINE, base)):
         if not way:
-            return [f"the {name}'s value of the group is no mean of its tasks"]
+            return [Reason(Kind.WEIGHTS, values={"side": name})]
     if own & base:
         return []
     words = [" and ".join(sorted(way)) for way in (own, base)]
-    return [f"the groups are weighted differently: {words[0]} / {words[1]}; compare their tasks"]
+    return [Reason(Kind.WEIGHTS, values={"ways": words})]
 
 
 def _weightings(run: Run, task: TaskRun, key: tuple[str, str]) -> set[str] | None:
@@ -157,14 +153,12 @@ def _compare_stored_task(
         baseline = against.directed(logged)
         if baseline is None:
             continue
-        joined, contradiction = join_directions(metric, baseline, settings.allow)
+        joined, contradictions = join_directions(metric, baseline, settings.allow)
         conclusion = _compare_stored_metric(name, joined, baseline, settings.confidence, sizes)
-        if SCALE not in settings.allow:
-            conclusion.not_comparable += _other_scale(joined, baseline)
+        conclusion.reasons += _other_scale(joined, baseline, settings.allow)
+        conclusion.reasons += contradictions
         is_primary = joined.key == task.headline.key
         conclusion.decides = settings.decides(joined.metric, joined.filter, primary=is_primary)
-        if contradiction:
-            conclusion.not_comparable.append(with_option(contradiction, DIRECTION))
         yield conclusion
 
 
@@ -173,13 +167,12 @@ def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
     return [f"{side}: {part}" for side, part in sides if part]
 
 
-def _other_scale(metric: Metric, baseline: Metric) -> list[str]:
+def _other_scale(metric: Metric, baseline: Metric, allow: Collection[str]) -> list[Reason]:
     """The reason where one side states percent and the other a share."""
     now, before = metric.value, baseline.value
     if now is None or before is None:
         return []
-    reason = scale_reason(metric, np.array([now]), np.array([before]))
-    return [with_option(reason, SCALE)] if reason else []
+    return scale_reasons(metric, np.array([now]), np.array([before]), allow)
 
 
 def _compare_stored_metric(
@@ -191,7 +184,7 @@ def _compare_stored_metric(
     conclusion = Conclusion(name, "stored", values, metric=metric.metric, filter=metric.filter)
     if values.delta is None:
         reason = "no finite score on one of the sides"
-        conclusion.not_enough.append(Shortfall(Lack.NO_VALUE, reason))
+        conclusion.reasons.append(Reason(Kind.NO_VALUE, said=reason))
         return conclusion
     bounds = _bounds(metric, [metric, baseline])
     scores = [
@@ -208,7 +201,7 @@ def _compare_stored_metric(
             f"no test for this score: the results of the {' and the '.join(sides)} have neither "
             "enough rows (n-samples) nor a standard error for it"
         )
-        conclusion.not_enough.append(Shortfall(Lack.NO_TEST, reason))
+        conclusion.reasons.append(Reason(Kind.NO_TEST, said=reason))
         return conclusion
     width = None if bounds is None else bounds[1] - bounds[0]
     evidence = StoredDifference(now, before, width)

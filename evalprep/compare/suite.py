@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from custom_metrics import statistics
 from evalprep.compare.comparable import GOLD
 from evalprep.compare.comparison import Comparison, compare_runs
-from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion
+from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion, missing_rows
 from evalprep.compare.difference import (
     ALPHA,
     POINTS,
@@ -29,18 +29,15 @@ from evalprep.compare.difference import (
 from evalprep.compare.family import conclude_page
 from evalprep.compare.levels import BY_CONTENT, PairRules
 from evalprep.compare.pairing import Floats
+from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.compare.shared_rows import SharedTask, shared_tasks, with_shared_rows
-from evalprep.compare.shortfall import OF_ROWS, Lack, Shortfall
-from evalprep.compare.sides import NOTHING_SCORED
 from evalprep.compare.suite_missing import ScoreRows
 from evalprep.compare.task import TaskComparison
 from evalprep.numbers import number, percent
 from evalprep.packs import P_VALUE, Pack, ScoreSpec
-from evalprep.results import UNKNOWN, Run, rows_missing
+from evalprep.results import UNKNOWN, Run
 from evalprep.score import BUILT_IN, Scores, SuiteScore, packs_of, score_run, score_suite, specs_of
-from evalprep.terminal import counted, shortlist
 
-_NAMED = 4  # scores that a sentence names
 Value = TypeVar("Value")
 _DIRECTIONS = {"up": True, "down": False}
 HELPER = "helper"  # of a score that is a part of others and no conclusion by itself
@@ -180,19 +177,15 @@ def _tasks_behind(pairs: Sequence[tuple[SuiteScore, SuiteScore]]) -> list[str]:
     return list(names)
 
 
-def _other_parts(score: SuiteScore, base: SuiteScore) -> str:
-    """Returns why two scores that are made of the scores at hand are not made of the same ones.
-
-    Empty where they are.
-    """
+def _other_parts(score: SuiteScore, base: SuiteScore) -> list[Reason]:
+    """The reason where two scores that are made of the scores at hand are made of other ones."""
     own, other = score.over, base.over
     lone = [name for name in own if name not in other]
     lone += [name for name in other if name not in own]
     if score.value is None or base.value is None or not lone:
-        return ""
-    scores = counted(len(own), "score")
-    means = f"the mean is over {scores}, the baseline's over {len(other)}"
-    return f"{means}; one side alone has {shortlist(lone, _NAMED)}"
+        return []
+    known = {CANDIDATE: len(own), BASELINE: len(other), "lone": lone}
+    return [Reason(Kind.PARTS, values=known)]
 
 
 @dataclass(frozen=True)
@@ -276,11 +269,11 @@ class _SharedScores:
         """True for a score that a log of one side states."""
         return any(name in run.stated for run in self.runs)
 
-    def shortfalls(self, name: str, tasks: Mapping[str, Conclusion]) -> list[Shortfall]:
+    def shortfalls(self, name: str, tasks: Mapping[str, Conclusion]) -> list[Reason]:
         """Returns which tasks and subtasks that a score weighs lack rows scored on both sides."""
         if self.is_stated(name):
             return []
-        found: dict[Shortfall, None] = {}
+        found: dict[Reason, None] = {}
         for specs in self.specs:
             for spec in _behind(name, specs):
                 for task in spec.tasks:
@@ -291,9 +284,7 @@ class _SharedScores:
                             found[reason] = None
         return list(found)
 
-    def _lacks(
-        self, spec: ScoreSpec, name: str, conclusion: Conclusion | None
-    ) -> Iterator[Shortfall]:
+    def _lacks(self, spec: ScoreSpec, name: str, conclusion: Conclusion | None) -> Iterator[Reason]:
         """Yields the reasons why a task is not enough for a score that is made of it."""
         task = self.tasks.get(name)
         if task is None:
@@ -305,49 +296,45 @@ class _SharedScores:
         params = spec.params if is_built_in else {}
         rows = int(task.scored(params).sum())
         if not rows:
-            yield Shortfall(Lack.NO_SCORED_PAIR, NOTHING_SCORED).of(name)
+            yield Reason(Kind.NO_SCORED_PAIR, task=name)
             return
         # A mean over rows weighs rows; whatever else may weigh subtasks.
         subtasks = [] if spec.function == "micro" else task.unpaired_subtasks(params)
         if subtasks:
-            what = _lone_subtasks(task, spec, subtasks)
-            yield Shortfall(Lack.NO_SCORED_PAIR, what).of(name)
+            yield _lone_subtasks(task, spec, subtasks)
         expected = None if conclusion is None else conclusion.expected
-        if expected is not None and expected - rows > self.tolerated * expected:
-            what = rows_missing(expected - rows, expected)
-            yield Shortfall(Lack.MISSING_ROWS, what).of(name)
+        if expected is not None:
+            for reason in missing_rows(rows, expected, tolerated=self.tolerated):
+                yield reason.of(name)
 
-    def _absent(self, name: str) -> Iterator[Shortfall]:
+    def _absent(self, name: str) -> Iterator[Reason]:
         """Yields the reason where one side alone has samples of a task."""
-        sides = ("candidate", "baseline")
+        sides = (CANDIDATE, BASELINE)
         lacking = [
             side for side, run in zip(sides, self.runs, strict=True) if name not in run.tasks
         ]
         if len(lacking) == 1 and not any(name in run.stored for run in self.runs):
-            yield Shortfall(Lack.NO_SCORED_PAIR, f"the {lacking[0]} has no {name}")
+            yield Reason(Kind.NO_SCORED_PAIR, values={"side": lacking[0], "task": name})
 
 
-def _lone_subtasks(task: SharedTask, spec: ScoreSpec, names: Sequence[str]) -> str:
-    """Which subtasks of a task have no row that both sides scored, and which side lacks them."""
+def _lone_subtasks(task: SharedTask, spec: ScoreSpec, names: Sequence[str]) -> Reason:
+    """The reason that subtasks of a task have no row that both sides scored."""
     params = spec.params if spec.function in BUILT_IN else {}
     parts = {part.subtask: part for part in task.lone_rows(params, any_score=False)}
     lone = [parts[name] for name in names if name in parts]
-    side = "a side"
+    side = ""
     if lone and all(part.before.size and not part.now.size for part in lone):
-        side = "the candidate"
+        side = CANDIDATE
     elif lone and all(part.now.size and not part.before.size for part in lone):
-        side = "the baseline"
-    total = len(parts)
-    weight = (
-        f" ({100 * len(names) / total:.3g} % of the weight)" if spec.function == "macro" else ""
-    )
-    subtasks = f"{len(names)} of {counted(total, 'subtask')}{weight}"
-    return f"{side} lacks {subtasks}: {shortlist(names, _NAMED)}"
+        side = BASELINE
+    known = {"side": side, "subtasks": list(names), "of": len(parts)}
+    values = known | {"weighs": spec.function == "macro"}
+    return Reason(Kind.NO_SCORED_PAIR, task=task.name, values=values)
 
 
-def _kinds(conclusion: Conclusion | None) -> set[Lack]:
+def _kinds(conclusion: Conclusion | None) -> set[Kind]:
     """The kinds of reasons that the comparison of a task has already."""
-    return set() if conclusion is None else {reason.kind for reason in conclusion.not_enough}
+    return set() if conclusion is None else {reason.kind for reason in conclusion.shortfalls}
 
 
 def _behind(name: str, specs: Mapping[str, ScoreSpec]) -> Iterator[ScoreSpec]:
@@ -373,42 +360,42 @@ def _compare_score(
     """One score of both sides, over the rows that both have where these are known."""
     score, base = own, own_base
     stated = True
-    shortfalls: list[Shortfall] = []
+    shortfalls: list[Reason] = []
     if shared is not None:
         score, base = shared.side(own, 0), shared.side(own_base, 1)
         stated = shared.is_stated(own.id)
         shortfalls = shared.shortfalls(own.id, tasks)
     result = Conclusion(own.id, "suite", _values_of(score, base), rule=score.rule)
-    _check_tasks(result, score, tasks)
-    result.not_enough += shortfalls
-    result.not_comparable += _other_question(score, base)
+    result.reasons += _reasons_of_tasks(score, tasks)
+    result.reasons += shortfalls
+    result.reasons += _other_question(score, base)
     few_read = dict.fromkeys(filter(None, (score.few_read, base.few_read)))
-    result.not_enough += [Shortfall(Lack.FEW_READ, reason) for reason in few_read]
+    result.reasons += [Reason(Kind.FEW_READ, said=said) for said in few_read]
     item = result.difference
     if score.value is None or base.value is None:
         side = score if score.value is None else base
         reason = side.reason or "no reason is given"
         no_value = f"no value on one of the sides: {reason}"
-        result.not_enough.append(Shortfall(Lack.NO_VALUE, no_value))
+        result.reasons.append(Reason(Kind.NO_VALUE, said=no_value))
         return result
     item.delta = score.value - base.value
     if score.made_of == P_VALUE:
         reason = "a p-value itself: no interval, and two of them are not tested"
-        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
+        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
         return result
     if stated:
-        result.not_enough += _rows_of_one_log(score, base)
+        result.reasons += _rows_of_one_log(score, base)
     tested = _tested_rows(score, base, tasks, confidence, stated=stated)
     documents = _documents_of(_known_tasks(score, tasks))
     tested = tested or _tested(score, base, item, documents, confidence)
     if tested is None:
         reason = "no test for this score: what each row adds to it is not known"
-        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
+        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
         return result
     if tested.low is not None and tested.low == tested.high:
         # Rows that are all alike on both sides show no chance, and rule nothing out.
         reason = "no test for this score: every row has the same value, and it has no known bounds"
-        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
+        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
         return result
     result.difference = tested
     if shared is not None and not stated:
@@ -439,17 +426,17 @@ def _take_missing(
     spec = specs.get(score.id)
     if spec is None or spec.function not in BUILT_IN or missing.share > shared.tolerated:
         return
-    by_weight = {Lack.MISSING_ROWS, Lack.NO_SCORED_PAIR}
-    result.not_enough = [reason for reason in result.not_enough if reason.kind not in by_weight]
+    by_weight = {Kind.MISSING_ROWS, Kind.NO_SCORED_PAIR}
+    result.reasons = [reason for reason in result.reasons if reason.kind not in by_weight]
 
 
-def _rows_of_one_log(score: SuiteScore, base: SuiteScore) -> Iterator[Shortfall]:
+def _rows_of_one_log(score: SuiteScore, base: SuiteScore) -> Iterator[Reason]:
     """Yields the reason where stated scores are means over rows of which many are not shared."""
     candidate, baseline = _row_values(score), _row_values(base)
     most = max(len(candidate), len(baseline))
     shared = len(candidate.keys() & baseline.keys())
-    if shared and most - shared > TOLERATED_MISSING * most:
-        yield Shortfall(Lack.MISSING_ROWS, rows_missing(most - shared, most))
+    if shared:
+        yield from missing_rows(shared, most)
 
 
 def _put_own_values(result: Conclusion, now: float | None, before: float | None) -> None:
@@ -490,32 +477,29 @@ def _values_of(score: SuiteScore, base: SuiteScore) -> Difference:
     )
 
 
-def _check_tasks(result: Conclusion, score: SuiteScore, tasks: Mapping[str, Conclusion]) -> None:
-    """Excludes a score for the reason that excludes a task behind it."""
+def _reasons_of_tasks(score: SuiteScore, tasks: Mapping[str, Conclusion]) -> Iterator[Reason]:
+    """Yields the reasons that exclude a task behind a score, which exclude the score, too."""
     for name in score.tasks:
         task = tasks.get(name)
         if task is None:
             continue
-        result.not_comparable += [f"{name}: {reason}" for reason in task.not_comparable]
-        # What has no score by row can still be part of a score with code of its own.
-        result.not_enough += [
-            reason.of(name) for reason in task.not_enough if reason.kind in OF_ROWS
-        ]
+        for reason in task.reasons:
+            # What has no score by row can still be part of a score with code of its own.
+            if reason.kind.refuses or reason.kind.takes_rows:
+                yield reason.of(name)
 
 
-def _other_question(score: SuiteScore, base: SuiteScore) -> list[str]:
+def _other_question(score: SuiteScore, base: SuiteScore) -> list[Reason]:
     """Returns why two values of a score do not answer the same question."""
     reasons = []
     if score.rule != base.rule:
         rules = [side.rule or "the usual rule" for side in (score, base)]
-        reasons.append(f"scored by different rules: {' and '.join(rules)}")
-    other_parts = _other_parts(score, base)
-    if other_parts:
-        reasons.append(other_parts)
+        reasons.append(Reason(Kind.RULE, values={"rules": rules}))
+    reasons += _other_parts(score, base)
     both_have_values = score.value is not None and base.value is not None
     reference = score.result.reference_sha256
     if both_have_values and reference != base.result.reference_sha256:
-        reasons.append("the two runs were scored against different references")
+        reasons.append(Reason(Kind.REFERENCE))
     return reasons
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from custom_metrics import statistics
 from evalprep.compare.acrosstools import PairedRows
-from evalprep.compare.conclusion import Conclusion, plain_shortfalls
+from evalprep.compare.conclusion import Conclusion, plain_reasons
 from evalprep.compare.difference import ALPHA, Difference, LoneScores, difference
 from evalprep.compare.documents import NONE, documents_of
 from evalprep.compare.flips import (
@@ -47,16 +47,7 @@ _NAMED = 20  # ids that a list of problems names
 _NOT_DATA = frozenset(
     {
         *("pairs", "table", "other", "repliers", "difference", "subtasks", "causes"),
-        *(
-            "counts_of",
-            "differs",
-            "duplicate_of",
-            "units",
-            "bounds",
-            "paired_rows",
-            "of_scorer",
-            "equal",
-        ),
+        *("counts_of", "differs", "duplicate_of", "units", "bounds", "paired_rows", "equal"),
     }
 )
 
@@ -94,7 +85,6 @@ class TaskComparison(Conclusion):
         differs: Facts that are not the same on both sides.
         paired_rows: How rows of two tools met; None for two runs of lm-eval.
         units: Document of each pair; None for independent rows.
-        of_scorer: Reasons in `not_comparable` that are of this metric's scorer alone.
         unsettled: Fields by whose values the differences vary, of which it is not known whether
             they name documents.
         equal: Pairs with equal replies; None where replies say nothing of the scorer.
@@ -124,7 +114,6 @@ class TaskComparison(Conclusion):
     other: Table | None = field(default=None, repr=False)
     repliers: Repliers = NOBODY
     units: NDArray[np.int64] | None = field(default=None, repr=False)
-    of_scorer: list[str] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
     equal: NDArray[np.bool_] | None = field(default=None, repr=False)
     bounds: tuple[float, float] | None = None
@@ -230,7 +219,7 @@ class TaskComparison(Conclusion):
         }
         if self.paired_rows is not None:
             more["pairing"] = self.paired_rows.to_dict()
-        return plain | self.difference.to_dict() | plain_shortfalls(self) | more
+        return plain | self.difference.to_dict() | plain_reasons(self) | more
 
 
 def _output_of(sample: Sample, other: Sample | None) -> str | None:

@@ -6,11 +6,9 @@ They are compared by what the rows hold of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,28 +16,28 @@ from numpy.typing import NDArray
 from custom_metrics import statistics
 from custom_metrics.statistics import Missing, PairedUnits
 from custom_metrics.statistics.perplexity import FEWEST_TEXTS
-from evalprep.compare.agreement import DIRECTION, join_directions
-from evalprep.compare.comparable import GOLD, with_option
+from evalprep.compare.agreement import join_directions
+from evalprep.compare.comparable import GOLD
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import BITS, POINTS, RATIO, Difference, from_evidence, with_missing
 from evalprep.compare.pairing import Floats, ScoredRows, with_run
+from evalprep.compare.reasons import Kind, Reason
 from evalprep.compare.settings import Settings
-from evalprep.compare.shortfall import Lack, Shortfall
 from evalprep.compare.task import direction_of, document_codes
 from evalprep.results import Metric, Table, TaskRun
+from evalprep.score import (
+    BITS_PER_BYTE,
+    NOT_READABLE,
+    PERPLEXITIES,
+    UnreadableRowsError,
+    are_shares,
+    counts_reader,
+    likelihoods_of,
+    macro_of_pairs,
+    not_known,
+    value_of_likelihoods,
+)
 
-if TYPE_CHECKING:
-    from sacrebleu.metrics import BLEU, CHRF, TER
-
-PERPLEXITIES = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
-BITS_PER_BYTE = "bits_per_byte"
-# Class of sacrebleu and its arguments, as lm-eval calls them.
-_TEXTS: dict[str, tuple[str, dict[str, int]]] = {
-    "bleu": ("BLEU", {}),
-    "chrf": ("CHRF", {}),
-    "chrf++": ("CHRF", {"word_order": 2}),
-    "ter": ("TER", {}),
-}
 _POSITIVE_ROWS = 20  # with fewer rows of a positive gold label, F1 stands on too little
 _LOWER = frozenset({"ter", "brier_score"})  # by their definition, whatever is logged
 _EXPECTED = {  # what the rows of a metric are to hold
@@ -49,11 +47,6 @@ _EXPECTED = {  # what the rows of a metric are to hold
 }
 _TEXT_PAIRS = "pairs of reference and reply"
 _NO_TEST = "no test for this score"
-_NOT_READABLE = (ValueError, TypeError, ZeroDivisionError, IndexError, KeyError)
-
-
-class UnreadableRowsError(ValueError):
-    """Rows that do not hold what a metric is made of."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +92,7 @@ def compare_whole(
     chosen_filter = task.primary.filter if filter_name is None else filter_name
     now = task.metric(metric, chosen_filter)
     before = against.metric(metric, chosen_filter)
-    now, contradiction = join_directions(now, before, settings.allow)
+    now, contradictions = join_directions(now, before, settings.allow)
     rows = _rows_of(task, against, metric, chosen_filter, settings)
     is_perplexity = metric in PERPLEXITIES
     unit = _unit_without_test(now, before)
@@ -115,24 +108,24 @@ def compare_whole(
         ),
         metric=metric,
         filter=chosen_filter,
+        reasons=contradictions,
     )
-    if contradiction:
-        result.not_comparable.append(with_option(contradiction, DIRECTION))
     try:
         if is_perplexity:
             _compare_likelihoods(result, metric, rows, settings.confidence)
         else:
             _compare_counts(result, now, before, rows, settings.confidence)
     except UnreadableRowsError as error:
-        result.not_enough.append(Shortfall(Lack.NO_TEST, f"{_NO_TEST}: {error}"))
-    except _NOT_READABLE:
+        held = f"{error}: they hold {_held_by(rows)}"
+        result.reasons.append(Reason(Kind.NO_TEST, said=f"{_NO_TEST}: {held}"))
+    except NOT_READABLE:
         expected = _EXPECTED.get(metric, _TEXT_PAIRS)
         where = f"metric {metric} of task {task.name}"
         reason = f"{_NO_TEST}: {where} has {_held_by(rows)}; expected {expected}"
-        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
+        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
     except ImportError:
         reason = f"{_NO_TEST}: {metric} takes the package sacrebleu"
-        result.not_enough.append(Shortfall(Lack.NO_TEST, reason))
+        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
     if not is_perplexity:
         _take_missing(result, task, against, rows, settings)
     difference = result.difference
@@ -225,8 +218,8 @@ def _compare_likelihoods(
     result: Conclusion, metric: str, rows: WholeRows, confidence: float
 ) -> None:
     """Perplexities as a ratio, bits per byte as a difference in bits."""
-    now = _likelihoods(rows.now)
-    before = _likelihoods(rows.before)
+    now = likelihoods_of(rows.now)
+    before = likelihoods_of(rows.before)
     is_finite = np.isfinite(np.hstack([now, before]))
     good: NDArray[np.bool_] = np.all(is_finite, axis=1)
     dropped = int(np.sum(~good))
@@ -236,13 +229,13 @@ def _compare_likelihoods(
     likelihoods, lengths = now[good, 0], now[good, 1]
     other_likelihoods, other_lengths = before[good, 0], before[good, 1]
     if not np.array_equal(lengths, other_lengths):
-        result.not_comparable.append("the texts of the two runs differ in length")
+        result.reasons.append(Reason(Kind.TEXTS))
         return
     units = _kept_units(rows, good)
     known: dict[str, Any] = {
         "n": texts,
-        "now": _value_of(metric, likelihoods, lengths),
-        "previous": _value_of(metric, other_likelihoods, lengths),
+        "now": value_of_likelihoods(metric, likelihoods, lengths),
+        "previous": value_of_likelihoods(metric, other_likelihoods, lengths),
         "binary": False,
         "made_of": "counts",
         "range": None,
@@ -269,49 +262,24 @@ def _compare_likelihoods(
     )
     if texts < FEWEST_TEXTS:
         fewest = f"an interval of perplexities takes at least {FEWEST_TEXTS}"
-        result.not_enough.append(Shortfall(Lack.FEW_ROWS, f"{texts} texts: {fewest}"))
-
-
-def _likelihoods(side: Sequence[Any]) -> Floats:
-    """Log-likelihood and length of each row of a side, as two columns."""
-    lines = [_likelihood(value) for value in side]
-    return np.array(lines, dtype=np.float64).reshape(-1, 2)
-
-
-def _likelihood(value: Any) -> tuple[float, float]:
-    """Log-likelihood and length of a row; `perplexity` logs the log-likelihood alone."""
-    if isinstance(value, (int, float)):
-        return float(value), 1.0
-    if isinstance(value, list) and len(value) == 2:
-        return float(value[0]), float(value[1])
-    return math.nan, math.nan
-
-
-def _value_of(metric: str, likelihoods: Floats, lengths: Floats) -> float | None:
-    total = math.fsum(lengths)
-    if not total > 0:
-        return None
-    per_unit = -math.fsum(likelihoods) / total
-    if metric == BITS_PER_BYTE:
-        return per_unit / math.log(2.0)
-    return math.exp(per_unit) if per_unit < 700 else math.inf
+        result.reasons.append(Reason(Kind.FEW_ROWS, said=f"{texts} texts: {fewest}"))
 
 
 def _compare_counts(
     result: Conclusion, metric: Metric, before: Metric, rows: WholeRows, confidence: float
 ) -> None:
     """A score that is a function of counts which add up over rows."""
-    read_sides = _reader(metric.metric, rows.sides)
+    read_sides = counts_reader(metric.metric, rows.sides)
     (counts, other_counts), score_of_sums = read_sides(rows.sides)
     now_value = score_of_sums(counts.sum(axis=0))
     before_value = score_of_sums(other_counts.sum(axis=0))
-    if read_sides is _macro:
+    if read_sides is macro_of_pairs:
         # A task's own aggregation may make any number of pairs of subtask and number.
         _refuse_other_value(metric, now_value, is_complete=rows.all_now)
         _refuse_other_value(before, before_value, is_complete=rows.all_before)
     linearised = statistics.paired_counts(counts, other_counts, score_of_sums, rows.units)
     bounds = metric.range
-    if bounds is None and read_sides is _macro and _are_shares(rows.sides):
+    if bounds is None and read_sides is macro_of_pairs and are_shares(rows.sides):
         bounds = (0.0, 1.0)
     width = None
     if bounds is not None:
@@ -343,57 +311,7 @@ def _check_positive_rows(result: Conclusion, counts: Floats) -> None:
     if positive < _POSITIVE_ROWS:
         fewest = f"F1 takes at least {_POSITIVE_ROWS}"
         reason = f"{positive} rows with a positive gold label: {fewest}"
-        result.not_enough.append(Shortfall(Lack.FEW_ROWS, reason))
-
-
-_Sides = Sequence[Sequence[Any]]
-#: The counts of both sides, row by row, and the score of the sums of a side.
-_Read = tuple[list[Floats], Callable[[Floats], float]]
-
-
-def _reader(metric: str, sides: _Sides) -> Callable[[_Sides], _Read]:
-    readers = {"f1": _f1, "mcc": _mcc, "brier_score": _brier}
-    if metric in _TEXTS:
-        return partial(_texts, metric)
-    if metric not in readers and all(all(map(_is_of_subtask, side)) for side in sides):
-        return _macro
-    if metric not in readers:
-        raise UnreadableRowsError(_not_known(metric))
-    return readers[metric]
-
-
-def _is_of_subtask(value: Any) -> bool:
-    """Returns whether a row holds the name of its subtask and a number."""
-    if not isinstance(value, list) or len(value) != 2:
-        return False
-    return isinstance(value[0], str) and isinstance(value[1], (int, float))
-
-
-def _macro(sides: _Sides) -> _Read:
-    """Mean of the means of subtasks: pairs of subtask and number."""
-    names = dict.fromkeys(name for name, _ in chain.from_iterable(sides))
-    places = {name: place for place, name in enumerate(names)}
-    counts = []
-    for side in sides:
-        sums_and_rows = np.zeros((len(side), 2 * len(places)))
-        for row, (name, number) in enumerate(side):
-            sums_and_rows[row, places[name]] = float(number)
-            sums_and_rows[row, len(places) + places[name]] = 1.0
-        counts.append(sums_and_rows)
-
-    def value(sums: Floats) -> float:
-        totals, numbers = np.split(sums, 2)
-        present = numbers > 0
-        if not present.any():
-            return 0.0
-        return float(np.mean(totals[present] / numbers[present]))
-
-    return counts, value
-
-
-def _are_shares(sides: _Sides) -> bool:
-    """Returns whether all numbers of pairs of subtask and number lie between 0 and 1."""
-    return all(0 <= number <= 1 for _, number in chain.from_iterable(sides))
+        result.reasons.append(Reason(Kind.FEW_ROWS, said=reason))
 
 
 def _refuse_other_value(metric: Metric, value: float, *, is_complete: bool) -> None:
@@ -405,161 +323,4 @@ def _refuse_other_value(metric: Metric, value: float, *, is_complete: bool) -> N
     if not is_complete or metric.value is None:
         return
     if not math.isclose(value, metric.value, rel_tol=1e-6, abs_tol=1e-9):
-        raise UnreadableRowsError(_not_known(metric.metric))
-
-
-def _not_known(metric: str) -> str:
-    return f"what the rows of {metric} add to it is not known"
-
-
-def _f1(sides: _Sides) -> _Read:
-    """Binary F1 of label 1, as lm-eval's `f1`: pairs of gold and predicted label."""
-    if not _labels(sides) <= {0, 1}:
-        raise UnreadableRowsError("labels beyond 0 and 1")
-    counts = []
-    for side in sides:
-        lines = []
-        for gold, predicted in side:
-            is_hit = gold == predicted == 1
-            is_false_alarm = gold == 0 and predicted == 1
-            is_miss = gold == 1 and predicted == 0
-            lines.append([is_hit, is_false_alarm, is_miss])
-        counts.append(np.array(lines, dtype=np.float64).reshape(-1, 3))
-
-    def value(sums: Floats) -> float:
-        hits, false_alarms, misses = sums
-        bottom = 2 * hits + false_alarms + misses
-        return float(2 * hits / bottom) if bottom > 0 else 0.0
-
-    return counts, value
-
-
-def _labels(sides: _Sides) -> set[Any]:
-    labels = set()
-    for side in sides:
-        for gold, predicted in side:
-            labels |= {gold, predicted}
-    return labels
-
-
-def _mcc(sides: _Sides) -> _Read:
-    """Matthews' correlation for any number of classes (Gorodkin 2004).
-
-    It is computed from the confusion matrix.
-    """
-    labels = sorted(_labels(sides), key=str)
-    size = len(labels)
-    place = {label: number for number, label in enumerate(labels)}
-    counts = []
-    for side in sides:
-        lines = np.zeros((len(side), size * size))
-        for row, (gold, predicted) in enumerate(side):
-            cell = place[gold] * size + place[predicted]
-            lines[row, cell] = 1.0
-        counts.append(lines)
-
-    def value(sums: Floats) -> float:
-        return _correlation(sums.reshape(size, size))
-
-    return counts, value
-
-
-def _correlation(confusion: NDArray[np.float64]) -> float:
-    """Matthews' correlation of a confusion matrix, gold classes by predicted ones."""
-    total = float(confusion.sum())
-    right = float(np.trace(confusion))
-    gold = confusion.sum(axis=1)
-    predicted = confusion.sum(axis=0)
-    by_chance = float(gold @ predicted)
-    spread_predicted = total**2 - float(predicted @ predicted)
-    spread_gold = total**2 - float(gold @ gold)
-    bottom = math.sqrt(max(spread_predicted * spread_gold, 0.0))
-    return (right * total - by_chance) / bottom if bottom > 0 else 0.0
-
-
-def _brier(sides: _Sides) -> _Read:
-    """Mean squared distance of the probabilities from the gold class: [sum, rows]."""
-    counts = []
-    for side in sides:
-        lines = [[_squared_distance(gold, chances), 1.0] for gold, chances in side]
-        counts.append(np.array(lines, dtype=np.float64).reshape(-1, 2))
-
-    def value(sums: Floats) -> float:
-        distance, rows = sums
-        return float(distance / rows) if rows else 0.0
-
-    return counts, value
-
-
-def _squared_distance(gold: Any, chances: Sequence[float]) -> float:
-    """The squared distance of the probabilities of a row from its gold class."""
-    target = np.zeros(len(chances))
-    target[int(gold)] = 1.0
-    distance = np.asarray(chances, dtype=np.float64) - target
-    return float(np.sum(distance**2))
-
-
-def _texts(metric: str, sides: _Sides) -> _Read:
-    """Corpus BLEU, chrF, chrF++ and TER of pairs of reference and reply.
-
-    They are computed through sacrebleu's own sentence statistics.
-    """
-    import sacrebleu.metrics as scorers
-
-    name, arguments = _TEXTS[metric]
-    scorer_class = getattr(scorers, name)
-    scorer = scorer_class(**arguments)
-    counts = []
-    for side in sides:
-        references = [_references(reference) for reference, _ in side]
-        # As lm-eval does: every row counts with as many references as the row with the fewest has.
-        streams = [list(stream) for stream in zip(*references, strict=False)]
-        replies = [_reply_text(reply) for _, reply in side]
-        # sacrebleu has no public way to its sentence statistics.
-        lines = scorer._extract_corpus_statistics(replies, streams)  # noqa: SLF001
-        counts.append(np.array(lines, dtype=np.float64))
-
-    if isinstance(scorer, scorers.BLEU):
-        return counts, partial(_bleu_of_sums, scorer)
-    return counts, partial(_score_of_sums, scorer)
-
-
-def _score_of_sums(scorer: CHRF | TER, sums: Floats) -> float:
-    """The score of summed sentence statistics."""
-    score = scorer._compute_score_from_stats(sums.tolist())  # noqa: SLF001
-    return float(score.score)
-
-
-def _bleu_of_sums(scorer: BLEU, sums: Floats) -> float:
-    """The same of BLEU, its precisions times the brevity penalty min(1, exp(1 - r / c)).
-
-    sacrebleu cuts the lengths r and c to whole words: a slope in one of them would be a step,
-    thousands of times too steep where replies are short.
-    """
-    orders = scorer.max_ngram_order
-    reply_length = float(sums[0])
-    reference_length = float(sums[1])
-    if not reply_length > 0:
-        return 0.0
-    precision = scorer.compute_bleu(
-        correct=sums[2 : 2 + orders].tolist(),
-        total=sums[2 + orders :].tolist(),
-        sys_len=1,
-        ref_len=1,
-        smooth_method=scorer.smooth_method,
-        smooth_value=scorer.smooth_value,
-        effective_order=scorer.effective_order,
-        max_ngram_order=orders,
-    )
-    penalty = math.exp(min(0.0, 1.0 - reference_length / reply_length))
-    return float(precision.score) * penalty
-
-
-def _references(reference: Any) -> list[str]:
-    if isinstance(reference, str):
-        return [reference]
-    return [str(text) for text in reference]
-
-
-def _reply_text(reply: Any) -> str:
-    return reply if isinstance(reply, str) else str(reply[0])
+        raise UnreadableRowsError(not_known(metric.metric))

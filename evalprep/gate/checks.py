@@ -6,7 +6,6 @@ Each has the conclusion of `evalprep.compare` that it is decided by.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -16,6 +15,7 @@ from evalprep.compare import (
     FEWEST_ROWS,
     NOT_COMPARABLE,
     NOT_ENOUGH,
+    OF_POLICY,
     RATIO,
     Comparison,
     Conclusion,
@@ -23,6 +23,7 @@ from evalprep.compare import (
     Settings,
     compare_runs,
     compare_suite,
+    sentences,
     tasks_without_mean,
 )
 from evalprep.errors import BadInput, Problem, Problems, near
@@ -429,10 +430,9 @@ def _demand(
     check.max_drop, check.slack = _limits(item, rule, policy)
     if kind == "task":
         _check_limit(check, item, rule, policy, problems)
-    if conclusion.not_comparable:
-        reasons = map(_lifted_by_policy, conclusion.not_comparable)
+    if conclusion.refusals:
         check.status = NOT_COMPARABLE
-        check.message = "; ".join(reasons)
+        check.message = "; ".join(sentences(conclusion.refusals, OF_POLICY))
         return Demand(check, rule, item, conclusion)
     reason = _why_undecided(conclusion, item, rule)
     if reason is not None:
@@ -445,8 +445,8 @@ def _demand(
 
 def _why_undecided(conclusion: Conclusion, item: Difference, rule: Rule) -> str | None:
     """Returns what keeps a check of comparable runs from being decided; None where nothing does."""
-    if conclusion.not_enough or item.evidence is None:
-        return "; ".join(map(str, conclusion.not_enough)) or conclusion.words
+    if conclusion.reasons or item.evidence is None:
+        return "; ".join(conclusion.not_enough) or conclusion.words
     needed = max(rule.min_n, FEWEST_ROWS)
     if item.n < needed:
         kind = "row" if item.made_of == "stored" else "pair"
@@ -458,18 +458,6 @@ def _why_undecided(conclusion: Conclusion, item: Difference, rule: Rule) -> str 
             "write `direction: up` or `direction: down` into its rule"
         )
     return None
-
-
-_OPTION = re.compile(r"`--allow (\w+)` compares anyway")
-
-
-def _lifted_by_policy(reason: str) -> str:
-    """A reason with the key of a policy in place of the option of `compare`.
-
-    >>> _lifted_by_policy("num_fewshot 5 / 0; `--allow num_fewshot` compares anyway")
-    'num_fewshot 5 / 0; `allow: [num_fewshot]` in the policy compares anyway'
-    """
-    return _OPTION.sub(r"`allow: [\1]` in the policy compares anyway", reason)
 
 
 def oriented(item: Difference, direction: str | None) -> Difference:

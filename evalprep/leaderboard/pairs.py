@@ -13,16 +13,21 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from evalprep.compare import (
+    BASELINE,
+    CANDIDATE,
     TOLERATED_MISSING,
     Comparison,
     Conclusion,
+    Kind,
+    Reason,
     TaskComparison,
     compare_runs,
     compare_suite,
     conclude_pairs,
     contrary_rows,
     differing,
-    reasons,
+    fact_reasons,
+    on_a_board,
 )
 from evalprep.leaderboard.columns import GROUP, SCORE, Column, ColumnValues, values_of
 from evalprep.packs import Pack
@@ -101,19 +106,17 @@ class Pairs:
         """
         if at == self.anchor:
             return []
+        perspective = on_a_board(self.runs[self.anchor].label)
         tasks_by_reason: dict[str, dict[str, None]] = {}
-        for name, why in self._other_questions_of(at, tasks):
-            tasks_by_reason.setdefault(why, {})[name] = None
-        anchor = self.runs[self.anchor]
+        for name, reason in self._other_questions_of(at, tasks):
+            tasks_by_reason.setdefault(reason.sentence(perspective), {})[name] = None
         sentences = []
-        for why, names in tasks_by_reason.items():
-            sentence = _of_row(why, anchor)
-            if len(names) < len(tasks):
-                sentence += f" ({shortlist(list(names), 2)})"
-            sentences.append(sentence)
+        for sentence, names in tasks_by_reason.items():
+            where = f" ({shortlist(list(names), 2)})" if len(names) < len(tasks) else ""
+            sentences.append(f"{sentence}{where}")
         return sentences
 
-    def _other_questions_of(self, at: int, tasks: Sequence[str]) -> Iterator[tuple[str, str]]:
+    def _other_questions_of(self, at: int, tasks: Sequence[str]) -> Iterator[tuple[str, Reason]]:
         """Task by task why a run was not asked what the anchor was."""
         run = self.runs[at]
         anchor = self.runs[self.anchor]
@@ -124,21 +127,20 @@ class Pairs:
             if name in sampled or task is None or yardstick is None:
                 continue
             differences = differing(run, task, anchor, yardstick)
-            for why in reasons(differences, self.allow):
-                yield name, why
+            for reason in fact_reasons(differences, self.allow):
+                yield name, reason
         if sampled:
             yield from self._other_samples_of(at, sampled)
 
-    def _other_samples_of(self, at: int, tasks: Sequence[str]) -> Iterator[tuple[str, str]]:
+    def _other_samples_of(self, at: int, tasks: Sequence[str]) -> Iterator[tuple[str, Reason]]:
         """The same of tasks with samples on both sides, from the comparison of the two runs."""
         comparison = self._pair(at, self.anchor)
         if comparison is None:
             return
         for conclusion in comparison.tasks:
             if conclusion.name in tasks:
-                texts = conclusion.not_comparable or self._other_rows(at, conclusion)
-                for why in texts:
-                    yield conclusion.name, why
+                for reason in conclusion.refusals or self._other_rows(at, conclusion):
+                    yield conclusion.name, reason
 
     def otherwise_made(self, at: int, column: Column, values: ColumnValues) -> list[str]:
         """Returns why a score is not made as the yardstick is.
@@ -173,8 +175,8 @@ class Pairs:
                 return place, values
         return self.anchor, None
 
-    def _other_rows(self, at: int, conclusion: TaskComparison) -> list[str]:
-        """A note where two whole runs do not share their rows: another split, another sample."""
+    def _other_rows(self, at: int, conclusion: TaskComparison) -> list[Reason]:
+        """The reason where two whole runs do not share their rows, as of another split."""
         name = conclusion.name
         anchor = self.runs[self.anchor]
         own = len(set(self.runs[at].tasks[name].table().ids))
@@ -188,9 +190,8 @@ class Pairs:
         most = max(own, of_anchor)
         if most - shared <= TOLERATED_MISSING * most:
             return []
-        if shared == own:
-            return [f"it has {own} of the {of_anchor} rows of {anchor.label}"]
-        return [f"other rows: {shared} of its {own} are among the {of_anchor} of {anchor.label}"]
+        known = {CANDIDATE: own, BASELINE: of_anchor, "shared": shared}
+        return [Reason(Kind.OTHER_ROWS, values=known)]
 
     def fewer_tasks(self, at: int, column: Column, tasks: Sequence[str]) -> list[str]:
         """The reason where a value covers fewer tasks than the same value of other runs.
@@ -340,22 +341,6 @@ def _tasks_of_groups(scores: Sequence[Scores]) -> dict[str, list[str]]:
             names = dict.fromkeys(group.tasks)
             tasks.setdefault(group.group, {}).update(names)
     return {name: list(names) for name, names in tasks.items()}
-
-
-def _of_row(reason: str, anchor: Run) -> str:
-    """A reason of a comparison as one of a row.
-
-    The candidate is the row, the baseline the anchor.
-    """
-    texts = {
-        "(candidate / baseline)": f"(this row / {anchor.label})",
-        "the candidate": "it",
-        "the baseline": anchor.label,
-        ", baseline ": f", {anchor.label} ",
-    }
-    for text, other in texts.items():
-        reason = reason.replace(text, other)
-    return reason
 
 
 def _question(run: Run, allow: Sequence[str]) -> frozenset[tuple[str, str, str]]:

@@ -112,16 +112,14 @@ class TaskMeant:
     digest: str = ""
 
     @property
-    def rows_sentence(self) -> str:
-        """The sentence about other rows; empty where they are the prepared ones."""
-        if self.state != OTHER_ROWS:
-            return ""
-        return f"other rows than prepared: expected {self.expected}, found {self.found}"
+    def has_other_rows(self) -> bool:
+        """True where other rows were answered than the prepared ones."""
+        return self.state == OTHER_ROWS
 
     def sentences(self) -> Iterator[str]:
         """Yields what is not as it was prepared."""
-        if self.rows_sentence:
-            yield self.rows_sentence
+        if self.has_other_rows:
+            yield f"other rows than prepared: expected {self.expected}, found {self.found}"
         if self.edits:
             edits = shortlist([edit.sentence() for edit in self.edits], _NAMED)
             yield f"not as prepared: {edits}"

@@ -167,9 +167,7 @@ def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
 
 def _doubts(comparison: Comparison) -> list[str]:
     """Returns why samples that look lost may not be, and others not be seen."""
-    reasons_of = {
-        task.name: [*task.not_comparable, *map(str, task.not_enough)] for task in comparison.tasks
-    }
+    reasons_of = {task.name: [*task.not_comparable, *task.not_enough] for task in comparison.tasks}
     doubts = [f"{name}: {'; '.join(reasons)}" for name, reasons in reasons_of.items() if reasons]
     return [*comparison.warnings, *doubts]
 

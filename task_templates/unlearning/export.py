@@ -226,7 +226,7 @@ def _fingerprint(
 ) -> str:
     """Hash of everything a metric was computed from.
 
-    All samples of the suite, the rules, the model, the reference.
+    All samples of the suite, the rules, the model, the reference; where the data lie says nothing.
     """
     basis = {
         "metric": name,
@@ -234,7 +234,8 @@ def _fingerprint(
         "model": model,
         "samples": {task: fact["samples_sha256"] for task, fact in facts.items()},
         "options": {
-            task: [fact["settings"], fact["token_logprobs"]] for task, fact in facts.items()
+            task: [{**fact["settings"], "data": None}, fact["token_logprobs"]]
+            for task, fact in facts.items()
         },
         "reference": result.get("reference_sha256"),
         "judgements": result.get("judgements_sha256"),

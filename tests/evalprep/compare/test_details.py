@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evalprep.compare import compare_runs
-from evalprep.compare.comparable import prompt_reason
+from evalprep.compare.comparable import prompt_reasons
 from evalprep.compare.difference import difference
 from evalprep.compare.screen import show
 from evalprep.results import load_run
@@ -32,12 +32,9 @@ SYSTEM = FactDifference("system", "subject", "x", "y")
     ],
 )
 def test_prompts_that_differ(changed, found, allow, comparable):
-    reason = prompt_reason(changed, 100, found, allow)
-    assert reason == (
-        ""
-        if comparable
-        else f"the prompt differs on {changed} of 100 rows; `--allow prompt` compares anyway"
-    )
+    sentence = f"the prompt differs on {changed} of 100 rows; `--allow prompt` compares anyway"
+    reasons = [str(reason) for reason in prompt_reasons(changed, 100, found, allow)]
+    assert reasons == ([] if comparable else [sentence])
 
 
 def test_a_graded_score_beside_published_verdicts(tmp_path):

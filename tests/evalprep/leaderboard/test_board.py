@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from evalprep.cli import main
-from evalprep.compare import Conclusion, Difference
+from evalprep.compare import Conclusion, Difference, Kind, Reason
 from evalprep.compare.best import leaders
 from evalprep.leaderboard import build_board
 from evalprep.leaderboard.board import Board, Cell, Row
@@ -425,7 +425,7 @@ def test_leaders_are_the_best_and_all_that_are_not_shown_to_be_worse():
     assert found(values, concluded(0.06), concluded(0.001)).keys == {0, 1}
     assert found(values, concluded(0.5), concluded(0.5)).reason.startswith("no run is shown")
     assert found(values, None, None).reason == "there is no paired test of it"
-    hidden = found(values, concluded(0.0, not_enough=["few rows"]))
+    hidden = found(values, concluded(0.0, reasons=[Reason(Kind.FEW_ROWS, said="few rows")]))
     assert (hidden.keys, hidden.reason) == (frozenset(), "few rows")
     assert found({}).reason == "no run has a comparable value"
 

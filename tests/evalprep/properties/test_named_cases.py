@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from tests.evalprep.properties.answers import Answers, run
-from tests.evalprep.properties.holds import breaks_of_equal_pairs
+from tests.evalprep.properties.holds import breaks_of_equal_pairs, breaks_of_lower_pairs
 from tests.evalprep.properties.pairs import Pair, Row, Task, write_pair
 from tests.loops import each
 
@@ -160,3 +160,23 @@ def test_rows_without_a_number_are_missing_rows_in_every_verb(answers, spoil):
     (task,) = [task for task in straight.scores[0]["tasks"] if task["task"] == "hard"]
     assert task["micro"]["n"] == 150
     assert run("score", straight.now, "--no_write")[0] == 0
+
+
+def test_scores_of_two_metrics_have_no_difference(answers):
+    before, now = two_tasks(), two_tasks()
+    for task in (before[1], now[1]):
+        task.second = True
+        for row in task.rows:
+            row.second = 1.0
+    without_numbers(now[1])  # its rows keep the other metric, in which all are right
+    scores = {
+        "macro": {"function": "macro", "tasks": ["easy", "hard"], "on_missing": "skip", **SHARE}
+    }
+    straight, exchanged = answers(now, before, scores)
+    for side in (straight, exchanged):
+        for name in ("task hard", "suite drawn/macro"):
+            item = side.quantities[name]
+            assert item["verdict"] == "not comparable", item["words"]
+            assert "metric" in {reason["kind"] for reason in item["reasons"]}
+            assert [item[key] for key in ("delta", "low", "high", "p")] == [None] * 4
+    assert list(breaks_of_lower_pairs(straight)) == []
