@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,17 +21,25 @@ from benchmarks.estimate import MODEL, SHAPES, WORDS, write_model
 from evalprep.model.hardware import gpu_names
 from evalprep.tables import Column, Kind, Table, table_lines
 
+#: What vLLM's build for CPUs is started with, as by a prepared command.
+_ON_CPU = {
+    "dtype": "float32",
+    "gpu_memory_utilization": 0.2,
+    "enforce_eager": True,
+    "distributed_executor_backend": "uni",
+}
+_CPU_VARIABLES = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_CPU_KVCACHE_SPACE": "1"}
 SCRIPT = """
 import json, random, sys, time
 from vllm import LLM, SamplingParams
-model, prompts, reply, caching, words = sys.argv[1:]
+model, prompts, reply, caching, words, more = sys.argv[1:]
 draw = random.Random(7)
 def text(count):
     return " ".join(draw.choices(json.loads(words), k=count))
 shots = "".join(f"Question: {text(60)}?\\nAnswer: {text(20)}.\\n\\n" for _ in range(5))
 texts = [f"{shots}Question: {n} {text(60)}?\\nAnswer:" for n in range(int(prompts))]
-engine = LLM(model, load_format="dummy", dtype="bfloat16", max_model_len=2048, seed=1,
-             enable_prefix_caching=caching == "on")
+engine = LLM(model, load_format="dummy", max_model_len=2048, seed=1,
+             enable_prefix_caching=caching == "on", **json.loads(more))
 sampling = SamplingParams(temperature=0, max_tokens=int(reply), ignore_eos=True)
 begun = time.monotonic()
 engine.generate(texts, sampling)
@@ -40,9 +49,15 @@ print(f"seconds {time.monotonic() - begun:.2f}", flush=True)
 
 def seconds(model: Path, prompts: int, reply: int, caching: str) -> float:
     """Seconds that an engine takes for all prompts."""
-    words = [str(model), str(prompts), str(reply), caching, json.dumps(WORDS)]
+    has_gpu = bool(gpu_names())
+    settings = {"dtype": "bfloat16"} if has_gpu else _ON_CPU
+    words = [str(model), str(prompts), str(reply), caching, json.dumps(WORDS), json.dumps(settings)]
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *words], check=False, capture_output=True, text=True
+        [sys.executable, "-c", SCRIPT, *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=dict(os.environ) | ({} if has_gpu else _CPU_VARIABLES),
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("seconds ")]
     if not lines:
