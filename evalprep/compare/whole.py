@@ -6,6 +6,7 @@ They are compared by what the rows hold of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -80,6 +81,20 @@ def is_whole(metric: Metric) -> bool:
     return metric.kind == "counts"
 
 
+def key_over_rows(task: str, metric: Metric) -> str:
+    """The key of a metric over all rows; transforms of one likelihood share it."""
+    return f"{task}: {'likelihood' if metric.metric in PERPLEXITIES else metric.key}"
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The difference of a metric over all rows, with its reasons and notes."""
+
+    difference: Difference
+    reasons: Sequence[Reason] = ()
+    notes: Sequence[str] = ()
+
+
 def compare_whole(
     task: TaskRun,
     against: TaskRun,
@@ -95,45 +110,54 @@ def compare_whole(
     now, contradictions = join_directions(now, before, settings.allow)
     rows = _rows_of(task, against, metric, chosen_filter, settings)
     is_perplexity = metric in PERPLEXITIES
-    unit = _unit_without_test(now, before)
-    result = Conclusion(
+    found = _found(now, before, rows, settings.confidence)
+    difference = found.difference
+    if not is_perplexity:
+        difference = _with_missing(difference, task, against, rows, chosen_filter, settings)
+    if difference.previous is None:  # what lm-eval says of all rows
+        difference = replace(
+            difference, now=now.value, previous=before.value, higher_is_better=direction_of(now)
+        )
+    return Conclusion(
         f"{task.name}: {now.name}",
         "perplexity" if is_perplexity else "metric",
-        Difference(
-            n=len(rows.now),
-            binary=False,
-            made_of="counts",
-            unit=unit,
-            range=1.0 if unit == POINTS else None,
-        ),
+        difference,
+        reasons=[*contradictions, *found.reasons],
+        notes=list(found.notes),
         metric=metric,
         filter=chosen_filter,
-        reasons=contradictions,
     )
+
+
+def _found(now: Metric, before: Metric, rows: WholeRows, confidence: float) -> _Found:
+    """The difference that rows make; without one, the reason."""
+    metric = now.metric
     try:
-        if is_perplexity:
-            _compare_likelihoods(result, metric, rows, settings.confidence)
-        else:
-            _compare_counts(result, now, before, rows, settings.confidence)
+        if metric in PERPLEXITIES:
+            return _compare_likelihoods(metric, rows, confidence)
+        return _compare_counts(now, before, rows, confidence)
     except UnreadableRowsError as error:
-        held = f"{error}: they hold {_held_by(rows)}"
-        result.reasons.append(Reason(Kind.NO_TEST, said=f"{_NO_TEST}: {held}"))
+        why = f"{error}: they hold {_held_by(rows)}"
     except NOT_READABLE:
         expected = _EXPECTED.get(metric, _TEXT_PAIRS)
-        where = f"metric {metric} of task {task.name}"
-        reason = f"{_NO_TEST}: {where} has {_held_by(rows)}; expected {expected}"
-        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
+        why = f"the rows of {metric} have {_held_by(rows)}; expected {expected}"
     except ImportError:
-        reason = f"{_NO_TEST}: {metric} takes the package sacrebleu"
-        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
-    if not is_perplexity:
-        _take_missing(result, task, against, rows, settings)
-    difference = result.difference
-    if difference.previous is None:  # what lm-eval says of all rows
-        difference.now = now.value
-        difference.previous = before.value
-        difference.higher_is_better = direction_of(now)
-    return result
+        why = f"{metric} takes the package sacrebleu"
+    return _Found(
+        _without_test(now, before, rows), [Reason(Kind.NO_TEST, said=f"{_NO_TEST}: {why}")]
+    )
+
+
+def _without_test(now: Metric, before: Metric, rows: WholeRows) -> Difference:
+    """A score of which no difference is known, in points where both sides count in shares."""
+    is_share = now.range == before.range == (0.0, 1.0)
+    return Difference(
+        n=len(rows.now),
+        binary=False,
+        made_of="counts",
+        unit=POINTS if is_share else "",
+        range=1.0 if is_share else None,
+    )
 
 
 def _held_by(rows: WholeRows) -> str:
@@ -152,27 +176,25 @@ def _held_by(rows: WholeRows) -> str:
     return "no values"
 
 
-def _take_missing(
-    result: Conclusion, task: TaskRun, against: TaskRun, rows: WholeRows, settings: Settings
-) -> None:
+def _with_missing(
+    item: Difference,
+    task: TaskRun,
+    against: TaskRun,
+    rows: WholeRows,
+    filter_name: str,
+    settings: Settings,
+) -> Difference:
     """Widens the interval of a score of counts by the share of units that are missing."""
-    item = result.difference
     if item.range is None or settings.pairing.partial or task.tool != against.tool:
-        return
-    tables = (side.table(result.filter) for side in (task, against))
+        return item
+    tables = (side.table(filter_name) for side in (task, against))
     sizes = [len(set(table.ids)) for table in tables]
     sizes += [side.logged.rows.effective or 0 for side in (task, against)]
     pick = min if "limit" in settings.allow else max
     expected = pick(filter(None, sizes), default=0) - rows.left_out
     share = 1.0 - len(rows.now) / max(expected, 1)
     bound = max(share, 0.0) * item.range
-    missing = Missing(max(share, 0.0), bound, bound)
-    result.difference = with_missing(item, missing, settings.confidence)
-
-
-def _unit_without_test(now: Metric, before: Metric) -> str:
-    """Points for shares; empty for scores on another scale, or on one that is not known."""
-    return POINTS if now.range == before.range == (0.0, 1.0) else ""
+    return with_missing(item, Missing(max(share, 0.0), bound, bound), settings.confidence)
 
 
 def _rows_of(
@@ -214,23 +236,20 @@ def _kept_units(rows: WholeRows, kept: NDArray[np.bool_]) -> list[int | None] | 
     return [unit for unit, is_kept in pairs if is_kept]
 
 
-def _compare_likelihoods(
-    result: Conclusion, metric: str, rows: WholeRows, confidence: float
-) -> None:
+def _compare_likelihoods(metric: str, rows: WholeRows, confidence: float) -> _Found:
     """Perplexities as a ratio, bits per byte as a difference in bits."""
     now = likelihoods_of(rows.now)
     before = likelihoods_of(rows.before)
     is_finite = np.isfinite(np.hstack([now, before]))
     good: NDArray[np.bool_] = np.all(is_finite, axis=1)
     dropped = int(np.sum(~good))
-    if dropped:
-        result.notes.append(f"{dropped} rows without a finite log-likelihood are left out")
+    notes = [f"{dropped} rows without a finite log-likelihood are left out"] if dropped else []
     texts = int(good.sum())
     likelihoods, lengths = now[good, 0], now[good, 1]
     other_likelihoods, other_lengths = before[good, 0], before[good, 1]
     if not np.array_equal(lengths, other_lengths):
-        result.reasons.append(Reason(Kind.TEXTS))
-        return
+        nothing = Difference(n=len(rows.now), binary=False, made_of="counts", unit="", range=None)
+        return _Found(nothing, [Reason(Kind.TEXTS)], notes)
     units = _kept_units(rows, good)
     known: dict[str, Any] = {
         "n": texts,
@@ -252,7 +271,7 @@ def _compare_likelihoods(
         ratio = statistics.perplexity_ratio(likelihoods, other_likelihoods, lengths, units)
         evidence = ratio.difference
         known["unit"] = RATIO
-    result.difference = from_evidence(
+    item = from_evidence(
         evidence,
         confidence=confidence,
         higher_is_better=False,
@@ -260,14 +279,13 @@ def _compare_likelihoods(
         clusters=None if units is None else round(evidence.units),
         **known,
     )
-    if texts < FEWEST_TEXTS:
-        fewest = f"an interval of perplexities takes at least {FEWEST_TEXTS}"
-        result.reasons.append(Reason(Kind.FEW_ROWS, said=f"{texts} texts: {fewest}"))
+    if texts >= FEWEST_TEXTS:
+        return _Found(item, notes=notes)
+    fewest = f"{texts} texts: an interval of perplexities takes at least {FEWEST_TEXTS}"
+    return _Found(item, [Reason(Kind.FEW_ROWS, said=fewest)], notes)
 
 
-def _compare_counts(
-    result: Conclusion, metric: Metric, before: Metric, rows: WholeRows, confidence: float
-) -> None:
+def _compare_counts(metric: Metric, before: Metric, rows: WholeRows, confidence: float) -> _Found:
     """A score that is a function of counts which add up over rows."""
     read_sides = counts_reader(metric.metric, rows.sides)
     (counts, other_counts), score_of_sums = read_sides(rows.sides)
@@ -287,7 +305,7 @@ def _compare_counts(
         width = high - low
     evidence: PairedUnits = replace(linearised, widest=width)
     higher_is_better = False if metric.metric in _LOWER else direction_of(metric)
-    result.difference = from_evidence(
+    item = from_evidence(
         evidence.turned() if higher_is_better is False else evidence,
         confidence=confidence,
         higher_is_better=higher_is_better,
@@ -300,18 +318,17 @@ def _compare_counts(
         range=width or evidence.range,
         test="paired interval with pseudo-rows, linearised score",
     )
-    if metric.metric == "f1":
-        _check_positive_rows(result, counts)
+    return _Found(item, _few_positive_rows(counts) if metric.metric == "f1" else [])
 
 
-def _check_positive_rows(result: Conclusion, counts: Floats) -> None:
-    """Notes where too few rows have the positive gold label for F1."""
+def _few_positive_rows(counts: Floats) -> list[Reason]:
+    """The reason where too few rows have the positive gold label for F1."""
     hits, misses = counts[:, 0], counts[:, 2]
     positive = int((hits + misses).sum())
-    if positive < _POSITIVE_ROWS:
-        fewest = f"F1 takes at least {_POSITIVE_ROWS}"
-        reason = f"{positive} rows with a positive gold label: {fewest}"
-        result.reasons.append(Reason(Kind.FEW_ROWS, said=reason))
+    if positive >= _POSITIVE_ROWS:
+        return []
+    fewest = f"F1 takes at least {_POSITIVE_ROWS}"
+    return [Reason(Kind.FEW_ROWS, said=f"{positive} rows with a positive gold label: {fewest}")]
 
 
 def _refuse_other_value(metric: Metric, value: float, *, is_complete: bool) -> None:

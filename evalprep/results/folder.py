@@ -32,6 +32,8 @@ RESULTS_BEFORE = "results.json"  # of lm-eval before May 2024
 _RESULTS_BEGIN = re.compile(rb'\s{0,9}\{\s{0,9}"results"\s{0,9}:\s{0,9}\{')
 #: A key that no other tool writes, in whatever a script of a user wrote around it.
 _STDERR_OF_METRIC = re.compile(rb'"\w{1,80}_stderr,[\w-]{1,80}"\s{0,9}:')
+#: What the BigCode evaluation harness writes: a score of programs, or an argument of its own.
+_OF_PROGRAMS = re.compile(rb'"(?:pass@\d{1,4}|max_length_generation)"\s{0,9}:')
 _LOOKED_AT = 2**16  # bytes of a file that shows by its content whether it holds results
 #: Names made of the model's arguments.
 _FORMER = re.compile(r"(?:pretrained|model)(?:__|=).+\.jsonl")
@@ -272,7 +274,9 @@ def _is_results(path: Path) -> bool:
         beginning = file.read(_LOOKED_AT)
     if _RESULTS_BEGIN.match(beginning):
         return True
-    return path.suffix == ".json" and _STDERR_OF_METRIC.search(beginning) is not None
+    if path.suffix != ".json":
+        return False
+    return any(key.search(beginning) for key in (_STDERR_OF_METRIC, _OF_PROGRAMS))
 
 
 def _by_names_alone(path: Path) -> Folder | None:

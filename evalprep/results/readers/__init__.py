@@ -1,10 +1,11 @@
-"""Results files of lm-eval, one module per generation of the layout, and those of lighteval.
+"""Results files of lm-eval, one module per generation of the layout, and those of other tools.
 
 No other room names a key of these files.
 
 | module | written by | what is special |
 |---|---|---|
 | `lighteval` | lighteval | values alone, task names with the number of examples |
+| `bigcode` | the BigCode evaluation harness | values alone, tasks beside `config` |
 | `lm_eval_0_2` | 0.2 and 0.3 | metrics without a filter, no samples, no settings of tasks |
 | `lm_eval_0_4_0` | 0.4.0 to 0.4.2 | `metric,filter`; directions only in the settings of tasks |
 | `lm_eval_0_4_3` | 0.4.3 and later | directions and numbers of rows have parts of their own |
@@ -21,6 +22,7 @@ from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping
 from evalprep.results.logged import DamagedPart, RunResults
 from evalprep.results.readers import (
+    bigcode,
     lighteval,
     lm_eval_0_2,
     lm_eval_0_4_0,
@@ -39,6 +41,7 @@ GENERATIONS: tuple[
     tuple[Callable[[dict[str, Any]], bool], Callable[[dict[str, Any], str], RunResults]], ...
 ] = (
     (lighteval.recognises, lighteval.decode),
+    (bigcode.recognises, bigcode.decode),
     (lm_eval_0_2.recognises, lm_eval_0_2.decode),
     (lm_eval_values.recognises, lm_eval_values.decode),
     (lm_eval_0_4_0.recognises, lm_eval_0_4_0.decode),
@@ -58,6 +61,7 @@ def read_results(file: Path) -> tuple[RunResults, JsonParts]:
     """
     try:
         content, samples = _split(file)
+        content = as_mapping(without_secrets(content))
     except ValueError as error:
         damage = DamagedPart(file.name, "", str(error)[:_LONGEST_REASON])
         return RunResults(damage=(damage,)), JsonParts()
@@ -65,7 +69,7 @@ def read_results(file: Path) -> tuple[RunResults, JsonParts]:
 
 
 def _split(file: Path) -> tuple[dict[str, Any], JsonParts]:
-    """The content of a results file with credentials hidden, and the samples inside.
+    """The content of a results file, and the samples inside.
 
     Raises:
         ValueError: it is no JSON object that can be read.
@@ -77,7 +81,7 @@ def _split(file: Path) -> tuple[dict[str, Any], JsonParts]:
         content = {key: parts.get(key) for key in parts.members if key != _SAMPLES}
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    return as_mapping(without_secrets(content)), parts.inner(_SAMPLES)
+    return content, parts.inner(_SAMPLES)
 
 
 def read_recognised(file: Path) -> RunResults | None:
@@ -88,7 +92,7 @@ def read_recognised(file: Path) -> RunResults | None:
         return None
     if not any(recognises(content) for recognises, _ in GENERATIONS):
         return None
-    run = decode_run(content, file.name)
+    run = decode_run(as_mapping(without_secrets(content)), file.name)
     return run if run.tasks else None
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from evalprep.numbers import finite_number
 from evalprep.results.logged import RunResults, TaskResults
 from evalprep.results.readers.parts import (
     call_settings,
@@ -30,17 +31,35 @@ class _File(msgspec.Struct):
     config: _Config = _Config()
 
 
-def _is_mapping(entry: Any) -> bool:
-    return isinstance(entry, dict)
+#: Arguments of a call that these versions kept.
+_ARGUMENTS = {"model_args", "num_fewshot", "no_cache", "bootstrap_iters", "description_dict"}
+
+
+def _has_values(entry: Any) -> bool:
+    return isinstance(entry, dict) and any(
+        finite_number(value) is not None for value in entry.values()
+    )
 
 
 def recognises(content: dict[str, Any]) -> bool:
-    """Returns whether a results file has this layout."""
+    """Returns whether a results file has this layout.
+
+    Tasks with a score of their own over all rows, such as SQuAD, have no standard error. They are
+    told by the versions of the tasks or by the arguments of the call.
+    """
     entries = content.get("results")
     if "configs" in content or not isinstance(entries, dict) or not entries:
         return False
-    keys = list(chain.from_iterable(filter(_is_mapping, entries.values())))
-    return any(key.endswith("_stderr") for key in keys) and not any("," in key for key in keys)
+    scored = list(filter(_has_values, entries.values()))
+    keys = list(chain.from_iterable(scored))
+    if any("," in key for key in keys):
+        return False
+    if any(key.endswith("_stderr") for key in keys):
+        return True
+    versions, config = content.get("versions"), content.get("config")
+    has_versions = isinstance(versions, dict) and entries.keys() <= versions.keys()
+    has_arguments = isinstance(config, dict) and not _ARGUMENTS.isdisjoint(config)
+    return bool(scored) and (has_versions or has_arguments)
 
 
 def decode(content: dict[str, Any], file: str) -> RunResults:

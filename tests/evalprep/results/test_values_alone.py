@@ -195,3 +195,75 @@ def test_a_file_that_breaks_off_beside_whole_ones_is_noted(tmp_path, monkeypatch
     shown = " ".join(capsys.readouterr().out.split())
     assert "boolq.json is damaged (Expecting value" in shown
     assert "piqa acc ↑" in shown
+
+
+PROGRAMS = {
+    "humaneval": {"pass@1": 0.32, "pass@10": 0.39},
+    "parity": {"1 bugs": {"pass@1": 0.5}, "2 bugs": {"pass@1": 0.25}},
+    "conala": {"bleu": 0.3, "brevity_penalty": 0.9, "precisions": [0.1], "translation_length": 50},
+    "mercury": {"Easy_pass@1": 0.6, "Easy": {"passed": 267, "failed@load": 104}},
+    "studenteval": [{"group": "First", "pass1": 0.5}],
+    "config": {
+        "model": "org/coder",
+        "temperature": 0.2,
+        "n_samples": 20,
+        "limit": None,
+        "seed": 0,
+        "use_auth_token": "hf_hidden",
+        "precision": "bf16",
+        "max_length_generation": 512,
+    },
+}
+
+
+@pytest.mark.parametrize("is_file_named", [True, False])
+def test_results_of_bigcode_are_stored_scores(tmp_path, is_file_named):
+    file = write(tmp_path / "coder" / "evaluation_results.json", PROGRAMS)
+    run = load_run(file if is_file_named else file.parent)
+    assert list(run.stored) == [
+        *("humaneval", "parity_1 bugs", "parity_2 bugs", "conala", "mercury")
+    ]
+    one, ten = run.stored["humaneval"].metrics
+    assert (one.metric, one.value, one.stderr, one.direction) == ("pass@1", 0.32, None, "up")
+    assert ten.metric == "pass@10"
+    assert run.stored["humaneval"].logged.rows.effective is None
+    (bleu,) = run.stored["conala"].metrics
+    assert (bleu.metric, bleu.value, bleu.unit) == ("bleu", 0.3, "share")
+    (easy,) = run.stored["mercury"].metrics
+    assert (easy.metric, easy.direction) == ("Easy_pass@1", "up")
+    assert run.settings.arguments["pretrained"] == "org/coder"
+    assert run.settings.generation["n_samples"] == 20
+    assert "hf_hidden" not in json.dumps(run.settings.as_logged)
+    said = any("results files of bigcode hold scores alone" in note for note in run.notes)
+    assert said is not is_file_named
+
+
+SQUAD = {"exact": 30.0, "f1": 40.0, "HasAns_exact": 20.0, "best_f1": 50.07}
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        pytest.param({"versions": {"squad2": 1}}, id="the versions of its tasks"),
+        pytest.param({"config": {"model": "gpt2", "num_fewshot": 0}}, id="the arguments of a call"),
+    ],
+)
+def test_scores_of_lm_eval_0_3_without_standard_errors_are_read(tmp_path, beside):
+    file = write(tmp_path / "gpt2" / "squad.json", {"results": {"squad2": SQUAD}, **beside})
+    run = load_run(file.parent)
+    exact = run.stored["squad2"].metrics[0]
+    assert (exact.metric, exact.value, exact.stderr, exact.unit) == ("exact", 30.0, None, "percent")
+    assert run.stored["squad2"].logged.rows.effective is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"results": {"squad2": SQUAD}},
+        {"results": {"squad2": SQUAD}, "config": {"theme": "dark"}},
+        {"humaneval": {"accuracy": 0.5}, "config": {"theme": "dark"}},
+    ],
+)
+def test_scores_of_nobody_known_are_no_stored_scores(tmp_path, content):
+    file = write(tmp_path / "eval_results.json", content)
+    assert main(["score", str(file)]) == 2

@@ -10,6 +10,7 @@ Each reader yields `Row`s; `results.tool_runs` makes a run of them.
 | `olmes` | predictions of OLMES and olmo-eval |
 | `every_eval_ever` | instances of Every Eval Ever |
 | `openai_evals` | event logs of OpenAI evals |
+| `evalscope` | reviews of evalscope 1.x |
 | `simple_evals` | reports of simple-evals |
 | `delimited` | tables whose columns the user names |
 """

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.results.readers.compressed import damaged, opened
 from evalprep.results.readers.jsonparts import JsonParts, objects_in
 from evalprep.results.readers.tools.opening import Opening, delimiter_of, opening_of
+from evalprep.results.readers.tools.paths import paths_in, values_at
 from evalprep.results.readers.tools.reading import Reading
 from evalprep.results.readers.tools.row import Row, ToolLog
 from evalprep.results.readers.tools.tables import records_of
@@ -35,6 +37,8 @@ _TEXT_FIELDS = (
 _KEYS = ("id", "question", "doc_hash", "prompt_hash", "prompt", "doc_id")
 _METRIC = "score"
 _LARGEST_CELL = 2**27
+_LOOKED_AT = 200  # rows whose columns a message names
+_NAMED = 40  # columns that a message names
 
 
 def recognises(opening: Opening) -> bool:
@@ -42,14 +46,17 @@ def recognises(opening: Opening) -> bool:
     return opening.kind in {"text", "lines", "parquet", "json"}
 
 
-def row_of(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
+def row_of(
+    cells: Mapping[str, Any], columns: Mapping[str, str], paths: Collection[str] = ()
+) -> Row:
     """Returns the row of a table.
 
     Args:
         cells: Column -> cell.
         columns: Field -> column.
+        paths: The columns that are paths into cells.
     """
-    named = {field: cells.get(column) for field, column in columns.items()}
+    named = {field: _cell_at(cells, column, paths) for field, column in columns.items()}
     metric = text_or_none(named.get("metric")) or _metric_name(columns)
     row = Row(metric=metric, values={metric: table_score(named.get("score"))})
     for field in _TEXT_FIELDS:
@@ -63,6 +70,11 @@ def row_of(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
     if row.score is None:
         row.status = "unscored"
     return row
+
+
+def _cell_at(cells: Mapping[str, Any], column: str, paths: Collection[str]) -> Any:
+    """The cell of a column; None where the row lacks it."""
+    return next(values_at(cells, column), None) if column in paths else cells.get(column)
 
 
 def _set_prompt(row: Row, named: Mapping[str, Any]) -> None:
@@ -109,15 +121,20 @@ def read(path: Path, reading: Reading) -> ToolLog:
         BadInput: the columns that were named are not there, or too few were named.
     """
     opening = opening_of(path)
-    _check(path, reading.columns, opening)
+    columns = reading.columns
+    paths = _check(path, columns, opening)
     notes: list[str] = []
     cells = _READERS[opening.kind](path)
-    return ToolLog(TABLE, _rows(path, cells, reading.columns, notes), model=path.stem, notes=notes)
+    return ToolLog(TABLE, _rows(path, cells, columns, paths, notes), model=path.stem, notes=notes)
 
 
-def _check(path: Path, columns: Mapping[str, str], opening: Opening) -> None:
+def _check(path: Path, columns: Mapping[str, str], opening: Opening) -> frozenset[str]:
+    """Returns which columns are paths into cells.
+
+    Raises:
+        BadInput: a field or a column does not exist, or too few columns were named.
+    """
     problems = Problems()
-    found_names = ", ".join(sorted(opening.names))
     for field in columns.keys() - set(FIELDS):
         problems.add(
             f"{field!r} is no field of a row",
@@ -125,29 +142,63 @@ def _check(path: Path, columns: Mapping[str, str], opening: Opening) -> None:
             allowed=", ".join(FIELDS),
             fix=near(field, FIELDS),
         )
-    # The first object of lines need not have every key.
-    known = opening.names if opening.kind in {"text", "parquet"} else {*columns.values()}
-    for column in [name for name in columns.values() if name not in known]:
+    wanted = [name for name in columns.values() if name not in opening.names]
+    literal, nested = _looked_up(path, opening, wanted)
+    missing = [name for name in dict.fromkeys(wanted) if name not in literal | nested]
+    has_too_few = "score" not in columns or not columns.keys() & set(_KEYS)
+    names = _names_in(path, opening) if missing or has_too_few else []
+    for column in missing:
         problems.add(
             f"no column {column!r}",
             where=str(path),
-            allowed=found_names,
-            fix=near(column, opening.names),
+            allowed=shortlist(names, _NAMED),
+            fix=near(column, names),
         )
-    if "score" not in columns or not columns.keys() & set(_KEYS):
+    if has_too_few:
         problems.add(
             "a table needs a column of scores and one that names its rows",
             where=str(path),
-            allowed=f"its columns: {found_names}",
+            allowed=f"its columns: {shortlist(names, _NAMED)}",
             fix="--columns score=COLUMN,question=COLUMN (or id=, prompt=, doc_hash=, doc_id=)",
         )
     problems.raise_if_any()
+    return frozenset(nested - literal)
+
+
+def _names_in(path: Path, opening: Opening) -> list[str]:
+    """The columns of the first rows of a table and the paths into their cells, sorted."""
+    names = set(opening.names)
+    for record in islice(_READERS[opening.kind](path), _LOOKED_AT):
+        if not isinstance(record, Damage):
+            names.update(paths_in(record))
+    return sorted(names)
+
+
+def _looked_up(path: Path, opening: Opening, wanted: Collection[str]) -> tuple[set[str], set[str]]:
+    """Which of some names are columns, and which are paths into cells.
+
+    Not every row need have every key: rows are read until each name is known, at least the first.
+    """
+    literal: set[str] = set()
+    nested: set[str] = set()
+    for number, record in enumerate(_READERS[opening.kind](path) if wanted else ()):
+        if number >= _LOOKED_AT and literal | nested >= set(wanted):
+            break
+        if isinstance(record, Damage):
+            continue
+        for name in wanted:
+            if name in record:
+                literal.add(name)
+            elif any(True for _ in values_at(record, name)):
+                nested.add(name)
+    return literal, nested
 
 
 def _rows(
     path: Path,
     cells: Iterator[Mapping[str, Any] | Damage],
     columns: Mapping[str, str],
+    paths: Collection[str],
     notes: list[str],
 ) -> Iterator[Row | Damage]:
     beyond = 0
@@ -155,9 +206,10 @@ def _rows(
         if isinstance(record, Damage):
             yield record
             continue
-        if has_decimal_comma(record.get(columns["score"])):
-            raise _comma(path, number, record[columns["score"]])
-        row = row_of(record, columns)
+        score = _cell_at(record, columns["score"], paths)
+        if has_decimal_comma(score):
+            raise _comma(path, number, score)
+        row = row_of(record, columns, paths)
         row.task = row.task or TABLE  # two tables of one task share the name, as files do not
         row.doc_id = number if row.doc_id is None else row.doc_id
         row.source = f"{path.name}:{number + 1}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evalprep.results.readers.tools import (
     delimited,
+    evalscope,
     every_eval_ever,
     helm,
     inspect_log,
@@ -30,6 +31,7 @@ READERS = (
     Reader("lighteval", lighteval.recognises_new, lighteval.read_new),
     Reader("lighteval-old", lighteval.recognises_old, lighteval.read_old),
     Reader("leaderboard-v1", lighteval.recognises_v1, lighteval.read_v1),
+    Reader(evalscope.NAME, evalscope.recognises, evalscope.read),
     Reader(simple_evals.NAME, simple_evals.recognises, simple_evals.read),
 )
 #: A table is what the user says it is: almost any file could be one.

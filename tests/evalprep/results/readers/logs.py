@@ -97,3 +97,59 @@ def eee_record(sample: str, metric: str, score: float, **more: Any) -> dict[str,
         "evaluation": {"score": score},
         **more,
     }
+
+
+def evalscope_review(number: int, value: float = 1.0, **more: Any) -> dict[str, Any]:
+    """A review of evalscope from 1.6 on."""
+    asked = f"Answer the question.\n\n{QUESTIONS[number % 3]} ({number})\n\nA) yes\nB) no"
+    reply = f"ANSWER: {'A' if value else 'B'}"
+    score = {
+        "value": {"acc": value},
+        "extracted_prediction": reply[-1],
+        "prediction": reply,
+        "metadata": {},
+        "main_score_name": None,
+    }
+    return {
+        "index": number,
+        "target": "A",
+        "messages": [
+            {"id": f"u{number}", "role": "user", "content": asked},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "reasoning", "reasoning": "Ice melts."},
+                    {"type": "text", "text": reply},
+                ],
+                "model": "org/m",
+            },
+        ],
+        "sample_score": {"score": score, "sample_id": number, "group_id": number},
+        **more,
+    }
+
+
+def write_evalscope(
+    root: Path, model: str, reviews: Iterable[Mapping[str, Any]], file: str = "ice_default"
+) -> Path:
+    """The folder of a run of evalscope: reviews, predictions, a report and the settings."""
+    lines = [dict(review) for review in reviews]
+    write_lines(root / "reviews" / model / f"{file}.jsonl", lines)
+    kept = ("index", "messages")
+    predictions = [
+        {"model": model, "model_output": {}} | {k: r.get(k) for k in kept} for r in lines
+    ]
+    write_lines(root / "predictions" / model / f"{file}.jsonl", predictions)
+    dataset = file.rpartition("_")[0]
+    metric = {"name": "mean_acc", "score": 0.5, "categories": []}
+    report = {"dataset_name": dataset, "model_name": model, "score": 0.5, "metrics": [metric]}
+    path = root / "reports" / model / f"{dataset}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(report))
+    config = root / "configs" / "task_config.yaml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(
+        f"api_key: hidden\ndataset_args:\n  {dataset}:\n    few_shot_num: 2\n"
+        "generation_config:\n  temperature: 0.7\nlimit: 10\nseed: 42\n"
+    )
+    return root

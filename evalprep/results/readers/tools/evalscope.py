@@ -1,0 +1,309 @@
+"""Reviews of evalscope 1.x, one line for each sample.
+
+A run lies in one folder, with what belongs together called alike:
+
+| place | what it holds |
+|---|---|
+| `reviews/<model>/<dataset>_<subset>.jsonl` | verdicts, gold answers and, from 1.6, the messages |
+| `predictions/<model>/<dataset>_<subset>.jsonl` | the messages and the name of the model |
+| `reports/<model>/<dataset>.json` | scores of the data set, and which way is better |
+| `configs/task_config.yaml` | examples in the prompt, settings of the generation |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from evalprep.errors import BadInput
+from evalprep.files import as_mapping
+from evalprep.results.metric import Direction
+from evalprep.results.readers.compressed import opened
+from evalprep.results.readers.jsonparts import JsonParts, object_of, objects_in
+from evalprep.results.readers.tools.opening import Opening
+from evalprep.results.readers.tools.reading import Reading, beside
+from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
+from evalprep.results.readers.tools.simple_evals import question_and_choices
+from evalprep.results.readers.tools.texts import (
+    as_list,
+    before_reply,
+    chat_text,
+    last_turn,
+    numbers_of,
+    text_or_none,
+)
+from evalprep.results.sample import Damage
+
+NAME = "evalscope"
+_REVIEWS, _PREDICTIONS, _REPORTS = "reviews", "predictions", "reports"
+_CONFIG = "configs/task_config.yaml"
+#: Names of the only subset of a data set.
+_ONLY_SUBSETS = ("_default", "_main")
+#: What the status of a score is called where its values count; files before 1.10 have none.
+_COUNTING = (None, "success", "fallback")
+_DIRECTIONS: Mapping[Any, Direction] = {"higher_is_better": "up", "lower_is_better": "down"}
+_STARTED = re.compile(r"\d{8}_\d{6}")
+_GENERATION = (
+    "do_sample",
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_tokens",
+    "n",
+    "repetition_penalty",
+)
+
+
+def recognises(opening: Opening) -> bool:
+    """Returns whether a file holds reviews."""
+    return opening.kind == "lines" and opening.has("index", "sample_score")
+
+
+def row_of(review: Mapping[str, Any], prediction: Mapping[str, Any] | None = None) -> Row:
+    """Returns the row of a review.
+
+    Args:
+        review: The review.
+        prediction: The prediction of the same sample, where that is there.
+    """
+    sample_score = as_mapping(review.get("sample_score"))
+    score = as_mapping(sample_score.get("score"))
+    row = Row()
+    row.values = numbers_of(score.get("value"))
+    if score.get("status") not in _COUNTING:
+        row.values = dict.fromkeys(row.values)
+    main = text_or_none(score.get("main_score_name"))
+    row.metric = main if main in row.values else next(iter(row.values), "")
+    row.set_status()
+    _set_place(row, review, sample_score)
+    _set_texts(row, review, prediction or {})
+    row.response = row.response or text_or_none(score.get("prediction"))
+    target = text_or_none(review.get("target"))
+    if target:
+        row.set_target_labels([target])
+    row.set_answer_label(text_or_none(score.get("extracted_prediction")))
+    return row
+
+
+def _set_place(row: Row, review: Mapping[str, Any], score: Mapping[str, Any]) -> None:
+    """Sets the position of the sample, which its repeats share, and the number of the repeat."""
+    index = review.get("index")
+    group = score.get("group_id")
+    row.id = text_or_none(index if group is None else group)
+    row.id_is_position = (row.id or "").isdecimal()
+    row.doc_id = int(row.id) if row.id is not None and row.id_is_position else None
+    repeat = score.get("generation_index")
+    row.epoch = repeat + 1 if type(repeat) is int else 0  # 0: the file does not number repeats
+
+
+def _set_texts(row: Row, review: Mapping[str, Any], prediction: Mapping[str, Any]) -> None:
+    """Sets prompt, question, choices and reply.
+
+    Before 1.6 a review has a text in place of messages.
+    """
+    messages = as_list(review.get("messages")) or as_list(prediction.get("messages"))
+    before = before_reply(messages)
+    asked = last_turn(before, "user")
+    if before:
+        row.prompt = chat_text(before)
+    else:
+        asked = row.prompt = text_or_none(review.get("input")) or None
+    row.question, row.choices = question_and_choices(asked)
+    row.response = last_turn(messages, "assistant")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a file of reviews lies.
+
+    Attributes:
+        root: The folder of the run; None for a file that lies by itself.
+        model: The part of the path that names the model.
+        stem: Name of the file without its ending: data set and subset.
+    """
+
+    root: Path | None
+    model: str
+    stem: str
+
+    @classmethod
+    def of(cls, path: Path) -> _Place:
+        stem = path.name.removesuffix(".gz").removesuffix(".jsonl")
+        for folder in path.parents:
+            if folder.name == _REVIEWS:
+                model = path.parent.relative_to(folder).as_posix()
+                return cls(folder.parent, "" if model == "." else model, stem)
+        return cls(None, "", stem)
+
+    @property
+    def started(self) -> str:
+        """The time in the name of the run's folder; empty without one."""
+        name = self.root.name if self.root is not None else ""
+        return name if _STARTED.fullmatch(name) else ""
+
+    def predictions(self) -> Path | None:
+        if self.root is None:
+            return None
+        folder = self.root / _PREDICTIONS / self.model
+        return beside(folder, f"{self.stem}.jsonl", f"{self.stem}.jsonl.gz")
+
+    def report(self) -> Mapping[str, Any]:
+        """The report on the data set, whose name begins that of the file; empty without one."""
+        if self.root is None:
+            return {}
+        folder = self.root / _REPORTS / self.model
+        parts = self.stem.split("_")
+        names = ["_".join(parts[:number]) for number in range(len(parts), 0, -1)]
+        file = beside(folder, *(f"{name}.json" for name in names))
+        try:
+            whole = JsonParts.of_file(file) if file is not None else JsonParts()
+        except (OSError, ValueError):
+            return {}
+        return {key: whole.get(key) for key in ("dataset_name", "metrics", "model_name")}
+
+    def config(self) -> Mapping[str, Any]:
+        """The settings of the run; empty without a file of them."""
+        file = None if self.root is None else beside(self.root, _CONFIG)
+        if file is None:
+            return {}
+        return _read_config(file, file.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _read_config(file: Path, _changed: int) -> Mapping[str, Any]:
+    from evalprep.yamlfile import load_yaml
+
+    try:
+        return as_mapping(load_yaml(file).data)
+    except (BadInput, OSError):
+        return {}
+
+
+def read(path: Path, _: Reading) -> ToolLog:
+    """Opens a file of reviews."""
+    place = _Place.of(path)
+    report, config = place.report(), place.config()
+    dataset = text_or_none(report.get("dataset_name")) or ""
+    facts = TaskFacts(num_fewshot=_shots(config, dataset), directions=dict(_directions(report)))
+    tasks = {place.stem: facts}
+    return ToolLog(
+        NAME,
+        _rows(path, place, tasks),
+        model=place.model or _model_in(path),
+        settings=_settings(config),
+        tasks=tasks,
+        short_name=_without_only_subset,
+        task=place.stem,
+        rank=(place.started,),
+    )
+
+
+def _model_in(path: Path) -> str:
+    """The model that answered the first review; empty where the messages do not name it."""
+    for review in islice(objects_in(path), 1):
+        messages = [] if isinstance(review, Damage) else as_list(review.get("messages"))
+        for message in map(as_mapping, messages):
+            if message.get("role") == "assistant":
+                return text_or_none(message.get("model")) or ""
+    return ""
+
+
+def _without_only_subset(task: str) -> str:
+    """The name of a data set with one subset.
+
+    >>> _without_only_subset("gsm8k_main"), _without_only_subset("arc_ARC-Easy")
+    ('gsm8k', 'arc_ARC-Easy')
+    """
+    for ending in _ONLY_SUBSETS:
+        task = task.removesuffix(ending)
+    return task
+
+
+def _shots(config: Mapping[str, Any], dataset: str) -> int | None:
+    of_dataset = as_mapping(as_mapping(config.get("dataset_args")).get(dataset))
+    shots = of_dataset.get("few_shot_num")
+    return shots if type(shots) is int else None
+
+
+def _settings(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings of the run by lm-eval's names; only those are read, as others may be secret."""
+    generation = as_mapping(config.get("generation_config"))
+    known = {key: generation[key] for key in _GENERATION if generation.get(key) is not None}
+    settings = {
+        "gen_kwargs": known,
+        "limit": config.get("limit"),
+        "random_seed": config.get("seed"),
+    }
+    return {key: value for key, value in settings.items() if value not in (None, {})}
+
+
+def _directions(report: Mapping[str, Any]) -> Iterator[tuple[str, Direction]]:
+    """Yields the metrics of a report with which way is better, as far as it says so."""
+    for metric in map(as_mapping, as_list(report.get("metrics"))):
+        identity = as_mapping(metric.get("identity"))
+        name = text_or_none(identity.get("name")) or text_or_none(metric.get("name"))
+        direction = _DIRECTIONS.get(as_mapping(metric.get("semantics")).get("direction"))
+        if name and direction:
+            yield name, direction
+
+
+def _rows(path: Path, place: _Place, tasks: dict[str, TaskFacts]) -> Iterator[Row | Damage]:
+    predictions = _Predictions(place.predictions())
+    times_asked: dict[str | None, int] = {}
+    for number, review in enumerate(objects_in(path), start=1):
+        if isinstance(review, Damage):
+            yield review
+            continue
+        has_messages = bool(review.get("messages"))
+        row = row_of(review, {} if has_messages else predictions.of(review.get("index")))
+        row.task = place.stem
+        row.source = f"{path.name}:{number}"
+        times_asked[row.id] = times_asked.get(row.id, 0) + 1
+        row.epoch = row.epoch or times_asked[row.id]
+        _state_primary(tasks, row)
+        yield row
+
+
+def _state_primary(tasks: dict[str, TaskFacts], row: Row) -> None:
+    """Notes the metric of the first row with one as that of its task."""
+    facts = tasks[row.task]
+    if row.metric and not facts.metadata:
+        primary = {"primary_metric": row.metric}
+        tasks[row.task] = TaskFacts(facts.num_fewshot, None, primary, facts.directions)
+
+
+class _Predictions:
+    """The predictions of a file of reviews, found by the index of their sample."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._places: dict[Any, tuple[int, int]] | None = None
+
+    def of(self, index: Any) -> Mapping[str, Any]:
+        """The prediction of a sample; empty where there is none."""
+        if self._path is None or not isinstance(index, int | str):
+            return {}
+        if self._places is None:
+            self._places = dict(_places_in(self._path))
+        if index not in self._places:
+            return {}
+        start, length = self._places[index]
+        with opened(self._path) as file:
+            file.seek(start)
+            prediction = object_of(file.read(length), 0)
+        return {} if isinstance(prediction, Damage) else prediction
+
+
+def _places_in(path: Path) -> Iterator[tuple[Any, tuple[int, int]]]:
+    start = 0
+    with opened(path) as lines:
+        for number, raw in enumerate(lines, start=1):
+            prediction = object_of(raw, number)
+            if not isinstance(prediction, Damage):
+                yield prediction.get("index"), (start, len(raw))
+            start += len(raw)
