@@ -40,6 +40,7 @@ SCRIPTS = (
     Script("fm_scoring", 1, short=True),
     Script("prepare_speed", 3, short=True),
     Script("results", 3, short=True),
+    Script("shapes", 12, short=True),
     Script("judge_requests", 0.6, short=True),
     Script("rescore", 1.8, short=True),
     Script("grading", 5),

@@ -42,7 +42,7 @@ RECIPE = """
 import json, sys
 import pandas
 from datasets import load_dataset
-evals, name, ifeval, math, out = sys.argv[1:]
+evals, name, kind_of_math, ifeval, math, out = sys.argv[1:]
 def details(kind):
     return load_dataset(evals, name=f"{name}__{kind}__details", split="latest").to_pandas()
 def joined(left, on, truth, split, right, file):
@@ -52,7 +52,7 @@ def joined(left, on, truth, split, right, file):
 rows = details("ifeval__strict")
 rows["question"] = [json.loads(text)["dialog"][0]["body"] for text in rows["input_question"]]
 joined(rows, "question", ifeval, "train", "prompt", "ifeval")
-joined(details("math_hard"), "input_question", math, "test", "problem", "math_hard")
+joined(details(kind_of_math), "input_question", math, "test", "problem", kind_of_math)
 for kind in ("gpqa", "mmlu_pro"):
     details(kind).to_parquet(f"{out}/{kind}.parquet")
 """
@@ -153,7 +153,8 @@ def fixture_lines(folder: Path, repeats: int) -> Iterator[Measure]:
         "ground_truth": {"ifeval": str(truth / ifeval), "math": str(truth / math)},
         "meta": {"max_unmatched": 0.2},
     }
-    recipe = [str(evals), evals.name, *map(str, (truth / ifeval, truth / math, folder))]
+    kind = "math_hard" if is_here else "math"
+    recipe = [str(evals), evals.name, kind, *map(str, (truth / ifeval, truth / math, folder))]
     peer = cost(["-c", RECIPE, *recipe], folder, repeats)
     checked = cost(prepare(folder, config), folder, repeats)
     yield Measure(f"prepare the {name}", checked, peer, "datasets and pandas", goal=1.0)

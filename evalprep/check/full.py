@@ -15,7 +15,7 @@ from evalprep.check.files import is_stock, spare_stock
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
 from evalprep.check.loading import LoadedTask, import_nltk, load_tasks
-from evalprep.check.prompts import check_prompts, check_stops
+from evalprep.check.prompts import UnlikeSampleError, check_prompts, check_stops
 from evalprep.check.requests import build_requests
 from evalprep.check.scorer import Scorer
 from evalprep.check.scoring import check_scoring
@@ -161,14 +161,39 @@ def _check_requests(
     rows: int | None,
     scored: int | None,
 ) -> None:
-    """Builds a task's requests and checks its prompts."""
+    """Builds a task's requests and checks its prompts.
+
+    Of a sample too: but where a row of the others has what only its requests tell, all are built.
+    """
     own = settings.of(task.name)
     if task.name in settings.stored_tasks:
         # Its prompts reach no model: only rows that are scored matter.
         build_requests(task, own, None, findings, scored or rows)
-    else:
-        template = chat_template(tokenizer, own)
-        build_requests(task, own, template, findings, rows)
-        if template is not None and template.dropped:
-            findings.add_at("EP614", task.leaf, "description", f"{task.name}: no system message")
-        check_prompts(task, own, tokenizer, findings)
+        return
+    of_sample = Findings()
+    try:
+        _build_and_check(task, own, tokenizer, of_sample, rows)
+    except UnlikeSampleError:
+        task.take_every_row()
+        of_sample = Findings()
+        _build_and_check(task, own, tokenizer, of_sample, rows)
+    findings.extend(of_sample.sorted())
+
+
+def _build_and_check(
+    task: LoadedTask,
+    settings: RunSettings,
+    tokenizer: Tokenizer | None,
+    findings: Findings,
+    rows: int | None,
+) -> None:
+    """Builds requests under the chat template, which may drop a system message, and looks at them.
+
+    Raises:
+        UnlikeSampleError: the requests of every row must be built.
+    """
+    template = chat_template(tokenizer, settings)
+    build_requests(task, settings, template, findings, rows)
+    if template is not None and template.dropped:
+        findings.add_at("EP614", task.leaf, "description", f"{task.name}: no system message")
+    check_prompts(task, settings, tokenizer, findings)

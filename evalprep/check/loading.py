@@ -72,6 +72,14 @@ class LoadedTask:
         """Returns whether the requests are those of some rows only."""
         return self.rows is not None and self.rows.is_sample
 
+    def take_every_row(self) -> None:
+        """Loads the rows that were left out of the sample; requests are to be built anew."""
+        if self.rows is not None:
+            self.rows = self.rows.whole()
+            self.task.dataset = {self.rows.split: self.rows.data_set()}
+            self.task.task_docs = self.task.eval_docs
+            self.instances = {}
+
     @property
     def row_count(self) -> int:
         """Rows of the data, or as many of them as were asked for."""
@@ -103,7 +111,7 @@ def import_nltk() -> None:
 
 
 def import_lm_eval() -> None:
-    """Imports lm-eval's tasks without packages that few tasks need, and caches its templates.
+    """Imports lm-eval's tasks without packages that few tasks need.
 
     `datasets` loads data that are no plain parquet file, `requests` asks servers, and sacrebleu
     computes metrics over a whole run: together 1.1 s of the 1.3 s of CPU that the import takes.
@@ -111,10 +119,6 @@ def import_lm_eval() -> None:
     """
     postpone("datasets", "requests", "sacrebleu", "dill")
     importlib.import_module("lm_eval.tasks")
-    environment = importlib.import_module("lm_eval.utils").env
-    if not hasattr(environment.from_string, "cache_info"):
-        # lm-eval compiles each template of a task anew for every row.
-        environment.from_string = lru_cache(maxsize=256)(environment.from_string)
 
 
 def load_tasks(

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from custom_metrics.patterns import any_of
+from evalprep.check.bound import TimeBoundError, cpu_bound
 from evalprep.check.data import BATCH_ROWS, LISTED, listed
 from evalprep.check.finding import Findings
 from evalprep.check.generation import reply_length, stop_strings
 from evalprep.check.loading import LoadedTask
 from evalprep.check.replies import gold_texts, published_reply
+from evalprep.check.requests import BUILDING_SECONDS, are_choices_odd
+from evalprep.check.sample import TaskRows
 from evalprep.check.scorer import Scorer
 from evalprep.check.scoring import CREDIT
 from evalprep.check.settings import RunSettings
+from evalprep.check.silence import quiet
 from evalprep.model import Tokenizer
 
 _TOKEN = any_of(
@@ -34,6 +38,7 @@ LONGEST = 3
 #: Characters at the start of a prompt in which begin-of-text tokens are looked for, and how many
 #: such starts are remembered.
 HEAD, MOST_HEADS = 40, 100_000
+_ORDINARY = "A"
 #: Marks a finding on plain prompts that a pack asks for.
 ASKED_BY_PACK = "as its pack asks"
 _LEAVE_PLAIN = (
@@ -45,10 +50,18 @@ _LEAVE_PLAIN = (
 TOLERANCE = 2
 
 
+class UnlikeSampleError(Exception):
+    """A row outside the sample may have something that a look at the sample cannot tell."""
+
+
 def check_prompts(
     loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenizer | None, findings: Findings
 ) -> None:
-    """Everything about the prompts of one task; what needs the tokenizer only when it is there."""
+    """Everything about the prompts of one task; what needs the tokenizer only when it is there.
+
+    Raises:
+        UnlikeSampleError: the requests of every row must be built to tell.
+    """
     if not loaded.instances:
         return
     scan = _Scan(loaded, settings, tokenizer)
@@ -87,9 +100,74 @@ def _batches(loaded: LoadedTask, settings: RunSettings) -> Iterator[_Batch]:
         return
     first = next(iter(loaded.instances.values()))[0]
     room = _room(first, settings)
+    if loaded.rows.rendered:
+        yield from _rendered(loaded, loaded.rows, room)
+        return
     for names, prompts in loaded.rows.prompts():
         rooms = [room] * len(names)
         yield _Batch(names, raw=prompts, sent=prompts, longest=prompts, rooms=rooms)
+
+
+def _rendered(loaded: LoadedTask, rows: TaskRows, room: int | None) -> Iterator[_Batch]:
+    """All rows of a task by the templates of its prompt, its choices and its gold answer.
+
+    Raises:
+        UnlikeSampleError: a template fails, a prompt is empty or no text, a question is repeated,
+            or something is wrong with choices.
+    """
+    _hold_to_templates(loaded)
+    questions: set[int] = set()
+    count = 0
+    for names, docs in rows.docs():
+        with quiet():
+            try:
+                with cpu_bound(BUILDING_SECONDS):
+                    prompts = [loaded.task.doc_to_text(doc) for doc in docs]
+                    targets = [loaded.task.doc_to_target(doc) for doc in docs]
+                    longest = _with_choices(loaded, docs, prompts)
+            except (TimeBoundError, Exception) as error:
+                raise UnlikeSampleError from error
+        are_texts = all(isinstance(text, str) and text.strip() for text in prompts)
+        kinds = {isinstance(target, list) for target in targets}
+        if not are_texts or len(kinds) > 1:
+            raise UnlikeSampleError
+        asked = zip(longest, map(str, targets), strict=True)
+        questions.update(map(hash, asked))
+        count += len(names)
+        if len(questions) < count:
+            raise UnlikeSampleError
+        rooms = [room] * len(names)
+        yield _Batch(names, raw=prompts, sent=prompts, longest=longest, rooms=rooms)
+
+
+def _hold_to_templates(loaded: LoadedTask) -> None:
+    """Raises where the prompts that are sent are not the texts of the template, or all are one."""
+    rows = loaded.instances.items()
+    texts = [_raw_prompt(loaded, requests[0].doc) for _, requests in rows]
+    sent = [loaded.prompt(number) for number, _ in rows]
+    if loaded.own or sent != texts or len(set(texts)) == 1:
+        raise UnlikeSampleError
+
+
+def _with_choices(
+    loaded: LoadedTask, docs: Sequence[dict[str, Any]], prompts: Sequence[str]
+) -> list[str]:
+    """The longest text that is sent for each row.
+
+    Raises:
+        UnlikeSampleError: something is wrong with choices.
+    """
+    if loaded.leaf.output_type != "multiple_choice":
+        return list(prompts)
+    metadata = (loaded.name, 0, 1)
+    instances = {
+        number: loaded.task.construct_requests(doc=doc, ctx=prompt, metadata=metadata)
+        for number, (doc, prompt) in enumerate(zip(docs, prompts, strict=True))
+    }
+    part = replace(loaded, instances=instances, rows=None)
+    if are_choices_odd(part):
+        raise UnlikeSampleError
+    return [_longest_text(requests) or "" for requests in instances.values()]
 
 
 def _built(loaded: LoadedTask, settings: RunSettings, numbers: Sequence[int]) -> _Batch:
@@ -252,7 +330,8 @@ class _Scan:
         if tokenizer.bos_id is None:
             return
         length = max(HEAD, 3 * len(tokenizer.bos))
-        heads = [text[:length] for text in batch.sent]
+        # Where a text does not spell the token, it alone decides nothing: one stands for all.
+        heads = [_ordinary_head(text[:length], tokenizer.bos) for text in batch.sent]
         # Note the begin-of-text tokens of each start; of equal starts one is encoded.
         if len(self._starts) > MOST_HEADS:
             self._starts.clear()
@@ -307,6 +386,11 @@ class _Scan:
             return f"{prompt.name} ({prompt.tokens} tokens)"
         reply = self._context - prompt.room
         return f"{prompt.name} ({prompt.tokens} tokens and {reply} for the reply)"
+
+
+def _ordinary_head(head: str, bos: str) -> str:
+    """The start of a prompt; an ordinary letter for one without the begin-of-text token."""
+    return head if bos in head or not head.strip() else _ORDINARY
 
 
 def _has_markup(text: str, tokenizer: Tokenizer | None) -> bool:

@@ -416,6 +416,14 @@ def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
         _report(loaded, findings, "EP416", "doc_to_choice", listed(twice))
 
 
+def are_choices_odd(loaded: LoadedTask) -> bool:
+    """Returns whether something is to report on the choices of some rows, and how they are sent."""
+    findings = Findings()
+    _check_continuations(loaded, findings)
+    _check_choices(loaded, findings)
+    return bool(len(findings))
+
+
 def _choices(loaded: LoadedTask) -> list[_Choice]:
     task = loaded.task
     # Where the choices are contexts (as in Winogrande), doc_to_text is the place of the right one.

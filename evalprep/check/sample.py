@@ -1,15 +1,16 @@
 """The rows of a task's own parquet files: all of few rows, a sample of many.
 
 What is the same for every row of a task (its templates, filters and scorer) is looked at on
-`SAMPLE_ROWS` rows. What may differ in each row (length, begin-of-text, chat markup) is read from
-the column of prompts, where the prompt that is sent is the column's text and nothing else.
+`SAMPLE_ROWS` rows. What may differ in each row (length, begin-of-text, chat markup, choices) is
+read from the column of prompts, where the prompt that is sent is the column's text and nothing
+else; where templates make it of the row alone, it is rendered for every row, a batch at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -42,9 +43,10 @@ class TaskRows:
         paths: The files, in the order of the rows.
         split: The only split, which is evaluated.
         count: Rows of all files.
-        prompt: The column that is sent as it is; empty where the prompt is made otherwise, and all
-            rows are needed.
+        prompt: The column that is sent as it is; empty where the prompt is made otherwise.
         is_read_by_lm_eval_alone: No code of the task gets the data set as a whole.
+        rendered: The columns of which templates make what is sent for a row, and nothing else
+            decides it; empty where that is not so, and all rows are needed.
     """
 
     paths: tuple[Path, ...]
@@ -52,11 +54,25 @@ class TaskRows:
     count: int
     prompt: str
     is_read_by_lm_eval_alone: bool = False
+    rendered: tuple[str, ...] = ()
 
     @property
     def is_sample(self) -> bool:
         """Returns whether only some rows are loaded."""
-        return bool(self.prompt) and self.count > SAMPLE_ROWS
+        return bool(self.prompt or self.rendered) and self.count > SAMPLE_ROWS
+
+    def whole(self) -> TaskRows:
+        """Returns the same rows, of which all are loaded."""
+        return replace(self, prompt="", rendered=())
+
+    def data_set(self) -> Any:
+        """The rows that are loaded as lm-eval gets them."""
+        table = self.table()
+        if self.is_read_by_lm_eval_alone and _has_plain_values(table.schema):
+            return Rows(table)
+        import datasets
+
+        return datasets.Dataset(table)
 
     @cached_property
     def positions(self) -> list[int]:
@@ -98,20 +114,30 @@ class TaskRows:
 
     def prompts(self) -> Iterator[tuple[list[str], list[str]]]:
         """Names and prompts of all rows, a batch at a time."""
+        for names, batch in self._named_batches({self.prompt}):
+            texts = batch.column(self.prompt).to_pylist()
+            yield names, [text or "" for text in texts]
+
+    def docs(self) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
+        """Names of all rows, and the columns of which their prompts are made, a batch at a time."""
+        for names, batch in self._named_batches(set(self.rendered)):
+            yield names, batch.to_pylist()
+
+    def _named_batches(self, columns: set[str]) -> Iterator[tuple[list[str], pa.RecordBatch]]:
+        """Some columns of all rows, with the names of rows, which are their ids or numbers."""
         first = 0
-        for batch in chain.from_iterable(map(self._batches, self.paths)):
+        for batch in chain.from_iterable(self._batches(path, columns) for path in self.paths):
             numbers = range(first, first + batch.num_rows)
             named = "sample_id" in batch.schema.names
             names = batch.column("sample_id").to_pylist() if named else numbers
-            texts = batch.column(self.prompt).to_pylist()
-            yield list(map(str, names)), [text or "" for text in texts]
+            yield list(map(str, names)), batch
             first += batch.num_rows
 
-    def _batches(self, path: Path) -> Iterator[pa.RecordBatch]:
-        """The prompts of one file, with the names of its rows where it has them."""
+    def _batches(self, path: Path, columns: set[str]) -> Iterator[pa.RecordBatch]:
+        """Some columns of one file, with the ids of its rows where it has them."""
         with open_parquet(path) as file:
-            columns = {self.prompt, "sample_id"}.intersection(file.schema_arrow.names)
-            yield from file.iter_batches(batch_size=BATCH_ROWS, columns=sorted(columns))
+            wanted = {*columns, "sample_id"}.intersection(file.schema_arrow.names)
+            yield from file.iter_batches(batch_size=BATCH_ROWS, columns=sorted(wanted))
 
 
 def task_rows(leaf: Leaf, settings: RunSettings, count: int) -> TaskRows | None:
@@ -124,7 +150,9 @@ def task_rows(leaf: Leaf, settings: RunSettings, count: int) -> TaskRows | None:
     if len(by_split) != 1 or not _are_alike(paths):
         return None
     prompt = _column_of_prompts(leaf, settings.of(leaf.name), paths[0])
-    return TaskRows(paths, split, count, prompt, not _takes_data_set(leaf))
+    is_alone = not _takes_data_set(leaf)
+    rendered = () if prompt or not is_alone else _rendered_columns(leaf, settings, paths[0])
+    return TaskRows(paths, split, count, prompt, is_alone, rendered)
 
 
 def _are_alike(paths: Sequence[Path]) -> bool:
@@ -159,6 +187,38 @@ def _column_of_prompts(leaf: Leaf, settings: RunSettings, path: Path) -> str:
         return ""
     field = schema.field(column)
     return str(column) if types.is_string(field.type) else ""
+
+
+def _rendered_columns(leaf: Leaf, settings: RunSettings, path: Path) -> tuple[str, ...]:
+    """The columns of which a row's requests are made by templates alone; empty where others are."""
+    own = settings.of(leaf.name)
+    if leaf.name in settings.stored_tasks or leaf.output_type not in _RENDERED_KINDS:
+        return ()
+    templates = [leaf.config.get(key) for key in _TEMPLATES]
+    choices = leaf.config.get("doc_to_choice")
+    are_stated = isinstance(choices, list) and all(isinstance(text, str) for text in choices)
+    has_texts = all(isinstance(text, str) and text for text in templates)
+    if not has_texts or _is_changed(leaf, own) or any(map(leaf.config.get, _OTHER_PARTS)):
+        return ()
+    if not (choices is None or isinstance(choices, str) or are_stated):
+        return ()
+    schema = parquet_schema(path)
+    if not _has_plain_values(schema):
+        return ()
+    texts = list(map(str, [*templates, choices]))
+    # lm-eval's templates get columns by their names, so that they name those that they use.
+    return tuple(name for name in schema.names if any(name in text for text in texts))
+
+
+_RENDERED_KINDS = ("generate_until", "multiple_choice")
+_TEMPLATES = ("doc_to_text", "doc_to_target")
+#: Keys of a task by which something else than text is sent.
+_OTHER_PARTS = ("doc_to_image", "doc_to_audio")
+
+
+def _has_plain_values(schema: pa.Schema) -> bool:
+    """Returns whether Arrow gives the values that `datasets` does: no images, classes and such."""
+    return is_plain(schema) and b"huggingface" not in (schema.metadata or {})
 
 
 def _is_changed(leaf: Leaf, settings: RunSettings) -> bool:
@@ -197,19 +257,6 @@ class Rows:
             yield from batch.to_pylist()
 
 
-def _data_set(part: TaskRows) -> Any:
-    """The rows of a file as lm-eval gets them."""
-    table = part.table()
-    schema = table.schema
-    has_features = b"huggingface" in (schema.metadata or {})  # images, classes and the like
-    has_plain_values = is_plain(schema) and not has_features
-    if part.is_read_by_lm_eval_alone and has_plain_values:
-        return Rows(table)
-    import datasets
-
-    return datasets.Dataset(table)
-
-
 @contextmanager
 def loaded_from(rows: Collection[TaskRows]) -> Iterator[None]:
     """Lets lm-eval load these files through Arrow.
@@ -228,7 +275,7 @@ def loaded_from(rows: Collection[TaskRows]) -> Iterator[None]:
         if part is None:
             original(task, dataset_kwargs, **options)
         else:
-            task.dataset = {part.split: _data_set(part)}
+            task.dataset = {part.split: part.data_set()}
 
     ConfigurableTask.download = download
     try:

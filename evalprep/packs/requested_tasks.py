@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from lm_eval.tasks import TaskManager
 from lm_eval.tasks._index import Kind
+from lm_eval.utils import env
 
 from evalprep.packs.stock import member_names, stock_file, stock_names, stock_tagged
+
+
+def _keep_templates() -> None:
+    """Lets lm-eval compile each template of a task once; it does so anew for every row."""
+    if not hasattr(env.from_string, "cache_info"):
+        env.from_string = lru_cache(maxsize=256)(env.from_string)
 
 
 class RequestedTasks(TaskManager):  # type: ignore[misc]
@@ -24,6 +32,7 @@ class RequestedTasks(TaskManager):  # type: ignore[misc]
         self._given = list(include_path) if isinstance(include_path, list) else [include_path]
         self._metadata = metadata
         self._stock_folders: list[Path] = []
+        _keep_templates()
         self._read()
 
     def match_tasks(self, task_list: list[str]) -> list[str]:

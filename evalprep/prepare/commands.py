@@ -97,6 +97,17 @@ class Invocation:
         """The call as one shell line; runs from any directory."""
         return shell_line(self.argv(), self.env)
 
+    def quick_argv(self) -> list[str]:
+        """The same words for our launcher of lm-eval, which reads no index of lm-eval's own tasks.
+
+        The call as it is where another module calls lm-eval, and for another machine, of which it
+        is not known whether its Python has this project.
+        """
+        words = self.argv()
+        if not self.model or len(self.program) > 1 or len(self.ours) == 1:
+            return words
+        return [self.ours[0], "-P", "-m", LAUNCHER, *words[1:]]
+
     def quick_text(self, configuration: str) -> str:
         """The same call without lm-eval's index of its own tasks.
 

@@ -88,18 +88,12 @@ def continue_line(call: Invocation, work_dir: str) -> str:
 
 
 def script(steps: Sequence[Step], work_dir: str) -> str:
-    """command.sh: one command as it is.
+    """command.sh: one command, started by our launcher.
 
     Several with what was done skipped, and the stages in order.
     """
     if len(steps) == 1:
-        lines = [
-            "#!/bin/sh",
-            "# The command that prepare_eval.py printed.",
-            "set -e",
-            steps[0].call.text(),
-        ]
-        return "\n".join([*lines, ""])
+        return _single(steps[0].call)
     first = steps[0].call
     own = f'evalprep() {{ {first.own_line()} "$@"; }}' if first.ours != ["evalprep"] else ""
     lines = [_HEAD, own, f"WORK_DIR={shlex.quote(work_dir)}"]
@@ -112,7 +106,7 @@ def script(steps: Sequence[Step], work_dir: str) -> str:
                 f"# stage {depth + 1}: data from the replies so far",
                 f"{continue_line(step.call, work_dir)} || failed=1",
             ]
-        words = shell_line(step.call.argv(), {})
+        words = shell_line(step.call.quick_argv(), {})
         env = " ".join(shell_words(step.call.env))
         line = f"step {step.command.name} {f'env {env} ' if env else ''}{words}"
         if step.data:
@@ -123,6 +117,18 @@ def script(steps: Sequence[Step], work_dir: str) -> str:
             )
         lines.append(line)
     return "\n".join([*lines, "", "exit $failed", ""])
+
+
+def _single(call: Invocation) -> str:
+    """The script of a sole command; the line that was printed stands above as a comment."""
+    printed, quick = call.text(), shell_line(call.quick_argv(), call.env)
+    head = ["#!/bin/sh", "# The command that prepare_eval.py printed."]
+    if quick != printed and "\n" not in printed:
+        head[1] = (
+            "# The command that prepare_eval.py printed, without lm-eval's index of its own tasks:"
+        )
+        head.append(f"# {printed}")
+    return "\n".join([*head, "set -e", quick, ""])
 
 
 def _is_made(data: DataFiles) -> str:

@@ -129,6 +129,8 @@ def _as_prepared(
     prompts: Sequence[msgspec.Raw], column: Mapping[str, Sequence[Any]]
 ) -> Sequence[int] | NDArray[np.int8]:
     """Flags of rows whose prompt is `doc.prompt`; `UNKNOWN` without one of them."""
+    if prompts.count(ABSENT) == len(prompts):
+        return np.full(len(prompts), UNKNOWN, dtype=np.int8)
     sent = [requests.gen_args_0.arg_0 for requests in column["arguments"]]
     # The same text in the same spelling, nearly always; that spares a digest of every prompt.
     if ABSENT not in prompts and list(prompts) == sent:
@@ -178,6 +180,22 @@ class _Verdicts(dict[Any, int]):
             return [verdict_of(value) for value in values]
 
 
+def _usual_ids(
+    head: Mapping[str, Sequence[Any]], doc_hashes: Sequence[str]
+) -> tuple[str, Sequence[str]] | None:
+    """The ids of rows as `row_id` takes them, and their column; None where rows take several."""
+    for name in ID_COLUMNS:
+        values = head[name]
+        kinds = set(map(type, values))
+        if kinds == _ONLY_NONE:
+            continue
+        if not kinds <= _IDS or "" in values:
+            return None
+        return name, values if kinds == _ONLY_TEXTS else list(map(str, values))
+    return None if "" in doc_hashes else ("doc_hash", doc_hashes)
+
+
+_ONLY_NONE, _ONLY_TEXTS, _IDS = {type(None)}, {str}, {str, int}
 _TEXTS = frozenset({str, type(None)})
 _HEXADECIMAL = re.compile("[0-9a-fA-F]*")
 _BRACKETS = b"[ \n"
@@ -351,10 +369,11 @@ class TableBuilder:
         if self.wanted_source is not None:
             self.ids += map(str, column[self.wanted_source])
             return
-        plain = head["sample_id"]
-        if set(map(type, plain)) == {str} and "" not in plain:
-            self.ids += plain
-            self.sources["sample_id"] = self.sources.get("sample_id", 0) + len(plain)
+        usual = _usual_ids(head, column["doc_hash"])
+        if usual is not None:
+            source, ids = usual
+            self.ids += ids
+            self.sources[source] = self.sources.get(source, 0) + len(ids)
             return
         candidates = zip(*(head[name] for name in ID_COLUMNS), strict=True)
         for values, doc_hash, doc_id in zip(

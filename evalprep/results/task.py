@@ -12,6 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from evalprep.files import open_file
 from evalprep.packs import TaskPlan
 from evalprep.results.cache import cached_table
 from evalprep.results.directions import Turned
@@ -24,7 +25,7 @@ from evalprep.results.sample import Damage, Sample, number_of, read_samples
 from evalprep.results.scan import FirstValues, first_values
 from evalprep.results.table import Table
 from evalprep.results.tool_names import LM_EVAL
-from evalprep.results.verdicts import VerdictCheck, check_verdicts
+from evalprep.results.verdicts import VerdictCheck, check_lines
 from evalprep.terminal import tracked
 
 
@@ -163,7 +164,9 @@ class TaskRun:
         has_own_scorer = bool(settings.scorer.get("process_results"))
         if not has_verdicts or has_own_scorer:
             return VerdictCheck()
-        return check_verdicts(self.samples())
+        with open_file(self.path) as lines:
+            rows = next((len(table) for table in self._tables.values()), None)
+            return check_lines(tracked(lines, self.name, rows), self.primary.filter)
 
     def metric(self, name: str, filter_name: str) -> Metric:
         """Returns one metric.

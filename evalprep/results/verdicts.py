@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalprep.results.sample import Sample
+import msgspec
+
+from evalprep.results.sample import UNDECODABLE, Sample, parse
 
 
 class MultipleChoiceVerdicts(NamedTuple):
@@ -69,6 +71,8 @@ def _over(value: float, length: int) -> float:
 
 def _first_maximum(values: Sequence[float]) -> int:
     """The place of the first maximum as numpy has it: not a number counts as the largest."""
+    if not math.isnan(sum(values)):  # as of opposite infinities, too
+        return values.index(max(values))
     unreadable = next((place for place, value in enumerate(values) if math.isnan(value)), None)
     return values.index(max(values)) if unreadable is None else unreadable
 
@@ -78,9 +82,39 @@ def check_verdicts(samples: Iterable[Sample]) -> VerdictCheck:
 
     Rows of another form, without these metrics or without a readable gold answer are passed over.
     """
+    return _counted((verdicts_agree(sample), sample) for sample in samples)
+
+
+def check_lines(lines: Iterable[bytes], filter_name: str) -> VerdictCheck:
+    """`check_verdicts` of the lines of a samples file under one filter.
+
+    Of a line as lm-eval writes it only what the check looks at is decoded.
+    """
+    return _counted(_held_lines(lines, filter_name))
+
+
+def _held_lines(lines: Iterable[bytes], filter_name: str) -> Iterator[tuple[bool | None, Any]]:
+    for raw in lines:
+        try:
+            line = _lines.decode(raw)
+        except UNDECODABLE:
+            line = None
+        if line is not None and line.is_usual:
+            agrees = None
+            if line.filter == filter_name:
+                agrees = _agree(_row_of(line), line.logged)
+            if agrees is not False:
+                yield agrees, None
+                continue
+        sample = parse(raw) if raw.strip() else None
+        if isinstance(sample, Sample) and sample.filter == filter_name:
+            yield verdicts_agree(sample), sample
+
+
+def _counted(looks: Iterable[tuple[bool | None, Any]]) -> VerdictCheck:
+    """The result of looks at samples, of which those that disagree are there."""
     checked, disagreeing = 0, []
-    for sample in samples:
-        agrees = verdicts_agree(sample)
+    for agrees, sample in looks:
         checked += agrees is not None
         if agrees is False:
             disagreeing.append(sample.sample_id)
@@ -89,16 +123,20 @@ def check_verdicts(samples: Iterable[Sample]) -> VerdictCheck:
 
 def verdicts_agree(sample: Sample) -> bool | None:
     """True where the logged verdicts follow from the stored log-likelihoods; None if unknown."""
-    row = _multiple_choice(sample)
+    return _agree(_multiple_choice(sample), sample.metrics)
+
+
+def _agree(row: _MultipleChoice | None, metrics: Mapping[str, Any]) -> bool | None:
     if row is None:
         return None
-    logged = _logged_verdicts(sample, row)
+    logged = _logged_verdicts(metrics, row)
     if not logged:
         return None
+    if _has_values(multiple_choice_verdicts(*row), logged):
+        return True
     # A task without a delimiter counts the blank that its choices begin with; nothing in the line
     # tells which of the two it is.
-    possible = (multiple_choice_verdicts(*row), _verdicts(*row))
-    return any(_has_values(verdicts, logged) for verdicts in possible)
+    return _has_values(_verdicts(*row), logged)
 
 
 def choice_margin(sample: Sample) -> float | None:
@@ -116,6 +154,55 @@ def choice_margin(sample: Sample) -> float | None:
     )
     best, second, *_ = sorted(scaled, reverse=True)
     return best - second
+
+
+class _Choice(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """The request for one choice."""
+
+    arg_0: msgspec.Raw
+    arg_1: str
+
+
+class _Line(msgspec.Struct, gc=False):
+    """The parts of a line of multiple choice as lm-eval writes it."""
+
+    doc: msgspec.Raw
+    arguments: dict[str, _Choice]
+    resps: list[list[tuple[str, str]]]
+    target: str
+    metrics: tuple[str, ...]
+    filter: str = "none"
+    acc: Any = None
+    acc_norm: Any = None
+
+    @property
+    def is_usual(self) -> bool:
+        """Returns whether the line holds a row whose requests are one for each choice."""
+        return self.doc != _NULL and "acc_mutual_info" not in self.metrics
+
+    @property
+    def logged(self) -> dict[str, Any]:
+        """The verdicts that the line names."""
+        return {name: getattr(self, name) for name in _VERDICTS if name in self.metrics}
+
+
+_NULL = msgspec.Raw(b"null")
+_VERDICTS = ("acc", "acc_norm")
+_lines = msgspec.json.Decoder(_Line)
+
+
+def _row_of(line: _Line) -> _MultipleChoice | None:
+    """The choices of a line with their log-likelihoods; None for a row of another form."""
+    resps, requests = line.resps, line.arguments.values()
+    if len(resps) < 2 or len(requests) != len(resps):
+        return None
+    try:
+        likelihoods = [float(repeats[0][0]) for repeats in resps]
+    except (ValueError, IndexError):  # no number, or no reply
+        return None
+    choices = [request.arg_1 for request in requests]
+    gold = _gold_index(line.target, choices)
+    return None if gold is None else _MultipleChoice(likelihoods, choices, gold)
 
 
 class _MultipleChoice(NamedTuple):
@@ -182,12 +269,12 @@ def _has_values(verdicts: MultipleChoiceVerdicts, logged: Mapping[str, float]) -
     return all(getattr(verdicts, name) == value for name, value in logged.items())
 
 
-def _logged_verdicts(sample: Sample, row: _MultipleChoice) -> dict[str, float]:
+def _logged_verdicts(metrics: Mapping[str, Any], row: _MultipleChoice) -> dict[str, float]:
     """The logged verdicts that the stored choices can tell."""
-    names = ["acc", "acc_norm"]
+    names = [*_VERDICTS]
     if len(set(row.choices)) == 1:  # the choices stand in the prompts; their lengths are unknown
         names.remove("acc_norm")
-    values = {name: sample.metrics.get(name) for name in names}
+    values = {name: metrics.get(name) for name in names}
     return {
         name: float(value)
         for name, value in values.items()

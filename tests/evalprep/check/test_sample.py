@@ -116,17 +116,69 @@ def test_what_may_differ_in_each_row_is_found_in_all(
 @pytest.mark.parametrize(
     "keys",
     [
-        {"doc_to_text": "{{prompt}} Answer:"},
         {"description": "Answer.\n"},
         {"num_fewshot": 2},
         {"output_type": "loglikelihood"},
         {"doc_to_text": "target", "gen_prefix": "So"},
     ],
-    ids=["template", "description", "shots", "likelihood", "prefix"],
+    ids=["description", "shots", "likelihood", "prefix"],
 )
 def test_prompts_that_are_no_column_are_all_built(keys, folder, tiny_model):
     done, _ = check(folder(**keys), tiny_model)
     assert (len(done.loaded[0].instances), done.samples) == (300, [])
+
+
+TEMPLATE = {"doc_to_text": "{{prompt}} Answer:"}
+CHOICES = {
+    "output_type": "multiple_choice",
+    "doc_to_text": "{{prompt}}\nAnswer:",
+    "doc_to_choice": "{{[sample_id, target]}}",
+    "doc_to_target": "{{sample_id[-1]|int % 2}}",
+    "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
+}
+
+
+@pytest.mark.parametrize("keys", [TEMPLATE, CHOICES], ids=["template", "choices"])
+def test_prompts_of_templates_are_built_in_part(keys, folder, tiny_model):
+    place = folder(**keys)
+    sampled, said = check(place, tiny_model)
+    whole, said_of_all = check(place, tiny_model, every_row=True)
+    assert len(sampled.loaded[0].instances) == 20
+    assert sampled.samples[0].startswith("big: 20 of 300 rows built and scored")
+    assert (len(whole.loaded[0].instances), whole.samples) == (300, [])
+    assert said == said_of_all
+
+
+@pytest.mark.parametrize(
+    ("keys", "change", "code", "words", "built"),
+    [
+        (TEMPLATE, {"prompt": "word " * 400}, "EP604", "1 of 300 prompts", 20),
+        (TEMPLATE, {"prompt": "<|im_start|>user"}, "EP608", "1 row: r123", 20),
+        (TEMPLATE, {"prompt": "Q7?", "target": "a7"}, "EP414", "1 row: r123", 300),
+        (CHOICES, {"prompt": "word " * 400}, "EP604", "1 of 300 prompts", 20),
+        (CHOICES, {"target": "r123"}, "EP416", "1 row: r123", 300),
+        (CHOICES, {"target": " a"}, "EP612", "1 row: r123", 300),
+        (
+            {"doc_to_text": "{{prompt}} {{1 // (prompt|length - 2)}}"},
+            {"prompt": "Q?"},
+            "EP304",
+            "row 123",
+            0,
+        ),
+    ],
+    ids=["length", "markup", "repeated", "choices", "twice", "blanks", "error"],
+)
+def test_what_templates_make_of_each_row_is_looked_at_in_all(
+    keys, change, code, words, built, folder, tiny_model
+):
+    """Where a row has what only its requests tell, all rows are built, as without a sample."""
+    place = folder({123: change}, **keys)
+    done, findings = check(place, tiny_model)
+    assert words in findings[code]
+    assert len(done.loaded[0].instances) == built
+    if built != 20:
+        _, of_all = check(place, tiny_model, every_row=True)
+        assert findings == of_all
 
 
 def test_positions_lie_in_blocks_over_the_whole_file(monkeypatch, tmp_path):

@@ -1,6 +1,7 @@
 """command.sh: what it does where a command of several tasks fails. The commands are shell functions here."""
 
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -82,3 +83,26 @@ def test_the_next_stage_finds_the_project_where_it_is_not_installed():
         line
         == """PYTHONPATH=/project"${PYTHONPATH:+:$PYTHONPATH}" evalprep prepare --continue '/work dir'"""
     )
+
+
+def test_a_sole_command_is_started_by_our_launcher():
+    """The printed line stands above as a comment; on another machine it is what is started."""
+    here = Invocation(
+        "dummy", {}, ["a"], {"limit": 2}, {}, ours=["/env/bin/python", "-P", "-m", "evalprep"]
+    )
+    assert script._single(here).splitlines() == [
+        "#!/bin/sh",
+        "# The command that prepare_eval.py printed, without lm-eval's index of its own tasks:",
+        "# lm_eval --model dummy --tasks a --limit 2",
+        "set -e",
+        "/env/bin/python -P -m evalprep.run.launcher --model dummy --tasks a --limit 2",
+    ]
+    there = replace(here, ours=["evalprep"])
+    assert script._single(there).splitlines()[-1] == "lm_eval --model dummy --tasks a --limit 2"
+
+
+def test_no_line_of_a_command_is_left_of_its_comment():
+    call = Invocation("dummy", {}, ["a"], {"system_instruction": "Be brief.\nexit 3"}, {})
+    lines = script._single(call).splitlines()
+    assert not any(line.startswith("# lm_eval") for line in lines)
+    assert lines[2] == "set -e"

@@ -15,6 +15,7 @@ from evalprep.results import (
     read_table,
     target_hash,
 )
+from evalprep.results.verdicts import check_lines
 
 CHOICES = ("red", "light green", "blue")
 
@@ -52,6 +53,15 @@ def samples_of(path):
     return [item for item in read_samples(path) if isinstance(item, Sample)]
 
 
+def check_of(path):
+    """What both looks at a file give: of its samples, and of its lines."""
+    samples = read_samples(path, filter_name="none")
+    outcome = check_verdicts(item for item in samples if isinstance(item, Sample))
+    with path.open("rb") as lines:
+        assert check_lines(lines, "none") == outcome
+    return outcome
+
+
 @pytest.mark.parametrize(
     ("likelihoods", "choices", "gold", "expected"),
     [
@@ -76,8 +86,8 @@ def test_a_line_altered_by_hand_is_named(tmp_path):
         choice_line([-1.0, -2.0, -4.0], number=3, gold=1, acc=0.0, acc_norm=0.0),
         choice_line([-1.0, -2.0, -4.0], number=4, exact_match=0.0),  # nothing to hold it against
     ]
-    samples = samples_of(write_lines(tmp_path / "samples_colours.jsonl", lines))
-    outcome = check_verdicts(samples)
+    path = write_lines(tmp_path / "samples_colours.jsonl", lines)
+    samples, outcome = samples_of(path), check_of(path)
     assert outcome.checked == 4
     assert outcome.disagreeing == [samples[1].sample_id, samples[3].sample_id]
 
@@ -90,8 +100,31 @@ def test_requests_without_the_question_are_no_choices(tmp_path, logged, disagree
         content["arguments"][f"gen_args_{at + 3}"] = {"arg_0": "", "arg_1": f" {choice}"}
         content["resps"].append([["-0.5", "False"]])
     path = write_lines(tmp_path / "samples_colours.jsonl", [json.dumps(content)])
-    outcome = check_verdicts(samples_of(path))
+    outcome = check_of(path)
     assert (outcome.checked, len(outcome.disagreeing)) == (1, disagreeing)
+
+
+@pytest.mark.parametrize(
+    ("likelihoods", "changes", "checked"),
+    [
+        (["nan", "-2.0", "-4.0"], {}, 1),  # not a number counts as the largest
+        (["inf", "-inf", "-4.0"], {}, 1),
+        (["-1.0", "-2.0", "-4.0"], {"filter": "other"}, 0),
+        (["-1.0", "-2.0", "-4.0"], {"doc": None}, 0),  # a damaged line
+        (["-1.0", "-2.0", "-4.0"], {"resps": [[["-1.0", "True"]]] * 2}, 0),
+        (["-1.0", "-2.0", "-4.0"], {"resps": [[["-1.0", "True"]], [], [["-4.0", "False"]]]}, 0),
+        (["-1.0", "-2.0", "-4.0"], {"resps": [[["low", "True"]]] * 3}, 0),
+        (["-1.0", "-2.0", "-4.0"], {"target": "light green"}, 1),
+        (["-1.0", "-2.0", "-4.0"], {"target": "yellow"}, 0),
+        (["-1.0", "-2.0", "-4.0"], {"target": 1}, 1),
+        (["-1.0", "-2.0", "-4.0"], {"metrics": ["f1"], "f1": 0.5}, 0),
+        (["-1.0", "-2.0", "-4.0"], {"acc": float("nan")}, 1),
+    ],
+)
+def test_lines_of_any_form_are_held_as_their_samples_are(tmp_path, likelihoods, changes, checked):
+    line = json.dumps(json.loads(choice_line(likelihoods, acc=0.0, acc_norm=1.0)) | changes)
+    path = write_lines(tmp_path / "samples_colours.jsonl", ["", line, "{"])
+    assert check_of(path).checked == checked
 
 
 def test_numbers_and_texts_of_replies_give_equal_rows(tmp_path):

@@ -20,13 +20,14 @@ def test_the_printed_line_gives_the_files_of_the_pasted_command(project, tmp_pat
     words = ["prepare", "--config_path", str(made.config_file)]
     said = made.command(*words, check=True)
     quick = re.search(r"index of its own tasks: (.*)", said.stderr)[1]
+    script = tmp_path / "work_dir/command.sh"
+    assert "evalprep.run.launcher --model" in script.read_text()
+    printed = said.stdout.strip()
     samples = []
-    for number, line in enumerate(
-        [quick, shlex.join(["sh", str(tmp_path / "work_dir/command.sh")])]
-    ):
+    for number, line in enumerate([quick, shlex.join(["sh", str(script)]), printed]):
         environment = os.environ | import_path()
         subprocess.run(["sh", "-c", line], check=True, capture_output=True, env=environment)
         samples.append(samples_of(tmp_path / "out"))
         Path(tmp_path / "out").rename(tmp_path / f"out{number}")
-    assert samples[0] == samples[1]
+    assert samples[0] == samples[1] == samples[2]
     assert set(samples[0]) == {"samples_first_text", "samples_last_text"}
