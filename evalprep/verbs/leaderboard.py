@@ -293,13 +293,14 @@ def _references(
 
 def _runs_below(place: str, timestamp: str, packs: Mapping[str, Pack]) -> list[Run]:
     """The runs at a place that the user names, several in natural order."""
-    from evalprep.results import each_place, timestamp_of_each
+    from evalprep.results import each_place, timestamp_of_each, with_other_files
 
     runs: list[Run] = []
     places = each_place([place], packs.values())
     stamps = timestamp_of_each(places, timestamp)
     for log, stamp in tracked(zip(places, stamps, strict=True), "runs opened", len(places)):
         runs += _at(log, stamp, packs)
+    runs = with_other_files(runs, [place], places)
     return in_natural_order(runs) if len(runs) > 1 else runs
 
 
