@@ -578,7 +578,8 @@ def find_run(
     start = Path(path)
     if start.is_file():
         return _run_of_file(start, run)
-    folders = [*gathered(_search(start), start), *_unpublished(start)] if start.is_dir() else []
+    places = _without_loose(every_place(start)) if start.is_dir() else []
+    folders = [*places, *_unpublished(start)] if start.is_dir() else []
     if not folders:
         refuse_pointers(start)
         raise _no_run_at(start)
@@ -827,6 +828,13 @@ def places_below(start: Path) -> list[Folder]:
     Places without samples are left out where others have some.
     """
     return that_count(every_place(start))
+
+
+def _without_loose(places: list[Folder]) -> list[Folder]:
+    """The places without scores in files that somebody named, where others have samples."""
+    if not any(place.samples for place in places):
+        return places
+    return [place for place in places if place.samples or not place.is_loose]
 
 
 def that_count(places: list[Folder]) -> list[Folder]:
