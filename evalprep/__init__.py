@@ -3,7 +3,10 @@
 __version__ = "0.1.0"
 
 # For notebooks; imported on first use, so that `import evalprep` costs nothing.
-_API = ("compare_runs", "evaluate", "evaluate_sample", "load_run", "score_run")
+_API = (
+    *("compare_runs", "evaluate", "evaluate_sample", "load_run", "paired_df", "samples_df"),
+    "score_run",
+)
 
 
 def __getattr__(name: str) -> object:

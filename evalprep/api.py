@@ -21,15 +21,16 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from evalprep.compare import Comparison
-from evalprep.compare import compare_runs as _compare_runs
+from evalprep.compare import Comparison, Settings, compare_with_packs
 from evalprep.errors import Problems
+from evalprep.export import PAIR_FIELDS, SAMPLE_FIELDS, with_columns
 from evalprep.results import Run, load_run, open_run
 from evalprep.score import Scores
 from evalprep.score import score_run as _score_run
 
 if TYPE_CHECKING:
     from evalprep.annotate import Model
+    from evalprep.packs import Pack
     from evalprep.prepare import Preparation
 
 __all__ = [
@@ -40,12 +41,16 @@ __all__ = [
     "evaluate",
     "evaluate_sample",
     "load_run",
+    "paired_df",
     "prepare",
     "run",
+    "samples_df",
     "score_run",
 ]
 
 RunOrPath = Run | str | os.PathLike[str]
+#: One folder of packs, or several.
+TemplateDirs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def prepare(
@@ -145,14 +150,16 @@ def compare_runs(
     *,
     tasks: Sequence[str] | None = None,
     confidence: float = 0.95,
+    template_dir: TemplateDirs = (),
 ) -> Comparison:
-    """Compares a run with its published verdicts, or with another run.
+    """Compares a run with its published verdicts, or with another run, as `evalprep compare` does.
 
     Args:
         run: A run, or its path.
         other: What it is held against; None for the published verdicts of its rows.
-        tasks: Task or group names; all by default.
+        tasks: Task or group names; by default all, with the suite scores of their packs.
         confidence: Of intervals and verdicts.
+        template_dir: Folder of packs beside the shipped ones, or several.
 
     Returns:
         The comparison; `to_pandas()` has one row per task, `flips_to_pandas()` one per changed
@@ -161,12 +168,64 @@ def compare_runs(
     Raises:
         BadInput: no such run, or no such task.
     """
-    return _compare_runs(
+    settings = Settings(confidence=confidence)
+    settings.check()
+    return compare_with_packs(
         _opened(run),
         _opened(other) if other is not None else None,
+        {} if other is None or tasks else _found_packs(template_dir),
+        settings,
         tasks=list(tasks) if tasks is not None else None,
-        confidence=confidence,
     )
+
+
+def _found_packs(template_dir: TemplateDirs) -> Mapping[str, Pack]:
+    """The shipped packs and those of some folders."""
+    from evalprep.packs import find_packs
+
+    named = [template_dir] if isinstance(template_dir, str | os.PathLike) else template_dir
+    return find_packs([Path(folder) for folder in named])
+
+
+@with_columns(SAMPLE_FIELDS)
+def samples_df(
+    run: RunOrPath, reading: str | None = None, *, tasks: Sequence[str] | None = None
+) -> Any:
+    """Returns the samples of a run as a data frame of pandas, one row for each document of a task.
+
+    Args:
+        run: A run, or its path.
+        reading: The filter whose answers and scores are taken, such as `strict-match`; by default
+            that of each task's primary metric, beside the scores of all others.
+        tasks: Task or group names; all by default.
+
+    Raises:
+        BadInput: no such run, task or filter.
+    """
+    from evalprep.export import frame_of, model_id_of, sample_records
+
+    opened = _opened(run)
+    records = sample_records(opened, model_id_of(opened), names=tasks or (), reading=reading)
+    return frame_of(SAMPLE_FIELDS, records)
+
+
+@with_columns(PAIR_FIELDS)
+def paired_df(a: RunOrPath, b: RunOrPath | None = None, **options: Any) -> Any:
+    """Returns the pairs of rows of two runs as a data frame of pandas, as `compare_runs` met them.
+
+    Rows without a partner, and pairs that the comparison leaves out, are not in it.
+
+    Args:
+        a: The candidate: a run, or its path.
+        b: The baseline; None for the published verdicts of the candidate's rows.
+        options: `tasks` and `confidence`, as of `compare_runs`.
+
+    Raises:
+        BadInput: no such run, or no such task.
+    """
+    from evalprep.export import frame_of, pair_records
+
+    return frame_of(PAIR_FIELDS, pair_records(compare_runs(a, b, **options)))
 
 
 def score_run(
@@ -174,7 +233,7 @@ def score_run(
     *,
     reference: RunOrPath | None = None,
     finetuned: RunOrPath | None = None,
-    template_dir: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    template_dir: TemplateDirs = (),
 ) -> Scores:
     """Scores a run: tasks, groups and the suite scores of its packs.
 
@@ -187,11 +246,9 @@ def score_run(
     Raises:
         BadInput: no such run or reference, or a mistake in a pack.
     """
-    from evalprep.packs import find_packs
     from evalprep.score import open_reference
 
-    named = [template_dir] if isinstance(template_dir, str | os.PathLike) else template_dir
-    packs = find_packs([Path(folder) for folder in named])
+    packs = _found_packs(template_dir)
 
     def opened(other: RunOrPath | None, option: str) -> Run | None:
         if other is None or isinstance(other, Run):

@@ -21,6 +21,7 @@ from evalprep.errors import BadInput, FileTooLarge, Problem, cannot_write, near
 from evalprep.files import following_links, name_place, remove_leftovers
 from evalprep.places import make_home_absolute
 from evalprep.tables import Column, Kind, Table, table_lines
+from evalprep.temporary import remove_folders_of_killed
 from evalprep.terminal import Output, counted, guarded, outputs, progress, raw, shortened
 from evalprep.verbs.options import complete, note_on_packs
 from evalprep.verbs.reading import reading_results
@@ -188,7 +189,11 @@ def _places_of(args: argparse.Namespace) -> list[str]:
 
 
 def _remove_leftovers(places: Sequence[str]) -> None:
-    """Removes what killed verbs left in the working directory, in some places and just below."""
+    """Removes what killed verbs left in the working directory, in some places and just below.
+
+    Their temporary folders, too.
+    """
+    remove_folders_of_killed()
     for place in dict.fromkeys(map(os.path.abspath, (".", *places))):
         folder = Path(place if os.path.isdir(place) else os.path.dirname(place))  # noqa: PTH112, PTH120
         remove_leftovers(folder)

@@ -15,13 +15,15 @@ import binascii
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache, wraps
 from typing import Any
 from urllib.parse import unquote
 
 from custom_metrics.patterns import any_of
 
 HIDDEN = "***"
+_LONGEST_NAME = 40
+_LONGEST_KEPT = 200  # letters of names about which answers are kept
 
 
 class _Pattern:
@@ -285,6 +287,18 @@ _STANDS_FOR = _Pattern(
 )
 
 
+def _kept(function: Callable[[str, str], bool]) -> Callable[[str, str], bool]:
+    """A question about two names, whose answers are kept: logs repeat a few keys for each row."""
+    kept = lru_cache(maxsize=4096)(function)
+
+    @wraps(function)
+    def ask(name: str, within: str) -> bool:
+        is_short = len(name) + len(within) <= _LONGEST_KEPT
+        return kept(name, within) if is_short else function(name, within)
+
+    return ask
+
+
 def _plain_name(name: str) -> str:
     """A name in lower case with one underscore between its words: `X-Api-Key` -> `x_api_key`.
 
@@ -312,6 +326,11 @@ def secret_name(name: str, *, within: str = "") -> bool:
     >>> [secret_name(name) for name in ("think_end_token", "tokenizer")]
     [False, False]
     """
+    return _is_secret_name(name, within)
+
+
+@_kept
+def _is_secret_name(name: str, within: str) -> bool:
     plain = _plain_name(name)
     if _TOKEN.match(plain):
         return True
@@ -330,6 +349,16 @@ def redacted(text: str) -> str:
     """
     if len(text) < 4:  # shorter than any name with its value
         return text
+    return _redacted_name(text) if len(text) <= _LONGEST_NAME else _redacted(text)
+
+
+@lru_cache(maxsize=4096)
+def _redacted_name(text: str) -> str:
+    """The same for a short text: logs repeat the few names of their keys for each row."""
+    return _redacted(text)
+
+
+def _redacted(text: str) -> str:
     visible = text if text.isascii() else _UNSEEN_LETTERS.sub("", text)
     if visible != text:
         hidden = redacted(visible)
@@ -503,14 +532,14 @@ def is_secret(key: str, value: Any, *, within: str = "") -> bool:
     >>> is_secret("add_bos_token", True)
     False
     """
-    is_named = _named_secret(key, within)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        is_large = abs(value) >= _LEAST_NUMBER
-        return is_named and is_large and "token" not in key.lower()
+        if not abs(value) >= _LEAST_NUMBER:
+            return False
+        return _named_secret(key, within) and "token" not in key.lower()
     if not isinstance(value, str) or not value:
         return False
     stripped = value.strip()
-    if is_named and not _STANDS_FOR.fullmatch(stripped):
+    if _named_secret(key, within) and not _STANDS_FOR.fullmatch(stripped):
         return True
     if _WHOLE.fullmatch(stripped):
         return True
@@ -521,6 +550,7 @@ _LEAST_NUMBER = 1_000
 """`api_keys: 4` counts keys."""
 
 
+@_kept
 def _named_secret(key: str, within: str) -> bool:
     plain = _plain_name(key)
     if secret_name(key, within=within) or _SHORT_NAME.search(plain):
@@ -654,7 +684,8 @@ def _mapping_without_secrets(data: dict[Any, Any], within: str) -> dict[Any, Any
     secret = _name_beside(data)
     clean = {}
     for key, value in data.items():
-        clean_key = redacted(key) if isinstance(key, str) else key
+        is_text = isinstance(key, str) and not (len(key) < 9 and key.isdecimal())  # a row's number
+        clean_key = redacted(key) if is_text else key
         name = _name_of_value(key, secret)
         clean[clean_key] = without_secrets(value, name, within)
     return clean
@@ -662,7 +693,7 @@ def _mapping_without_secrets(data: dict[Any, Any], within: str) -> dict[Any, Any
 
 def _name_of_value(key: Any, secret: str) -> str:
     """The name by which a value of a mapping is judged: `secret` of `_name_beside`, or its key."""
-    text = str(key)
+    text = key if type(key) is str else str(key)
     if secret and _plain_name(text) == "value":
         return secret
     return text

@@ -27,7 +27,6 @@ MAX_DEPTH, MAX_JSON = 100, 200_000_000
 #: The name of a file that a process of a number fills, which takes its place when it is whole.
 _TEMPORARY = re.compile(r"\..{1,40}\.(\d+)-[0-9a-f]{8}", re.DOTALL)
 TOO_DEEP = f"it is nested in more than {MAX_DEPTH} levels"
-_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _LEVELS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NO_BRACKETS = bytes(sorted({*range(256)} - {*_LEVELS}))
 _DEVICES = (Path("/dev"), Path("/dev/fd"))  # /dev/stdout is no place to rename a file to
@@ -238,7 +237,11 @@ def is_deep(text: bytes) -> bool:
     """
     if text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
         return False
-    brackets = _TEXTS.sub(b"", text).translate(None, _NO_BRACKETS)
+    # Texts may hold as many: every second piece between quotes is one.
+    outside = b"".join(text.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2])
+    if outside.count(b"[") + outside.count(b"{") <= MAX_DEPTH:
+        return False
+    brackets = outside.translate(None, _NO_BRACKETS)
     return max(accumulate(map(_LEVELS.__getitem__, brackets)), default=0) > MAX_DEPTH
 
 
@@ -364,11 +367,11 @@ def remove_leftovers(folder: Path) -> None:
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             match = _TEMPORARY.fullmatch(entry.name)
-            if match and entry.is_file(follow_symlinks=False) and not _is_alive(int(match[1])):
+            if match and entry.is_file(follow_symlinks=False) and not is_alive(int(match[1])):
                 _remove_unlocked(entry.path)
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
     """Returns whether a process of a number runs on this machine."""
     try:
         os.kill(process, 0)

@@ -176,5 +176,5 @@ def make_home_absolute() -> None:
     try:
         os.environ["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
     except KeyError:  # a container that does not know its user
-        os.environ["HOME"] = mkdtemp(prefix="evalprep-home-")
+        os.environ["HOME"] = mkdtemp(prefix=f"evalprep-home-{os.getpid()}-")
         atexit.register(shutil.rmtree, os.environ["HOME"], ignore_errors=True)

@@ -3,14 +3,20 @@
 msgspec stops at the first mistake and names no word that was meant. Here each field is converted
 by itself, so that one reading reports them all, and each with the keys that lead to it. A field's
 declaration may carry a description (`msgspec.Meta`) for messages; under
-`extra={"before": function}` a function that is applied to the value first; and under
-`extra={"choices": values}` the values that are accepted, where `Literal` does not take them.
+`extra={"before": function}` a function that is applied to the value first; under
+`extra={"also": types}` the types that it, or the file's reader, makes the declared one of; and
+under `extra={"choices": values}` the values that are accepted, where `Literal` does not take them.
+
+The same declarations make JSON schemas, which accept what a reader accepts of one key; what keys
+demand of each other (`model_name` or `models`) is left to the reader.
 """
 
 from __future__ import annotations
 
+import inspect
+import re
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -42,6 +48,7 @@ class Key(NamedTuple):
         annotation: Its declared type with it.
         description: The value in words; empty where the declaration has none.
         before: Is applied to a value before it is converted; None where nothing is.
+        also: Types of values that are turned into the declared one.
         required: It has no default.
         branches: The types of a union; its type alone where it is none.
         bounds: The bounds of a number, such as `>= 1`.
@@ -54,6 +61,7 @@ class Key(NamedTuple):
     annotation: Any
     description: str
     before: Callable[[Any], Any] | None
+    also: tuple[Any, ...]
     required: bool
     branches: tuple[Any, ...]
     bounds: tuple[str, ...]
@@ -102,7 +110,7 @@ def keys_of(kind: Any) -> dict[str, Key]:
 
 
 def _key(member: msgspec.structs.FieldInfo) -> Key:
-    plain, metas = _without_metas(member.type)
+    plain, metas = without_metas(member.type)
     description = next((meta.description for meta in metas if meta.description), "")
     extras: dict[str, Any] = {}
     for meta in metas:
@@ -116,15 +124,17 @@ def _key(member: msgspec.structs.FieldInfo) -> Key:
         annotation=member.type,
         description=description or "",
         before=extras.get("before"),
+        also=extras.get("also", ()),
         required=member.required,
-        branches=tuple(_branches(plain)),
+        branches=tuple(branches_of(plain)),
         bounds=tuple(chain.from_iterable(map(_bounds, metas))),
         choices=extras.get("choices") or tuple(_choices(plain)),
         holds_many=isinstance(default, dict | list),
     )
 
 
-def _without_metas(annotation: Any) -> tuple[Any, list[msgspec.Meta]]:
+def without_metas(annotation: Any) -> tuple[Any, list[msgspec.Meta]]:
+    """Returns a declared type by itself, and what is said about it."""
     metas: list[msgspec.Meta] = []
     while get_origin(annotation) is Annotated:
         metas += [meta for meta in annotation.__metadata__ if isinstance(meta, msgspec.Meta)]
@@ -141,7 +151,7 @@ def _bounds(meta: msgspec.Meta) -> Iterator[str]:
 
 def _choices(annotation: Any) -> Iterator[Any]:
     """The words of a choice, also of a list of them."""
-    plain, _ = _without_metas(annotation)
+    plain, _ = without_metas(annotation)
     if get_origin(plain) is Literal:
         yield from get_args(plain)
     elif get_origin(plain) in {tuple, Union, types.UnionType}:
@@ -149,17 +159,17 @@ def _choices(annotation: Any) -> Iterator[Any]:
             yield from _choices(inner)
 
 
-def _branches(annotation: Any) -> list[Any]:
-    """The types of a union; a type by itself otherwise."""
-    plain, _ = _without_metas(annotation)
+def branches_of(annotation: Any) -> list[Any]:
+    """Returns the types of a union; a type by itself otherwise."""
+    plain, _ = without_metas(annotation)
     if get_origin(plain) in {Union, types.UnionType}:
-        return [_without_metas(branch)[0] for branch in get_args(plain)]
+        return [without_metas(branch)[0] for branch in get_args(plain)]
     return [plain]
 
 
 def _words_of(annotation: Any) -> str:
     kinds = []
-    for branch in _branches(annotation):
+    for branch in branches_of(annotation):
         origin = get_origin(branch) or branch
         if keys_of(origin):
             origin = dict
@@ -287,7 +297,7 @@ def _mistakes_below(
     key: Key, annotation: Any, value: Any, keys: Keys, known: tuple[str, ...]
 ) -> Iterator[Mistake]:
     """The mistakes in the items of a mapping or of a list of mappings."""
-    for branch in _branches(annotation):
+    for branch in branches_of(annotation):
         if isinstance(value, dict) and keys_of(branch):
             _, mistakes = read_struct(branch, value)
             for mistake in mistakes:
@@ -325,3 +335,137 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain_data(item) for item in value]
     return str(value) if isinstance(value, Path) else value
+
+
+# --- JSON schemas for editors
+
+Schema = dict[str, Any]
+
+#: What yaml-language-server reads.
+DRAFT = "http://json-schema.org/draft-07/schema#"
+_TYPES: dict[Any, Schema] = {
+    str: {"type": "string"},
+    Path: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    dict: {"type": "object"},
+    type(None): {"type": "null"},
+    Any: {},
+}
+
+
+def meanings(kind: type) -> dict[str, str]:
+    """Returns name -> text of the `Attributes:` section of a class.
+
+    Names that share a line are one key, as they are written there.
+    """
+    section = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
+    entries = re.split(r"\n(?=    \S)", section.split("\n\n")[0].rstrip())
+    pairs = (entry.strip().partition(": ") for entry in entries if entry.strip())
+    return {names: " ".join(text.split()) for names, _, text in pairs}
+
+
+def schema_of(kind: type[msgspec.Struct], *, without: Iterable[str] = ()) -> Schema:
+    """Returns the schema of the mapping that a struct is read from.
+
+    Args:
+        kind: The struct.
+        without: Keys that are not the file's to give.
+    """
+    explained: dict[str, str] = {}
+    for names, text in meanings(kind).items():
+        explained |= dict.fromkeys(names.split(", "), text)
+    hidden = set(without)
+    properties = {}
+    for name, key in keys_of(kind).items():
+        if name in hidden:
+            continue
+        accepted = [_of_type(key.annotation), *map(_of_type, key.also)]
+        if key.holds_many:  # every line below the key is commented out
+            accepted.append(_TYPES[type(None)])
+        text = explained.get(name) or key.description
+        properties[name] = {**any_of(accepted), **({"description": text} if text else {})}
+    needed = [name for name, key in keys_of(kind).items() if key.required and name not in hidden]
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": needed} if needed else schema
+
+
+def any_of(schemas: Iterable[Schema]) -> Schema:
+    """Returns a schema that accepts what one of some schemas accepts."""
+    different: list[Schema] = []
+    for schema in schemas:
+        different += [schema] if schema not in different else []
+    return different[0] if len(different) == 1 else {"anyOf": different}
+
+
+def document(title: str, file: str, schema: Schema) -> Schema:
+    """Returns the schema of a whole file, with what an editor shows about it.
+
+    Args:
+        title: What the file is.
+        file: Name of the schema's own file, for the line that names it.
+        schema: That of the file's mapping.
+    """
+    line = f"First line of the file: # yaml-language-server: $schema=PATH/{file}"
+    return {"$schema": DRAFT, "title": title, "description": line, **schema}
+
+
+def nullable(schema: Schema) -> Schema:
+    """Returns the schema of a mapping whose every key may be null, which counts as not given."""
+    null = _TYPES[type(None)]
+    properties: Mapping[str, Schema] = schema["properties"]
+    optional = {}
+    for name, each in properties.items():
+        about = {"description": each["description"]} if "description" in each else {}
+        bare = {key: value for key, value in each.items() if key != "description"}
+        optional[name] = {**any_of([*bare.get("anyOf", [bare]), null]), **about}
+    return {**schema, "properties": optional}
+
+
+def _of_type(annotation: Any) -> Schema:
+    """The schema of a declared type, with the bounds that are declared with it."""
+    plain, metas = without_metas(annotation)
+    schema = _of_plain(plain)
+    for meta in metas:
+        schema = {**schema, **_bounds_of(meta, schema)}
+        if choices := (meta.extra or {}).get("choices"):
+            schema = {"enum": list(choices)}
+    return schema
+
+
+def _of_plain(plain: Any) -> Schema:
+    """The schema of a type without what is said about it."""
+    arguments = get_args(plain)
+    if len(branches_of(plain)) > 1:
+        return any_of(map(_of_type, arguments))
+    if keys_of(plain):
+        return schema_of(plain)
+    kind = get_origin(plain) or plain
+    if kind is Literal:
+        return {"enum": list(arguments)}
+    if kind is dict and arguments:
+        return {"type": "object", "additionalProperties": _of_type(arguments[1])}
+    if kind not in {list, tuple}:
+        return dict(_TYPES[kind])
+    items = [argument for argument in arguments if argument is not Ellipsis]
+    schema: Schema = {"type": "array", "items": any_of(map(_of_type, items))}
+    if kind is tuple and items == list(arguments):
+        schema |= {"minItems": len(items), "maxItems": len(items)}
+    return schema
+
+
+def _bounds_of(meta: msgspec.Meta, schema: Schema) -> Schema:
+    """What a declaration adds to the schema of its type."""
+    size = "Items" if schema.get("type") == "array" else "Length"
+    bounds = {
+        "minimum": meta.ge,
+        "exclusiveMinimum": meta.gt,
+        "maximum": meta.le,
+        "exclusiveMaximum": meta.lt,
+        f"min{size}": meta.min_length,
+        f"max{size}": meta.max_length,
+        # What ends a text for Python ends a line for the expressions of editors.
+        "pattern": meta.pattern.replace(r"\Z", "$") if meta.pattern else None,
+    }
+    return {name: value for name, value in bounds.items() if value is not None}

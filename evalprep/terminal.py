@@ -289,6 +289,7 @@ def tracked(
     total: int | None = None,
     *,
     rows: Callable[[Item], int] = lambda _: 1,
+    unit: str = "rows",
 ) -> Iterator[Item]:
     """Passes items on; where `progress` is shown, their rows are counted there.
 
@@ -297,6 +298,7 @@ def tracked(
         what: What is being done.
         total: How many rows there will be; None where nobody knows.
         rows: How many rows an item is.
+        unit: The name of several of them.
     """
     if not _boards:
         yield from items
@@ -307,23 +309,24 @@ def tracked(
             yield item
             count += rows(item)
             if line.due():
-                line.write(f"{what}: {_pace(count, total, time.monotonic() - line.begun)}")
+                line.write(f"{what}: {_pace(count, total, time.monotonic() - line.begun, unit)}")
     finally:
         line.end()
 
 
-def _pace(count: int, total: int | None, seconds: float) -> str:
+def _pace(count: int, total: int | None, seconds: float, unit: str = "rows") -> str:
     """Rows, rate and time left.
 
-    >>> _pace(500, 2000, 5.0), _pace(500, None, 5.0)
-    ('500 of 2,000 rows, 100/s, 15 s left', '500 rows, 100/s')
+    >>> _pace(500, 2000, 5.0), _pace(500, None, 5.0), _pace(2, 4, 6.0, "runs")
+    ('500 of 2,000 rows, 100/s, 15 s left', '500 rows, 100/s', '2 of 4 runs, 3 s each, 6 s left')
     """
     rate = count / max(seconds, 1e-9)
     of = f" of {total:,}" if total is not None and total >= count else ""
     time_left = (
         f", {(total - count) / max(rate, 1e-9):,.0f} s left" if of and total is not None else ""
     )
-    return f"{count:,}{of} rows, {rate:,.0f}/s{time_left}"
+    pace = f"{rate:,.0f}/s" if rate >= 1.0 else f"{1.0 / max(rate, 1e-9):,.0f} s each"
+    return f"{count:,}{of} {unit}, {pace}{time_left}"
 
 
 @contextlib.contextmanager

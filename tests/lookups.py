@@ -29,7 +29,7 @@ from evalprep.export.settings import Settings
 from evalprep.packs import Annotator, Pack, entries, manifest
 from evalprep.packs.finding import find_packs
 from evalprep.score.result import Result
-from evalprep.structs import plain_data
+from evalprep.structs import meanings, plain_data
 from tests import PROJECT_ROOT
 from tests.custom_metrics.math.cases import CASES
 from tests.readings import READINGS, read_as
@@ -96,18 +96,10 @@ def _code(text: str) -> str:
     return f"{fence}{text}{fence}"
 
 
-def attributes(kind: type) -> dict[str, str]:
-    """Returns name -> text of the `Attributes:` section of a class; names that share a line get the same text."""
-    section = inspect.getdoc(kind).partition("Attributes:\n")[2]
-    entries_ = re.split(r"\n(?=    \S)", section.split("\n\n")[0].rstrip())
-    pairs = (entry.strip().partition(": ") for entry in entries_ if entry.strip())
-    return {names: " ".join(text.split()) for names, _, text in pairs}
-
-
 def _of_fields(kind: type) -> Iterator[tuple[str, str, str]]:
     """Yields names, default and meaning of each attribute."""
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    for names, text in attributes(kind).items():
+    for names, text in meanings(kind).items():
         defaults = [_default(fields[name]) for name in names.split(", ")]
         shown = "" if all(one == "``" for one in defaults) else ", ".join(defaults)
         yield ", ".join(map(_code, names.split(", "))), shown, text

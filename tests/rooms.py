@@ -72,6 +72,7 @@ _GROUND = {
     "yamlfile",
     "yamltext",
     "numbers",
+    "temporary",
     "terminal",
     "credentials",
     "hosts",

@@ -68,7 +68,9 @@ def test_an_empty_folder_becomes_a_project(installed, tmp_path):
         "eval_config.yaml",
         "requirements.txt",
         "QUICKSTART.md",
+        "schemas",
     }
+    assert "evalprep[" in (tmp_path / "requirements.txt").read_text()
     listed = call("-m", "evalprep", "list", cwd=tmp_path, **env)
     for pack in ("meta", "science", "unlearning"):
         assert f"{pack}: " in listed

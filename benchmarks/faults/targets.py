@@ -72,7 +72,9 @@ def _judged(home: Path) -> None:
     """Two runs with a policy and a rubric."""
     write_run(home / "now")
     write_run(home / "before")
-    (home / "rubric.yaml").write_text(RUBRIC.replace("qasper_abstractive_qa", "t"))
+    rubric = RUBRIC.replace("qasper_abstractive_qa", "t")
+    places = "fields: {question: doc.prompt, prediction: response}"
+    (home / "rubric.yaml").write_text(rubric.replace("fields: [question, prediction]", places))
     policy = "defaults: {max_drop: 0.5, min_n: 5}\nmissing: 0.01\nconfidence: 0.95\n"
     tasks = "tasks:\n  t: {max_drop: 0.2, metric: exact_match}\n"
     (home / "policy.yaml").write_text(policy + tasks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from custom_metrics.science.mode import CORRECTED, is_compat
@@ -146,6 +146,11 @@ def qasper_prompt_fields(prompt: str) -> dict[str, str | None]:
     }
 
 
+#: Task whose rows share papers -> what reads a prompt of it, the paper's `title` among the parts.
+PAPER_FIELDS: Mapping[str, Callable[[str], Mapping[str, str | None]]] = {
+    "mup_single_document_summarization": mup_prompt_fields,
+    "qasper_abstractive_qa": qasper_prompt_fields,
+}
 METRICS: dict[str, Callable[..., Any]] = {
     "science.judge_sample_indices": judge_sample_indices,
     "science.mup_prompt_fields": mup_prompt_fields,

@@ -6,7 +6,7 @@ The rule holds whatever the score is made of.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,8 @@ from custom_metrics.statistics.normal import (
 from custom_metrics.statistics.score import Interval
 
 UNSEEN = 0.8  # share of the range that unseen units may reach, to the power of the changed ones
-_STEPS = 200
+_STEPS, _SECANTS = 200, 12
+_NEAR, _CLOSE = 1e-12, 1e-15  # parts of a quantile by which two places differ
 _LARGEST = 1e6  # quantile of Student's t beyond which p is taken for that of it
 
 
@@ -172,24 +173,62 @@ class PairedUnits:
             return student_p((self.value - at) / self.stderr, self.degrees)
         # A level has one z and one t: halve t, and z where t says nothing.
         by_student = self.degrees > 0 and self.stderr > 0
-        low, high = 0.0, _LARGEST
-        for _ in range(_STEPS):
-            middle = (low + high) / 2.0
-            if middle in {low, high}:
-                break
-            p = student_p(middle, self.degrees) if by_student else two_sided_p(middle)
+
+        def distance(t: float) -> float:
+            """By how much the interval stays away from `at`."""
+            p = student_p(t, self.degrees) if by_student else two_sided_p(t)
             tail = p / 2.0  # 0 of the smallest positive number
             z = -normal_quantile(tail) if tail > 0.0 else _LARGEST
-            ends = self._ends(z, middle)
-            if (ends.low <= at) if self.value > at else (ends.high >= at):
-                high = middle
-            else:
-                low = middle
-        return student_p(high, self.degrees) if by_student else two_sided_p(high)
+            ends = self._ends(z, t)
+            return ends.low - at if self.value > at else at - ends.high
+
+        reaching = _first_reaching(distance, abs(self.value - at) / (self.stderr or 1.0))
+        return student_p(reaching, self.degrees) if by_student else two_sided_p(reaching)
 
     def worst(self, confidence: float = 0.95, *, cautious: bool = False) -> float:
         """Low end of the two-sided interval, which a gate reads."""
         return self.interval(confidence, cautious=cautious).low
+
+
+def _first_reaching(distance: Callable[[float], float], guess: float) -> float:
+    """Where a falling function is 0, up to `_LARGEST`: doubled, by secants, then halved.
+
+    Halving alone needs several times as many calls.
+    """
+    high = min(max(guess, 0.01), _LARGEST)
+    at_high = distance(high)
+    low, at_low = high, at_high
+    while at_high > 0.0 and high < _LARGEST:
+        low, at_low = high, at_high
+        high = min(2.0 * high, _LARGEST)
+        at_high = distance(high)
+    while at_low <= 0.0 and low > 1e-9:
+        high, at_high = low, at_low
+        low /= 2.0
+        at_low = distance(low)
+    place, stayed = low, 0.0
+    for _ in range(_SECANTS):
+        before = place
+        place = low + (high - low) * at_low / (at_low - at_high) if at_low > at_high else low
+        if not low < place < high or abs(place - before) <= _NEAR * high:
+            break
+        value = distance(place)
+        # The Illinois rule: an end that stays twice counts half, so that it moves the next time.
+        if value > 0.0:
+            at_high /= 2.0 if stayed == high else 1.0
+            low, at_low, stayed = place, value, high
+        else:
+            at_low /= 2.0 if stayed == low else 1.0
+            high, at_high, stayed = place, value, low
+    for end in (place - _NEAR * high, place + _NEAR * high):
+        if low < end < high:
+            low, high = (end, high) if distance(end) > 0.0 else (low, end)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2.0
+        if middle in {low, high} or high - low <= _CLOSE * high:
+            break
+        low, high = (middle, high) if distance(middle) > 0.0 else (low, middle)
+    return high
 
 
 def _farthest(errors: Floats) -> float:

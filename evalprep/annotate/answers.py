@@ -257,11 +257,7 @@ def judgement_of(annotator: Annotator, item: Item, attempts: Sequence[Attempt]) 
     if not ended:
         return Judgement(NOT_ASKED, reason="waiting in a submitted batch" if attempts else "")
     judgements = [_of_attempt(annotator, item, row, len(attempts)) for row in reversed(ended)]
-    return _best(judgements)
-
-
-def _best(judgements: Sequence[Judgement]) -> Judgement:
-    """The first one with values; else the first one, or, where that has no reply, one with it."""
+    # The first one with values; else the first one, or, where that has no reply, one with it.
     for judgement in judgements:
         if judgement.status == "ok":
             return judgement

@@ -175,7 +175,14 @@ class Asker:
             for duplicate in same:
                 duplicate.attempts = attempts
         if judgement is not None:
-            self._finish(same, judgement)
+            self._done(same[0], judgement)
+            for duplicate in same[1:]:
+                self._done(duplicate, duplicate.judgement())
+            if self._silent >= GIVE_UP:
+                raise Stopped(
+                    f"{self._silent} questions in a row without an answer; {judgement.reason}",
+                    refused=False,
+                )
 
     async def _ask_until_answered(
         self,
@@ -204,17 +211,6 @@ class Asker:
         self._silent = 0 if heard else self._silent + 1
         return tried.judgement or question.judgement()
 
-    def _finish(self, same: Sequence[Question], judgement: Judgement) -> None:
-        """Reports a judgement; raises `Stopped` after many questions without an answer."""
-        self._done(same[0], judgement)
-        for duplicate in same[1:]:
-            self._done(duplicate, duplicate.judgement())
-        if self._silent >= GIVE_UP:
-            raise Stopped(
-                f"{self._silent} questions in a row without an answer; {judgement.reason}",
-                refused=False,
-            )
-
     async def _attempt(
         self, service: Service, writer: Writer, question: Question, uses: Sequence[Use]
     ) -> _Tried:
@@ -228,7 +224,11 @@ class Asker:
         self.sum.requests += 1
         cost: float | None = None
         try:
-            answer = await service.ask(request, _identity(row, attempts))
+            # The key is the same until there is an answer: by it a service can tell a repetition
+            # from a further question.
+            answered = sum(attempt.status in _ANSWERED for attempt in attempts)
+            idempotency_key = hashlib.sha256(f"{row.key}:{answered}".encode()).hexdigest()
+            answer = await service.ask(request, idempotency_key)
         except RefusedError as error:
             cost = 0.0
             self._end(
@@ -252,7 +252,10 @@ class Asker:
             self.schema_taken |= request.schema is not None
             price = self._budget.price
             cost = price.of_answer(answer) if price else None
-            self._count(answer.tokens_in, answer.tokens_out, cost)
+            self.sum.tokens_in += answer.tokens_in or 0
+            self.sum.tokens_out += answer.tokens_out or 0
+            self.sum.cost += cost or 0.0
+            self.sum.unpriced += cost is None
             self._end(writer, attempts, with_answer(row, answer, cost))
             judgement = question.judgement()
             return _Tried(judgement, again=judgement.status != "ok")
@@ -305,12 +308,6 @@ class Asker:
         writer.put(row)
         attempts[row.attempt - 1] = row
 
-    def _count(self, tokens_in: int | None, tokens_out: int | None, cost: float | None) -> None:
-        self.sum.tokens_in += tokens_in or 0
-        self.sum.tokens_out += tokens_out or 0
-        self.sum.cost += cost or 0.0
-        self.sum.unpriced += cost is None
-
 
 def _declines(error: UnansweredError, attempts: Sequence[Attempt]) -> bool:
     """Returns whether a service does without the JSON schema.
@@ -322,15 +319,6 @@ def _declines(error: UnansweredError, attempts: Sequence[Attempt]) -> bool:
     return error.schema or (
         error.broke and sum(attempt.reason == str(error) for attempt in attempts) > 1
     )
-
-
-def _identity(row: Attempt, attempts: Sequence[Attempt]) -> str:
-    """The idempotency key of a question, the same until there is an answer.
-
-    By it a service can tell a repetition from a further question.
-    """
-    answered = sum(attempt.status in _ANSWERED for attempt in attempts)
-    return hashlib.sha256(f"{row.key}:{answered}".encode()).hexdigest()
 
 
 def backoff(attempt: int, first: float = FIRST_WAIT, longest: float = LONGEST_WAIT) -> float:

@@ -26,7 +26,6 @@ from evalprep.annotate.providers.batches import (
     RESULTS_LIMIT,
     TRANSFER,
     Batches,
-    Remote,
     Result,
     read_lines,
 )
@@ -322,7 +321,14 @@ class Desk:
         oddities = _Oddities()
         for path in remote.results:
             await self._keep_results(path, members, waiting, oddities)
-        self._ledger.put(_lost(waiting.values(), remote))
+        # Requests without a line in the results end as the batch did.
+        status, reason = "failed", "no line in the results"
+        if remote.state in {"expired", "cancelled"} or remote.counts.get("expired"):
+            status, reason = "expired", f"the batch was {remote.state} before its turn"
+        self._ledger.put(
+            replace(row, status=status, reason=reason, received_at=now())
+            for row in waiting.values()
+        )
         parts = [remote.state] if remote.state != "completed" else []
         if waiting:
             parts.append(f"{len(waiting)} without a result")
@@ -397,14 +403,6 @@ class Desk:
                 ],
             )
         return changed
-
-
-def _lost(rows: Iterable[Attempt], remote: Remote) -> list[Attempt]:
-    """The rows of requests without a line in the results, as they ended."""
-    status, reason = "failed", "no line in the results"
-    if remote.state in {"expired", "cancelled"} or remote.counts.get("expired"):
-        status, reason = "expired", f"the batch was {remote.state} before its turn"
-    return [replace(row, status=status, reason=reason, received_at=now()) for row in rows]
 
 
 def _ended(row: Attempt, result: Result, price: Price | None, service: Service) -> Attempt:

@@ -185,15 +185,10 @@ def ask_here(
             for question in chunk:
                 done(question, question.judgement())
         first = False
-        _refresh_attempts(ledger, question_set.every)
+        known = ledger.attempts(question.key for question in question_set.every if question.key)
+        for question in question_set.every:
+            question.attempts = known.get(question.key or "", question.attempts)
         follow(question_set, kept)
-
-
-def _refresh_attempts(ledger: Ledger, questions: Sequence[Question]) -> None:
-    """Reads the attempts of each question from the ledger again."""
-    known = ledger.attempts(question.key for question in questions if question.key)
-    for question in questions:
-        question.attempts = known.get(question.key or "", question.attempts)
 
 
 def _ask_chunk(

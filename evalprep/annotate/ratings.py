@@ -71,7 +71,12 @@ def ratings_of_run(run: Run, packs: Iterable[Pack]) -> Ratings:
 
 def _of_task(ratings: Ratings, run: Run, packs: Sequence[Pack], task: str, kept: Kept) -> None:
     annotators = _asked_annotators(run, packs, task, kept)
-    by_rubric = _rubric_settings(kept)
+    by_name = {name: json.loads(chosen.settings) for name, chosen in kept.chosen().items()}
+    by_rubric = {
+        name: settings
+        for name, settings in by_name.items()
+        if settings.get("rubric") or settings.get("prompt_file")
+    }
     if not annotators and not by_rubric:
         return
     rows = row_mappings(run.tasks[task])
@@ -119,16 +124,6 @@ def _asked_annotators(run: Run, packs: Sequence[Pack], task: str, kept: Kept) ->
         paid |= {name: annotator for name, annotator in by_name.items() if annotator.paid}
     of_task = annotators_for(paid, run.tasks[task])
     return [annotator for annotator in of_task if kept.who(annotator) is not None]
-
-
-def _rubric_settings(kept: Kept) -> dict[str, dict[str, Any]]:
-    """The settings of each rubric and prompt file that a user asked with, by its name."""
-    by_name = {name: json.loads(chosen.settings) for name, chosen in kept.chosen().items()}
-    return {
-        name: settings
-        for name, settings in by_name.items()
-        if settings.get("rubric") or settings.get("prompt_file")
-    }
 
 
 def _judges(kept: Kept, annotator: Annotator) -> Iterator[tuple[str, Who]]:
@@ -304,17 +299,6 @@ def _differing(
             yield Apart(sample[1], sample[0], spread, votes)
 
 
-def _verdicts_by_sample(questions: Iterable[Question]) -> dict[str, set[float]]:
-    """Sample -> its preferences, asked in either order."""
-    verdicts: dict[str, set[float]] = {}
-    for question in questions:
-        values = question.judgement().values
-        of_sample = verdicts.setdefault(question.item.samples[0].sample_id, set())
-        if values:
-            of_sample.add(values[PREFERENCE])
-    return verdicts
-
-
 def _of_pairs(
     ratings: Ratings,
     rubric: Rubric,
@@ -348,7 +332,13 @@ def _of_pairs(
     questions = kept.known(rubric, pair_items(rubric, {task: rows}, opposite, task), who)
     if not _any_attempt(questions):
         return
-    verdicts = _verdicts_by_sample(questions)
+    # Sample -> its preferences, asked in either order.
+    verdicts: dict[str, set[float]] = {}
+    for question in questions:
+        values = question.judgement().values
+        of_sample = verdicts.setdefault(question.item.samples[0].sample_id, set())
+        if values:
+            of_sample.add(values[PREFERENCE])
     apart = [sample for sample, verdict_values in verdicts.items() if verdict_values >= {0.0, 1.0}]
     result = preferences(questions).to_dict()
     ratings.preferences.append(

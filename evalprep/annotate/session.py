@@ -121,7 +121,10 @@ def ask_all(
                 except SchemaDeclined as error:
                     if schema_needed or not question_set.has_schema:
                         raise
-                    _go_on_without_schema(asker, question_set, kept, error)
+                    if asker.schema_taken:
+                        question_set.make_anew(kept)
+                    else:
+                        question_set.drop_schema(kept, str(error))
                     continue
                 is_first = False
                 follow(question_set, kept)
@@ -139,16 +142,6 @@ def _to_ask(question_set: Asked, *, again: bool, is_first: bool) -> list[Questio
     if is_first:
         return questions
     return [each for each in questions if each.item.follows is not None and not each.attempts]
-
-
-def _go_on_without_schema(
-    asker: Asker, question_set: Asked, kept: Kept, error: SchemaDeclined
-) -> None:
-    """Drops the schema, unless a request that was still on its way was answered with it."""
-    if asker.schema_taken:
-        question_set.make_anew(kept)
-    else:
-        question_set.drop_schema(kept, str(error))
 
 
 def follow(question_set: Asked, kept: Kept) -> None:

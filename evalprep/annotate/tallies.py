@@ -46,13 +46,14 @@ def tally(task: str, questions: Sequence[Question]) -> TaskTally:
     rated = [judgement for judgement in judgements if judgement.values is not None]
     unrated = [judgement for judgement in judgements if judgement.values is None]
     numbers = _numbers_by_value(rated)
+    reasons = Counter(judgement.reason for judgement in unrated if judgement.reason)
     return TaskTally(
         task,
         n_ok=len(rated),
         n_total=len(judgements),
         n_fixed=sum(judgement.attempts == 0 for judgement in rated),
         reasons=dict(Counter(judgement.status for judgement in unrated)),
-        details=_details(unrated),
+        details=dict(reasons.most_common()),
         means={name: statistics.fmean(column) for name, column in numbers.items()},
         distributions={name: _distribution(column) for name, column in numbers.items()},
     )
@@ -61,12 +62,6 @@ def tally(task: str, questions: Sequence[Question]) -> TaskTally:
 def _final_judgements(questions: Sequence[Question]) -> list[Judgement]:
     """The judgements, without those of the first steps of chains."""
     return [question.judgement() for question in questions if not question.item.step]
-
-
-def _details(judgements: Sequence[Judgement]) -> dict[str, int]:
-    """Reason -> judgements with it, the most frequent first."""
-    reasons = Counter(judgement.reason for judgement in judgements if judgement.reason)
-    return dict(reasons.most_common())
 
 
 def _numbers_by_value(judgements: Sequence[Judgement]) -> dict[str, list[float]]:

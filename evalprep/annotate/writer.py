@@ -144,27 +144,21 @@ class Writer:
 
     def _write(self, rows: Sequence[_Row]) -> None:
         try:
-            self._put(rows)
+            attempts = [attempt for attempt, _, _ in rows]
+            self._ledger.put(attempts, chain.from_iterable(uses for _, uses, _ in rows))
         except BaseException as error:  # noqa: BLE001 - whoever waits for the row raises it
             if isinstance(error, BadInput) and self._reserve.give_back():
                 self._failed = error
-                self._write_answers(rows, error)
+                # The answers still go into the space that was set aside for them.
+                _end([row for row in rows if row[0].status == "sent"], error)
+                answers = [row for row in rows if row[0].status != "sent"]
+                if answers:
+                    self._write(answers)
                 return
             self._failed = self._failed or error
             _end(rows, error)
         else:
             _end(rows)
-
-    def _write_answers(self, rows: Sequence[_Row], error: BaseException) -> None:
-        """Writes the answers among some rows into the space that was set aside for them."""
-        _end([row for row in rows if row[0].status == "sent"], error)
-        answers = [row for row in rows if row[0].status != "sent"]
-        if answers:
-            self._write(answers)
-
-    def _put(self, rows: Sequence[_Row]) -> None:
-        attempts = [attempt for attempt, _, _ in rows]
-        self._ledger.put(attempts, chain.from_iterable(uses for _, uses, _ in rows))
 
 
 def _end(rows: Sequence[_Row], error: BaseException | None = None) -> None:

@@ -189,6 +189,8 @@ def provider(core: EngineSettings, request: Request) -> Arguments:
 # no `draws`.
 _RAW = (GENERATES - {"draws"}) | LIKELIHOODS | {"prefill"}
 _CHAT = frozenset({"generate", "chat", "system", "dialogue"})
+#: OpenAI's protocol names the likeliest tokens of a reply.
+_CHAT_OF_OPENAI = _CHAT | {"first_token"}
 COMPLETIONS = Backend(
     name="local-completions",
     model_type="local-completions",
@@ -213,7 +215,7 @@ VLLM_SERVER = Backend(
 CHAT = Backend(
     name="local-chat-completions",
     model_type="local-chat-completions",
-    abilities=_CHAT,
+    abilities=_CHAT_OF_OPENAI,
     arguments=chat,
     stops=4,
     address=f"http://127.0.0.1:{VLLM_PORT}{CHAT_PATH}",
@@ -222,7 +224,7 @@ CHAT = Backend(
 OPENAI_CHAT = Backend(
     name="openai-chat-completions",
     model_type="openai-chat-completions",
-    abilities=_CHAT,
+    abilities=_CHAT_OF_OPENAI,
     arguments=provider,
     environment=("OPENAI_API_KEY",),
     stops=4,

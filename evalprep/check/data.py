@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.data import open_parquet
 from evalprep.files import as_mapping, read_file
 from evalprep.packs import matching_files
-from evalprep.terminal import counted
+from evalprep.terminal import counted, shortlist
 
 LISTED = 3  # rows named per finding
 BATCH_ROWS = 1_000
@@ -93,18 +94,26 @@ def check_data_files(
         for text in texts:
             if "://" in text:
                 continue
-            files = _matching(text, relocate)
+            files = matching_files(_path(text, relocate))
             missing = _missing(text, files)
             if missing is not None:
-                _report_missing(leaf, missing, relocate, findings)
+                # lm-eval resolves a relative path against the folder in which it is started, which
+                # is tried here.
+                path = _path(missing, relocate)
+                beside = leaf.file.path.parent / path
+                if path.is_absolute():
+                    what = f"{missing} does not exist"
+                    findings.add_at("EP215", leaf, "dataset_kwargs", what)
+                elif beside.is_file():
+                    what = f"{missing} lies beside the task file and not below {Path.cwd()}"
+                    findings.add_at("EP214", leaf, "dataset_kwargs", what, fix=f"write {beside}")
+                else:
+                    what = f"{missing} does not exist below {Path.cwd()}"
+                    fix = "start lm_eval where it does, or write an absolute path"
+                    findings.add_at("EP215", leaf, "dataset_kwargs", what, fix=fix)
             elif name == whole:
                 evaluated += files
     return evaluated
-
-
-def _matching(text: str, relocate: Relocate) -> list[Path]:
-    """The files that a path or a pattern of files means; a plain path also where there is none."""
-    return matching_files(_path(text, relocate))
 
 
 def _missing(text: str, files: list[Path]) -> str | None:
@@ -122,23 +131,6 @@ def _path(text: str, relocate: Relocate) -> Path:
     """The path that a text means, where its file lies now."""
     path = Path(text)
     return relocate(path) if path.is_absolute() else path
-
-
-def _report_missing(leaf: Leaf, text: str, relocate: Relocate, findings: Findings) -> None:
-    # lm-eval resolves a relative path against the folder in which it is started, which is tried
-    # here.
-    path = _path(text, relocate)
-    beside = leaf.file.path.parent / path
-    if path.is_absolute():
-        what = f"{text} does not exist"
-        findings.add_at("EP215", leaf, "dataset_kwargs", what)
-    elif beside.is_file():
-        what = f"{text} lies beside the task file and not below {Path.cwd()}"
-        findings.add_at("EP214", leaf, "dataset_kwargs", what, fix=f"write {beside}")
-    else:
-        what = f"{text} does not exist below {Path.cwd()}"
-        fix = "start lm_eval where it does, or write an absolute path"
-        findings.add_at("EP215", leaf, "dataset_kwargs", what, fix=fix)
 
 
 def check_rows(leaf: Leaf, files: list[Path], findings: Findings, *, ours: bool) -> int:
@@ -218,8 +210,15 @@ class _Scan:
         self.no_answer: list[str] = []
 
     def columns(self, schema: Any) -> list[str]:
-        """The columns to read: ids, prompt, gold answer, and every one that holds floats."""
+        """The columns to read: ids, prompt, gold answer, and every one that holds floats.
+
+        Raises:
+            ValueError: two columns have one name.
+        """
         self.names = list(schema.names)
+        doubled = sorted(name for name, count in Counter(self.names).items() if count > 1)
+        if doubled:
+            raise ValueError(f"two columns are named {shortlist(doubled)}; rename one of them")
         floats = [field.name for field in schema if _has_float(field.type)]
         useful = ("sample_id", self.prompt, self.target, *floats)
         return [name for name in dict.fromkeys(useful) if name in schema.names]
@@ -240,13 +239,11 @@ class _Scan:
         for field in batch.schema:
             is_id_or_prompt = field.name in {"sample_id", self.prompt}
             if not is_id_or_prompt and _has_float(field.type):
-                self._floats(field.name, rows, columns[field.name])
+                values = columns[field.name]
+                odd = [row for row, value in zip(rows, values, strict=True) if _not_finite(value)]
+                if odd:
+                    self.odd.setdefault(field.name, []).extend(odd)
         self.seen += count
-
-    def _floats(self, name: str, rows: list[str], values: list[Any]) -> None:
-        odd = [row for row, value in zip(rows, values, strict=True) if _not_finite(value)]
-        if odd:
-            self.odd.setdefault(name, []).extend(odd)
 
     def _row_names(self, ids: list[Any] | None, count: int) -> list[str]:
         """The ids of a batch, or the positions where there are none; repeated ids are kept."""

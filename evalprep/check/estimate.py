@@ -22,7 +22,7 @@ from evalprep.check.memory import (
 )
 from evalprep.check.replies import published_reply
 from evalprep.files import as_mapping
-from evalprep.model import Destination, ModelShape, Tokenizer, model_folder, model_shape
+from evalprep.model import ModelShape, Tokenizer, model_folder, model_shape
 from evalprep.tables import Column, Kind, Table, table_lines
 
 CHARACTERS_PER_TOKEN = (
@@ -108,17 +108,14 @@ class Estimate:
                 textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False)
                 for line in lines
             ]
-        return "\n".join(["Tokens:", *self._table(width), *lines])
-
-    def _table(self, width: int | None) -> list[str]:
-        """The tasks with their tokens."""
         counts = ("requests", "prompts", "replies", "at most")
         columns = [
             Column("task", least=16),
             *(Column(name, Kind.MEASURE) for name in counts),
             Column("replies from"),
         ]
-        return table_lines(Table("", columns, [task.cells() for task in self.tasks]), width)
+        table = Table("", columns, [task.cells() for task in self.tasks])
+        return "\n".join(["Tokens:", *table_lines(table, width), *lines])
 
     def _time_line(self) -> str:
         from evalprep.status import duration
@@ -160,7 +157,8 @@ def _estimate_task(
             if request.request_type == "generate_until":
                 copies = request.repeats or 1
                 generated += copies
-                upper += reply_length(_arguments_of(request), settings.reply_length) * copies
+                arguments = as_mapping(request.args[1]) if len(request.args) > 1 else {}
+                upper += reply_length(arguments, settings.reply_length) * copies
         published = published_reply(requests[0].doc)
         if published is not None:
             replies.append(published[0])
@@ -188,10 +186,6 @@ def _prompt_of(request: Any) -> str:
     if request.request_type == "generate_until":
         return str(request.args[0])
     return "".join(part for part in request.args if isinstance(part, str))
-
-
-def _arguments_of(request: Any) -> dict[str, Any]:
-    return as_mapping(request.args[1]) if len(request.args) > 1 else {}
 
 
 def _tokens(
@@ -269,12 +263,13 @@ def estimate_run(
         work_dir: The prepared folder, for `calibrate`.
         findings: Gets EP713 when the model does not fit.
     """
-    shape = _shape_of(settings)
+    folder = model_folder(settings.model, settings.folder)
+    shape = model_shape(folder) if folder is not None else None
     card = card_of(settings.destination, gpu or "")
     memory = model_memory(shape, settings, card) if shape is not None else None
     if findings is not None and memory is not None:
         report_memory(memory, settings, findings)
-    name = gpu or _device(settings.destination)
+    name = gpu or settings.destination.gpu or ("" if settings.destination.cpu else UNNAMED)
     tasks = estimate_tasks(done, settings)
     estimate = Estimate(
         tasks=tasks,
@@ -285,55 +280,35 @@ def estimate_run(
         memory=memory,
     )
     if calibrate and work_dir is not None:
-        _measure(estimate, done, settings, work_dir, calibrate)
+        from evalprep.run import calibrated
+
+        limit = settings.core.limit
+        rows = {task.name: rows_of_run(len(task.instances), limit) for task in done.loaded}
+        measured = calibrated(work_dir, calibrate, rows)
+        estimate.seconds = measured.seconds
+        estimate.basis = measured.basis
+        estimate.notes += measured.notes
     elif shape is not None:
-        _predict(estimate, shape, settings, card, name)
+        if card is not None and "tflops" in card:
+            _compute(estimate, shape, settings, card)
+        elif name:
+            estimate.basis = _unknown_device(name)
+        else:
+            cpu = throughput_table()["cpu"]
+            scale = cpu["parameters"] / shape.active
+            reading = estimate.total("prompt_tokens") / (cpu["prompt_tokens_per_second"] * scale)
+            writing = cpu["tokens_per_second"] * scale
+            estimate.seconds = reading + estimate.total("reply_tokens") / writing
+            estimate.upper_seconds = reading + estimate.total("upper_tokens") / writing
+            estimate.basis = (
+                "two cores, from one measurement, good to a factor of five; --gpu NAME for another "
+                "machine"
+            )
     else:
         estimate.basis = (
             "unknown without the model's config.json; download the model, or --calibrate N"
         )
     return estimate
-
-
-def _shape_of(settings: RunSettings) -> ModelShape | None:
-    """The shape of the run's model; None where the model is not on this machine."""
-    folder = model_folder(settings.model, settings.folder)
-    return model_shape(folder) if folder is not None else None
-
-
-def _predict(
-    estimate: Estimate,
-    shape: ModelShape,
-    settings: RunSettings,
-    card: dict[str, Any] | None,
-    name: str,
-) -> None:
-    """Takes the time from what is known of the GPU, or of a CPU where the device has no name."""
-    if card is not None and "tflops" in card:
-        _compute(estimate, shape, settings, card)
-    elif name:
-        estimate.basis = _unknown_device(name)
-    else:
-        _extrapolate(estimate, shape)
-
-
-def _device(machine: Destination) -> str:
-    """The name of the GPU of a machine; empty for a CPU."""
-    return machine.gpu or ("" if machine.cpu else UNNAMED)
-
-
-def _measure(
-    estimate: Estimate, done: FullCheck, settings: RunSettings, work_dir: Path, prompts: int
-) -> None:
-    """Takes the time of some prompts on the real engine."""
-    from evalprep.run import calibrated
-
-    limit = settings.core.limit
-    rows = {task.name: rows_of_run(len(task.instances), limit) for task in done.loaded}
-    measured = calibrated(work_dir, prompts, rows)
-    estimate.seconds = measured.seconds
-    estimate.basis = measured.basis
-    estimate.notes += measured.notes
 
 
 def _compute(
@@ -359,16 +334,3 @@ def _unknown_device(name: str) -> str:
             f"unknown without the name of the GPU: --gpu NAME, or target: {{gpu: NAME}} ({names})"
         )
     return f"{name} is not in the table of devices ({names}); --calibrate N measures"
-
-
-def _extrapolate(estimate: Estimate, shape: ModelShape) -> None:
-    """Scale one measurement on a CPU by the parameters of the model."""
-    cpu = throughput_table()["cpu"]
-    scale = cpu["parameters"] / shape.active
-    reading = estimate.total("prompt_tokens") / (cpu["prompt_tokens_per_second"] * scale)
-    writing = cpu["tokens_per_second"] * scale
-    estimate.seconds = reading + estimate.total("reply_tokens") / writing
-    estimate.upper_seconds = reading + estimate.total("upper_tokens") / writing
-    estimate.basis = (
-        "two cores, from one measurement, good to a factor of five; --gpu NAME for another machine"
-    )

@@ -53,9 +53,14 @@ def _check_root(root: Path, findings: Findings) -> None:
         return
     for path in yaml_files(root, ".yml"):
         findings.add("EP102", str(path), "lm-eval will not read it")
-    _foreign(root, findings)
-    folder = f"{root.as_posix()}/"
-    if "/lm_eval/tasks/" in folder and not is_stock(root):
+    # lm-eval would parse the thousands of files of an environment or of results at each start.
+    children = [child for child in root.iterdir() if child.is_dir()]
+    for folder in (root, *children):
+        if (folder / "pyvenv.cfg").exists():
+            findings.add("EP112", str(folder), "is a Python environment")
+        elif _holds_samples(folder):
+            findings.add("EP112", str(folder), "holds results of a run")
+    if "/lm_eval/tasks/" in f"{root.as_posix()}/" and not is_stock(root):
         findings.add("EP115", str(root), "lies below a folder lm_eval/tasks")
 
 
@@ -126,19 +131,6 @@ def yaml_of(finding: Finding) -> str:
     """The path of the YAML that a finding is about, without its line and key."""
     place = finding.where.partition(" (")[0].partition(".yaml:")[0]
     return f"{place.removesuffix('.yaml')}.yaml"
-
-
-def _foreign(root: Path, findings: Findings) -> None:
-    """A Python environment or results below the include path.
-
-    lm-eval would parse their thousands of files at each start.
-    """
-    children = [child for child in root.iterdir() if child.is_dir()]
-    for folder in (root, *children):
-        if (folder / "pyvenv.cfg").exists():
-            findings.add("EP112", str(folder), "is a Python environment")
-        elif _holds_samples(folder):
-            findings.add("EP112", str(folder), "holds results of a run")
 
 
 def _holds_samples(folder: Path) -> bool:

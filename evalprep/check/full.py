@@ -22,7 +22,6 @@ from evalprep.check.scoring import check_scoring
 from evalprep.check.settings import RunSettings
 from evalprep.check.silence import stdout_is_ours
 from evalprep.check.static import StaticCheck, check_static
-from evalprep.check.tree import FunctionRef
 from evalprep.model import Tokenizer, load_tokenizer, model_folder
 
 
@@ -123,8 +122,13 @@ def _check(
         _report_no_tokenizer(static, settings, findings)
     progress("loading tasks")
     loaded = load_tasks(static, settings, findings, every_row=every_row)
-    _check_template(static, settings, tokenizer, findings)
-    if any("ifeval" in ref.spec for ref in _functions(static)):
+    # The template is looked at once, where some task gets it.
+    some_chat = settings.apply_chat_template or bool(settings.chat_tasks)
+    of_some = replace(settings, apply_chat_template=some_chat)
+    generates = any(leaf.output_type == "generate_until" for leaf in static.leaves)
+    check_template(tokenizer, of_some, generates, findings)
+    refs = chain.from_iterable(function_refs(leaf.config) for leaf in static.leaves)
+    if any("ifeval" in ref.spec for ref in refs):
         import_nltk()
     scorers: dict[str, Scorer] = {}
     for task in loaded:
@@ -163,34 +167,8 @@ def _check_requests(
         # Its prompts reach no model: only rows that are scored matter.
         build_requests(task, own, None, findings, scored or rows)
     else:
-        _build(task, own, tokenizer, findings, rows)
+        template = chat_template(tokenizer, own)
+        build_requests(task, own, template, findings, rows)
+        if template is not None and template.dropped:
+            findings.add_at("EP614", task.leaf, "description", f"{task.name}: no system message")
         check_prompts(task, own, tokenizer, findings)
-
-
-def _functions(static: StaticCheck) -> list[FunctionRef]:
-    """The functions that the tasks name."""
-    return list(chain.from_iterable(function_refs(leaf.config) for leaf in static.leaves))
-
-
-def _check_template(
-    static: StaticCheck, settings: RunSettings, tokenizer: Tokenizer | None, findings: Findings
-) -> None:
-    """Looks at the chat template once, where some task gets it."""
-    some_chat = settings.apply_chat_template or bool(settings.chat_tasks)
-    of_some = replace(settings, apply_chat_template=some_chat)
-    generates = any(leaf.output_type == "generate_until" for leaf in static.leaves)
-    check_template(tokenizer, of_some, generates, findings)
-
-
-def _build(
-    task: LoadedTask,
-    settings: RunSettings,
-    tokenizer: Tokenizer | None,
-    findings: Findings,
-    rows: int | None,
-) -> None:
-    """Builds the requests of a task under the chat template, which may drop a system message."""
-    template = chat_template(tokenizer, settings)
-    build_requests(task, settings, template, findings, rows)
-    if template is not None and template.dropped:
-        findings.add_at("EP614", task.leaf, "description", f"{task.name}: no system message")

@@ -56,7 +56,12 @@ def check_functions(leaves: list[Leaf], findings: Findings) -> None:
                 continue
             local.add(source)
             _check_module(source, leaf, findings)
-            _check_registrations(source, leaf, registered, findings)
+            for kind, name, line in _registrations(source):
+                earlier = registered.setdefault(f"{kind} {name}", source)
+                if earlier != source:
+                    where = f"{source}:{line}"
+                    what = f"register_{kind}({name!r}) is also in {earlier}"
+                    findings.add("EP223", where, what, task=leaf.name)
 
 
 def refs_by_key(leaf: Leaf) -> Iterator[tuple[str, FunctionRef]]:
@@ -217,7 +222,12 @@ def _statements(body: list[ast.stmt], *, optional: bool = False) -> Iterator[ast
 def _inner(node: ast.stmt, *, optional: bool) -> list[ast.stmt]:
     """The statements inside a compound statement that run when the module is loaded."""
     if isinstance(node, ast.Try | ast.TryStar):
-        return _inside_try(node, optional=optional)
+        # The statements of all parts of a `try`, but for what may fail where that is optional.
+        is_forgiven = optional and any(map(_forgives, node.handlers))
+        statements = [] if is_forgiven else list(node.body)
+        for handler in node.handlers:
+            statements += handler.body
+        return [*statements, *node.orelse, *node.finalbody]
     if isinstance(node, ast.Match):
         return list(chain.from_iterable(case.body for case in node.cases))
     if isinstance(node, ast.If):
@@ -227,15 +237,6 @@ def _inner(node: ast.stmt, *, optional: bool) -> list[ast.stmt]:
     if isinstance(node, ast.With | ast.For | ast.While):
         return [*node.body, *getattr(node, "orelse", [])]
     return []
-
-
-def _inside_try(node: ast.Try | ast.TryStar, *, optional: bool) -> list[ast.stmt]:
-    """The statements of all parts of a `try`, but for what may fail where that is optional."""
-    is_forgiven = optional and any(map(_forgives, node.handlers))
-    statements = [] if is_forgiven else list(node.body)
-    for handler in node.handlers:
-        statements += handler.body
-    return [*statements, *node.orelse, *node.finalbody]
 
 
 def _forgives(handler: ast.ExceptHandler) -> bool:
@@ -388,17 +389,6 @@ def _missing_below(folder: Path, module: str, names: list[str]) -> list[str]:
     submodules = {path.stem for path in folder.glob("*")}
     known = defined | submodules | {"*"}
     return [f"{module}.{name}" for name in names if name not in known]
-
-
-def _check_registrations(
-    source: Path, leaf: Leaf, registered: dict[str, Path], findings: Findings
-) -> None:
-    for kind, name, line in _registrations(source):
-        earlier = registered.setdefault(f"{kind} {name}", source)
-        if earlier != source:
-            where = f"{source}:{line}"
-            what = f"register_{kind}({name!r}) is also in {earlier}"
-            findings.add("EP223", where, what, task=leaf.name)
 
 
 class _Registration(NamedTuple):

@@ -73,8 +73,9 @@ def check_generation(leaf: Leaf, settings: RunSettings, findings: Findings) -> N
     of_run = settings.core.gen_kwargs
     own_class = leaf.file.kind == "class"
     if leaf.output_type != "generate_until":
-        if not own_class:
-            _report_unused(leaf, findings)
+        if not own_class and of_task:
+            what = f"{leaf.name} is a {leaf.output_type} task"
+            findings.add_at("EP227", leaf, "generation_kwargs", what)
         return
     if own_class and of_task is None:
         return  # such a task may make its own arguments
@@ -87,38 +88,38 @@ def check_generation(leaf: Leaf, settings: RunSettings, findings: Findings) -> N
         what = f"{leaf.name} has no generation_kwargs"
         findings.add_at("EP203", leaf, "", what)
     else:
-        _complete(merged, leaf, settings, findings)
+        # Arguments that are written out, so that no default of lm-eval or the engine decides.
+        key = "generation_kwargs"
+        _complete_sampling(merged, leaf, settings, findings)
+        if "until" not in merged:
+            findings.add_at("EP202", leaf, key, "until not given")
+        has_length = any(name in merged for name in LENGTH_KEYS)
+        if not has_length and "max_gen_toks" not in settings.core.model_args:
+            findings.add_at("EP206", leaf, key, "max_gen_toks not given")
     _check_merged(merged, leaf, settings, findings)
-
-
-def _report_unused(leaf: Leaf, findings: Findings) -> None:
-    """Report generation_kwargs of a task that generates nothing."""
-    if leaf.config.get("generation_kwargs"):
-        what = f"{leaf.name} is a {leaf.output_type} task"
-        findings.add_at("EP227", leaf, "generation_kwargs", what)
 
 
 def _check_merged(
     merged: dict[str, Any], leaf: Leaf, settings: RunSettings, findings: Findings
 ) -> None:
     """Checks the arguments of the task and of the run together."""
-    _check_length(merged, leaf, settings, findings)
-    _check_names(merged, leaf, settings, findings)
-    _stops(merged, leaf, settings, findings)
-    _ranges(merged, leaf, findings)
-    _check_sampling(merged, leaf, findings)
-    _check_lengths(merged, leaf, findings)
-    _repeated(merged, leaf, findings)
-
-
-def _check_length(
-    kwargs: dict[str, Any], leaf: Leaf, settings: RunSettings, findings: Findings
-) -> None:
-    length = reply_length(kwargs, settings.reply_length)
+    length = reply_length(merged, settings.reply_length)
     context = settings.max_model_len
     if context is not None and length >= context:
         what = f"max_gen_toks {length} against max_model_len {context}"
         findings.add_at("EP605", leaf, "generation_kwargs", what)
+    _check_names(merged, leaf, settings, findings)
+    _stops(merged, leaf, settings, findings)
+    _ranges(merged, leaf, findings)
+    _check_sampling(merged, leaf, findings)
+    names = [name for name in LENGTH_KEYS if merged.get(name) is not None]
+    values = {str(merged[name]) for name in names}
+    if len(values) > 1:
+        lengths = ", ".join(f"{name}: {merged[name]}" for name in names)
+        what = f"{lengths}; lm-eval takes the first"
+        fix = "write max_gen_toks alone"
+        findings.add_at("EP205", leaf, "generation_kwargs", what, fix=fix)
+    _repeated(merged, leaf, findings)
 
 
 def _check_names(
@@ -136,19 +137,6 @@ def _check_names(
         what = f"{names} {verb} unknown to vLLM"
         fix = near(unknown[0], sorted(_SAMPLING | _LM_EVAL))
         findings.add_at("EP204", leaf, "generation_kwargs", what, fix=fix)
-
-
-def _complete(
-    kwargs: dict[str, Any], leaf: Leaf, settings: RunSettings, findings: Findings
-) -> None:
-    """Arguments that are written out, so that no default of lm-eval or the engine decides."""
-    key = "generation_kwargs"
-    _complete_sampling(kwargs, leaf, settings, findings)
-    if "until" not in kwargs:
-        findings.add_at("EP202", leaf, key, "until not given")
-    has_length = any(name in kwargs for name in LENGTH_KEYS)
-    if not has_length and "max_gen_toks" not in settings.core.model_args:
-        findings.add_at("EP206", leaf, key, "max_gen_toks not given")
 
 
 def _complete_sampling(
@@ -254,17 +242,6 @@ def _check_sampling(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> N
         what = f"{setting}: the replies are sampled, and cached as if greedy"
         fix = "write do_sample: true"
     if what:
-        findings.add_at("EP205", leaf, "generation_kwargs", what, fix=fix)
-
-
-def _check_lengths(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> None:
-    """Two names of the reply's length with two values."""
-    names = [name for name in LENGTH_KEYS if kwargs.get(name) is not None]
-    values = {str(kwargs[name]) for name in names}
-    if len(values) > 1:
-        lengths = ", ".join(f"{name}: {kwargs[name]}" for name in names)
-        what = f"{lengths}; lm-eval takes the first"
-        fix = "write max_gen_toks alone"
         findings.add_at("EP205", leaf, "generation_kwargs", what, fix=fix)
 
 

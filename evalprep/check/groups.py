@@ -61,7 +61,14 @@ def _check_entry(group: _Group, entry: Any, findings: Findings) -> None:
         what = f"the group {group.name} has the entry {entry!r}"
         findings.add_at("EP121", group, _LIST, what)
     else:
-        _check_aggregation(group, metric, entry, findings)
+        aggregation = entry.get("aggregation", "mean")
+        place = f"of {metric!r} in the group {group.name}"
+        if isinstance(aggregation, FunctionRef):
+            what = f"aggregation {place}"
+            findings.add_at("EP114", group, _LIST, what)
+        elif aggregation != "mean":
+            what = f"aggregation {aggregation!r} {place}"
+            findings.add_at("EP121", group, _LIST, what, fix="write mean")
         _check_metric(group, metric, entry, findings)
 
 
@@ -77,20 +84,6 @@ def _check_metric(group: _Group, metric: str, entry: Mapping[str, Any], findings
         words = f"the filter {name!r} of {metric}"
         lacking = [leaf for leaf in group.leaves if name not in filter_names(leaf)]
         _report_missing(words, group, lacking, findings)
-
-
-def _check_aggregation(
-    group: _Group, metric: str, entry: Mapping[str, Any], findings: Findings
-) -> None:
-    """Reports an aggregation of an entry other than the mean."""
-    aggregation = entry.get("aggregation", "mean")
-    place = f"of {metric!r} in the group {group.name}"
-    if isinstance(aggregation, FunctionRef):
-        what = f"aggregation {place}"
-        findings.add_at("EP114", group, _LIST, what)
-    elif aggregation != "mean":
-        what = f"aggregation {aggregation!r} {place}"
-        findings.add_at("EP121", group, _LIST, what, fix="write mean")
 
 
 def _metrics(leaf: Leaf) -> list[str]:

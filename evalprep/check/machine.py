@@ -7,10 +7,9 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from evalprep.backends import DATA_PARALLEL, TENSOR_PARALLEL, is_here, sizes_of_settings
 from evalprep.check.data import listed
@@ -20,7 +19,6 @@ from evalprep.check.memory import card_of, model_memory, report_memory
 from evalprep.check.remotecode import check_remote_code
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import FunctionRef, Leaf
-from evalprep.config import Core
 from evalprep.credentials import is_secret
 from evalprep.model import Destination, ModelShape, core_count, model_folder, model_shape
 from evalprep.places import is_file, place
@@ -146,23 +144,19 @@ def _check_shape(shape: ModelShape, settings: RunSettings, findings: Findings) -
     It must fit the memory and have the context length, too.
     """
     if settings.splits_model:
-        _check_split(shape, settings, findings)
+        # The parts of a model that GPUs share, and their memory.
+        uneven = _uneven_heads(shape, settings.core.tensor_parallel_size)
+        if uneven:
+            findings.add("EP710", TENSOR_PARALLEL, uneven)
+        machine = settings.destination
+        card = None if machine.cpu else card_of(machine)
+        if card is not None:
+            memory = model_memory(shape, settings, card)
+            report_memory(memory, settings, findings)
     length, context = settings.max_model_len, shape.context
     if length and context and length > context:
         what = f"max_model_len {length}, and the model has {context}"
         findings.add("EP711", "max_model_len", what)
-
-
-def _check_split(shape: ModelShape, settings: RunSettings, findings: Findings) -> None:
-    """Checks the parts of a model that GPUs share, and their memory."""
-    uneven = _uneven_heads(shape, settings.core.tensor_parallel_size)
-    if uneven:
-        findings.add("EP710", TENSOR_PARALLEL, uneven)
-    machine = settings.destination
-    card = None if machine.cpu else card_of(machine)
-    if card is not None:
-        memory = model_memory(shape, settings, card)
-        report_memory(memory, settings, findings)
 
 
 def _uneven_heads(shape: ModelShape, gpus: int) -> str:
@@ -189,15 +183,10 @@ def _check_gpus(settings: RunSettings, findings: Findings) -> None:
         what = f"{sizes.gpus} GPUs are asked for, there are {machine.gpus}"
         findings.add("EP703", TENSOR_PARALLEL, what)
     if sizes.data > 1:
-        _check_experts(sizes.data, settings, findings)
+        if settings.core.model_args.get("enable_expert_parallel"):
+            what = f"is {sizes.data}, and model_args sets enable_expert_parallel"
+            findings.add("EP734", DATA_PARALLEL, what)
         _check_ray(sizes.data, machine, findings)
-
-
-def _check_experts(copies: int, settings: RunSettings, findings: Findings) -> None:
-    """Checks that several copies of a model inside lm-eval do not share experts."""
-    if settings.core.model_args.get("enable_expert_parallel"):
-        what = f"is {copies}, and model_args sets enable_expert_parallel"
-        findings.add("EP734", DATA_PARALLEL, what)
 
 
 def _check_served(settings: RunSettings, findings: Findings) -> None:
@@ -280,20 +269,17 @@ def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Finding
     _check_latex(leaves, findings)
     splitting = _leaves_with(leaves, _needs_punkt)
     if splitting:
-        _check_punkt(splitting[0], findings)
-
-
-def _check_punkt(leaf: Leaf, findings: Findings) -> None:
-    """Checks the data with which NLTK splits sentences."""
-    what = f"{leaf.name} splits sentences with NLTK"
-    data = punkt_tab()
-    if data is None:
-        findings.add_at("EP705", leaf, "process_results", what)
-    elif _is_refused(data):
-        what = f"{what}, which refuses to open {data}: its files are hard links"
-        root = data.parent.parent
-        fix = f"cp -r {root} NEW_FOLDER, then set NLTK_DATA to the new folder"
-        findings.add_at("EP705", leaf, "process_results", what, fix=fix)
+        leaf = splitting[0]
+        # The data with which NLTK splits sentences.
+        what = f"{leaf.name} splits sentences with NLTK"
+        data = punkt_tab()
+        if data is None:
+            findings.add_at("EP705", leaf, "process_results", what)
+        elif _is_refused(data):
+            what = f"{what}, which refuses to open {data}: its files are hard links"
+            root = data.parent.parent
+            fix = f"cp -r {root} NEW_FOLDER, then set NLTK_DATA to the new folder"
+            findings.add_at("EP705", leaf, "process_results", what, fix=fix)
 
 
 def _check_latex(leaves: list[Leaf], findings: Findings) -> None:
@@ -384,9 +370,22 @@ _SYSTEM_FOLDERS = ("share", "local/share", "lib", "local/lib")
 def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
     """Keys of the command that contradict each other, the tasks, or good practice."""
     core = settings.core
-    _check_model_args(core.model_args, findings)
+    for key, value in core.model_args.items():
+        if is_secret(key, value):
+            what = "is written into the results of the run"
+            findings.add("EP708", f"model_args.{key}", what)
+    if "max_length" in core.model_args and "max_model_len" in core.model_args:
+        findings.add("EP721", "model_args", "max_length and max_model_len")
+    if "lora_local_path" in core.model_args:
+        path = str(core.model_args["lora_local_path"])
+        findings.add("EP726", "model_args.lora_local_path", path)
     _check_likelihoods(leaves, settings, findings)
-    _check_shots(leaves, core, findings)
+    # No task without few-shot examples may be asked for some.
+    without_shots = [leaf.name for leaf in leaves if leaf.config.get("num_fewshot") == 0]
+    if core.num_fewshot and without_shots:
+        tasks = listed(without_shots, "task")
+        what = f"{core.num_fewshot}, and 0 in the file of {tasks}"
+        findings.add("EP723", "num_fewshot", what)
     if settings.other_prompt_tasks:
         findings.add("EP617", "apply_chat_template", _other_prompt(settings))
     if core.gen_kwargs:
@@ -398,15 +397,6 @@ def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findin
         findings.add("EP720", "batch_size", f"is {core.batch_size}")
 
 
-def _check_shots(leaves: Iterable[Leaf], core: Core, findings: Findings) -> None:
-    """Checks that no task without few-shot examples is asked for some."""
-    without_shots = [leaf.name for leaf in leaves if leaf.config.get("num_fewshot") == 0]
-    if core.num_fewshot and without_shots:
-        tasks = listed(without_shots, "task")
-        what = f"{core.num_fewshot}, and 0 in the file of {tasks}"
-        findings.add("EP723", "num_fewshot", what)
-
-
 def _other_prompt(settings: RunSettings) -> str:
     """Returns how the chat template is set, and how it was where the published values were made."""
     if settings.apply_chat_template:
@@ -416,18 +406,6 @@ def _other_prompt(settings: RunSettings) -> str:
     tasks = listed(settings.other_prompt_tasks, "task")
     published_prompt = f"the published values were made {published} a chat template"
     return f"is {value}, and {published_prompt} ({tasks})"
-
-
-def _check_model_args(args: Mapping[str, Any], findings: Findings) -> None:
-    for key, value in args.items():
-        if is_secret(key, value):
-            what = "is written into the results of the run"
-            findings.add("EP708", f"model_args.{key}", what)
-    if "max_length" in args and "max_model_len" in args:
-        findings.add("EP721", "model_args", "max_length and max_model_len")
-    if "lora_local_path" in args:
-        path = str(args["lora_local_path"])
-        findings.add("EP726", "model_args.lora_local_path", path)
 
 
 def _check_likelihoods(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:

@@ -161,16 +161,7 @@ def check_keys(leaf: Leaf, findings: Findings) -> None:
         findings.add_at("EP217", leaf, "output_type", f"output_type {leaf.output_type!r}")
     if not config.get("dataset_path") and not config.get("custom_dataset"):
         findings.add_at("EP229", leaf, "", f"{task} names no data")
-    _check_splits(leaf, findings)
-    if config.get("process_docs"):
-        findings.add_at("EP211", leaf, "process_docs", f"{task} has process_docs")
-    if config.get("unsafe_code"):
-        findings.add_at("EP213", leaf, "unsafe_code", f"{task} runs code that the model writes")
-    _check_fewshot(leaf, findings)
-
-
-def _check_splits(leaf: Leaf, findings: Findings) -> None:
-    """A split that is evaluated, and names of splits as lm-eval takes them."""
+    # A split that is evaluated, and names of splits as lm-eval takes them.
     if not leaf.config.get("test_split") and not leaf.config.get("validation_split"):
         what = f"{leaf.name} names neither test_split nor validation_split"
         findings.add_at("EP230", leaf, "", what)
@@ -180,6 +171,11 @@ def _check_splits(leaf: Leaf, findings: Findings) -> None:
             what = f"lm-eval looks for a split called {split!r}, and raises KeyError"
             fix = "name a whole split; `--limit`, or process_docs, takes part of it"
             findings.add_at("EP412", leaf, key, what, fix=fix)
+    if config.get("process_docs"):
+        findings.add_at("EP211", leaf, "process_docs", f"{task} has process_docs")
+    if config.get("unsafe_code"):
+        findings.add_at("EP213", leaf, "unsafe_code", f"{task} runs code that the model writes")
+    _check_fewshot(leaf, findings)
 
 
 def _check_fewshot(leaf: Leaf, findings: Findings) -> None:
@@ -264,7 +260,14 @@ def _check_metric(
     _check_unread_arguments(leaf, name, entry, findings)
     aggregation = entry.get("aggregation")
     if isinstance(aggregation, str):
-        _check_aggregation(leaf, name, aggregation, registered, findings)
+        known = AGGREGATIONS | registered.aggregations
+        if aggregation not in known:
+            what = f"aggregation {aggregation!r} of {name}"
+            findings.add_at("EP209", leaf, "metric_list", what, fix=near(aggregation, known))
+        elif aggregation in BOOTSTRAP_SECONDS:
+            seconds = BOOTSTRAP_SECONDS[aggregation]
+            what = f"{aggregation} of {name}: about {seconds} s of CPU per 1,000 rows"
+            findings.add_at("EP224", leaf, "metric_list", what)
 
 
 def _check_unread_arguments(
@@ -283,19 +286,6 @@ def _check_unread_arguments(
 
 
 _ENTRY_KEYS = frozenset({"metric", "aggregation", "higher_is_better", "hf_evaluate"})
-
-
-def _check_aggregation(
-    leaf: Leaf, name: str, aggregation: str, registered: Registered, findings: Findings
-) -> None:
-    known = AGGREGATIONS | registered.aggregations
-    if aggregation not in known:
-        what = f"aggregation {aggregation!r} of {name}"
-        findings.add_at("EP209", leaf, "metric_list", what, fix=near(aggregation, known))
-    elif aggregation in BOOTSTRAP_SECONDS:
-        seconds = BOOTSTRAP_SECONDS[aggregation]
-        what = f"{aggregation} of {name}: about {seconds} s of CPU per 1,000 rows"
-        findings.add_at("EP224", leaf, "metric_list", what)
 
 
 def filter_names(leaf: Leaf) -> list[str]:
@@ -368,11 +358,7 @@ def _check_step_arguments(
             takes = f"it takes {', '.join(sorted(allowed))}" if allowed else f"remove {name}"
             fix = near(name, allowed) or takes
             findings.add_at("EP236", leaf, "filter_list", what, fix=fix)
-    _check_values(leaf, function, step, findings)
-
-
-def _check_values(leaf: Leaf, function: str, step: dict[str, Any], findings: Findings) -> None:
-    """Values of arguments that the filters of lm-eval cannot use."""
+    # Values of arguments that the filters of lm-eval cannot use.
     if function == "custom" and not isinstance(step.get("filter_fn"), FunctionRef):
         what = "`function: custom` needs `filter_fn: !function ...`"
         findings.add_at("EP210", leaf, "filter_list", what)

@@ -103,12 +103,8 @@ class _Machine:
         self.possessive = automaton.possessive
         # Once one of these is reached, the match has succeeded, and nothing is tried again.
         self.done = frozenset() if whole else automaton.whole.free
-        self.parts = self._components()
+        self.parts = _Components(self.edges).on_cycles
         self.steps = MOST_STEPS
-
-    def _components(self) -> dict[int, int]:
-        """State -> its strongly connected component, for states on a cycle."""
-        return _Components(self.edges).on_cycles
 
     def _common(self, *states: int) -> str:
         """A character that all these states match, "" if there is none."""
@@ -149,7 +145,14 @@ class _Machine:
                     continue
                 origin[following] = (here, self._common(*following))
                 if following == end:
-                    return _text_to(end, begin, origin)
+                    # The text of a path, read back from its end.
+                    characters = []
+                    place = end
+                    while True:
+                        place, character = origin[place]
+                        characters.append(character)
+                        if place == begin:
+                            return "".join(reversed(characters))
                 waiting.append(following)
         return None
 
@@ -229,21 +232,6 @@ class _Machine:
         return None
 
 
-def _text_to(
-    end: tuple[int, ...],
-    begin: tuple[int, ...],
-    origin: dict[tuple[int, ...], tuple[tuple[int, ...], str]],
-) -> str:
-    """The text of a path, read back from its end."""
-    characters = []
-    place = end
-    while True:
-        place, character = origin[place]
-        characters.append(character)
-        if place == begin:
-            return "".join(reversed(characters))
-
-
 class _Components:
     """Strongly connected components of a graph, by Tarjan's algorithm without recursion.
 
@@ -273,7 +261,12 @@ class _Components:
                 above = work[-1][0]
                 self._low[above] = min(self._low[above], self._low[state])
             if self._low[state] == self._index[state]:
-                self._close(state)
+                # Take a component off the stack, and keep it where it has a cycle.
+                start = self._stack.index(state)
+                members = self._stack[start:]
+                del self._stack[start:]
+                if len(members) > 1 or state in self.edges[state]:
+                    self.on_cycles.update(dict.fromkeys(members, state))
 
     def _visit(self, state: int) -> tuple[int, Iterator[int]]:
         self._index[state] = self._low[state] = len(self._index)
@@ -288,11 +281,3 @@ class _Components:
             if other in self._stack:
                 self._low[state] = min(self._low[state], self._index[other])
         return None
-
-    def _close(self, state: int) -> None:
-        """Takes a component off the stack, and keeps it where it has a cycle."""
-        start = self._stack.index(state)
-        members = self._stack[start:]
-        del self._stack[start:]
-        if len(members) > 1 or state in self.edges[state]:
-            self.on_cycles.update(dict.fromkeys(members, state))

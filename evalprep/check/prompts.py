@@ -253,22 +253,19 @@ class _Scan:
             return
         length = max(HEAD, 3 * len(tokenizer.bos))
         heads = [text[:length] for text in batch.sent]
-        self._encode_heads(heads, tokenizer)
-        for name, head in zip(batch.names, heads, strict=True):
-            count = self._starts[head]
-            if count > 1:
-                self._double.add(name)
-            elif count == 0 and head:
-                self._none.add(name)
-
-    def _encode_heads(self, heads: Sequence[str], tokenizer: Tokenizer) -> None:
-        """Notes the begin-of-text tokens of each start; of equal starts one is encoded."""
+        # Note the begin-of-text tokens of each start; of equal starts one is encoded.
         if len(self._starts) > MOST_HEADS:
             self._starts.clear()
         fresh = [head for head in dict.fromkeys(heads) if head not in self._starts]
         encoded = tokenizer.encode_all(fresh, **self._settings.encoding)
         for head, ids in zip(fresh, encoded, strict=True):
             self._starts[head] = leading_bos(ids, tokenizer)
+        for name, head in zip(batch.names, heads, strict=True):
+            count = self._starts[head]
+            if count > 1:
+                self._double.add(name)
+            elif count == 0 and head:
+                self._none.add(name)
 
     def _look_at_length(self, batch: _Batch, tokenizer: Tokenizer) -> None:
         """Prompts that leave no place for the reply."""

@@ -196,11 +196,6 @@ def _check_targets(loaded: LoadedTask, findings: Findings) -> None:
         places = f"a list (first in {lists[0]}), no list (first in {others[0]})"
         what = f"the gold answer is {places}"
         _report(loaded, findings, "EP409", "doc_to_target", what)
-    _check_target_word(loaded, findings)
-
-
-def _check_target_word(loaded: LoadedTask, findings: Findings) -> None:
-    """A gold answer that is one word in all rows, and none of the options."""
     word = loaded.leaf.config.get("doc_to_target")
     options = loaded.leaf.config.get("doc_to_choice")
     is_option = isinstance(options, list) and word in options
@@ -242,7 +237,10 @@ def _check_repeated(loaded: LoadedTask, findings: Findings) -> None:
     def is_repeated(number: int, requests: list[Any]) -> bool:
         doc = requests[0].doc
         target = str(loaded.task.doc_to_target(doc))
-        question = (*_texts(requests), target)
+        texts: list[str] = []
+        for request in requests:
+            texts += [part for part in request.args if isinstance(part, str)]
+        question = (*texts, target)
         cluster = doc.get("cluster_id") if isinstance(doc, Mapping) else None
         own_cluster = number if cluster is None else cluster
         clusters = clusters_of.setdefault(question, set())
@@ -254,14 +252,6 @@ def _check_repeated(loaded: LoadedTask, findings: Findings) -> None:
     if repeated:
         what = f"as before in {listed(repeated)}"
         _report(loaded, findings, "EP414", "dataset_path", what)
-
-
-def _texts(requests: list[Any]) -> list[str]:
-    """The texts that the requests of a row send."""
-    texts: list[str] = []
-    for request in requests:
-        texts += [part for part in request.args if isinstance(part, str)]
-    return texts
 
 
 def _pairs(requests: list[Any]) -> list[tuple[str, str]]:
@@ -400,12 +390,6 @@ class _Choice:
         return isinstance(gold, int) and 0 <= gold < len(self.choices)
 
 
-def _check_repeated_choices(loaded: LoadedTask, rows: list[_Choice], findings: Findings) -> None:
-    twice = [row.row for row in rows if row.repeats]
-    if twice:
-        _report(loaded, findings, "EP416", "doc_to_choice", listed(twice))
-
-
 def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
     """Reports gold answers that are no choice, count from one or never vary.
 
@@ -427,7 +411,9 @@ def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
         gold = rows[0].gold
         what = f"the gold answer is {gold!r} in all {len(rows)} rows"
         _report(loaded, findings, "EP418", key, what)
-    _check_repeated_choices(loaded, rows, findings)
+    twice = [row.row for row in rows if row.repeats]
+    if twice:
+        _report(loaded, findings, "EP416", "doc_to_choice", listed(twice))
 
 
 def _choices(loaded: LoadedTask) -> list[_Choice]:

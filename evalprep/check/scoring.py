@@ -108,7 +108,9 @@ def check_scoring(
         finally:
             second_opinions.reset(token)
         if loaded.generates and hard:
-            _hard_replies(scorer, tally)
+            number = next(iter(scorer.loaded.instances))
+            for label, text in HARD.items():
+                _try(scorer, number, [text], label, tally)
         _report(scorer, tally, findings)
         _report_shape(scorer, tally, findings)
     return scorer
@@ -346,12 +348,6 @@ def _gold_positions(loaded: LoadedTask, number: int) -> list[int]:
     return positions
 
 
-def _hard_replies(scorer: Scorer, tally: _Tally) -> None:
-    number = next(iter(scorer.loaded.instances))
-    for label, text in HARD.items():
-        _try(scorer, number, [text], label, tally)
-
-
 def _unsafe(value: Any) -> str:
     """Returns why JSON cannot hold a value; empty where it can."""
     if type(value) in (bool, int, float):
@@ -389,7 +385,12 @@ def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
             findings.add_at("EP501", leaf, key, what)
         else:
             findings.add("EP501", failure.place.where, f"{what}{failure.place.code}", task=task)
-    _report_time(scorer, tally, report)
+    if tally.too_slow:
+        cases = listed(tally.too_slow, "case")
+        report("EP516", f": more than {BOUND_SECONDS:g} s of CPU in {cases}")
+    seconds, row, label = scorer.slowest
+    if seconds > SLOW_SECONDS:
+        report("EP515", f": {seconds:.1f} s of CPU for row {row} ({label} reply)")
     without_gold = not (tally.golds or tally.failures or tally.too_slow)
     if scorer.metric and without_gold:
         report("EP505", " has no gold answer that a reply could repeat")
@@ -397,16 +398,12 @@ def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
         _report_missed(scorer, tally, report)
     for code, rows in tally.wrongly.items():
         report(code, f": {scorer.metric} in {listed(rows)}")
-    _report_without_box(tally, report)
-    if tally.differing:
-        _report_differing(scorer, tally, report)
-
-
-def _report_without_box(tally: _Tally, report: Report) -> None:
     if tally.without_box:
         count = f"{len(tally.without_box)} of {tally.scored_replies} published replies"
         places = listed(tally.without_box)
         report("EP518", f": {count} state an answer without a box, {places}")
+    if tally.differing:
+        _report_differing(scorer, tally, report)
 
 
 def _report_differing(scorer: Scorer, tally: _Tally, report: Report) -> None:
@@ -420,15 +417,6 @@ def _report_differing(scorer: Scorer, tally: _Tally, report: Report) -> None:
 
 Report = Callable[[str, str], None]
 """Adds a finding: its code, and what stands behind the task's name."""
-
-
-def _report_time(scorer: Scorer, tally: _Tally, report: Report) -> None:
-    if tally.too_slow:
-        cases = listed(tally.too_slow, "case")
-        report("EP516", f": more than {BOUND_SECONDS:g} s of CPU in {cases}")
-    seconds, row, label = scorer.slowest
-    if seconds > SLOW_SECONDS:
-        report("EP515", f": {seconds:.1f} s of CPU for row {row} ({label} reply)")
 
 
 def _report_missed(scorer: Scorer, tally: _Tally, report: Report) -> None:

@@ -171,7 +171,9 @@ class RunSettings:
         stored = frozenset(name for name, task in tasks.items() if task.call.backend == STORED)
         settings = replace(self, stored_tasks=stored)
         if "add_bos_token" not in self.core.model_args:
-            settings = replace(settings, bos_tasks=_bos_of_tasks(plan))
+            own = {name: task.call.model_args.get("add_bos_token") for name, task in tasks.items()}
+            bos_tasks = {name: bos for name, bos in own.items() if isinstance(bos, bool)}
+            settings = replace(settings, bos_tasks=bos_tasks)
         template = self.core.apply_chat_template
         if template is None:
             chat = frozenset(name for name, task in tasks.items() if task.prompt == "chat")
@@ -195,9 +197,3 @@ class RunSettings:
         if folder is None or not folder.is_dir():  # of another machine
             folder = prepared.folder.parent
         return cls.from_core(core, folder).with_plan(prepared.plan)
-
-
-def _bos_of_tasks(plan: Plan) -> dict[str, bool]:
-    """Task -> `add_bos_token` as its pack asks for it, of the tasks that ask."""
-    values = {name: task.call.model_args.get("add_bos_token") for name, task in plan.tasks.items()}
-    return {name: value for name, value in values.items() if isinstance(value, bool)}

@@ -71,7 +71,13 @@ def check_static(
     check_files(tree, findings, stock, may_be_empty=only_stock)
     names = requested
     if names is None:
-        names = _all_tasks(tree, findings)
+        # Every name of a folder that is no group.
+        groups = [name for name, file in tree.index.items() if file.kind == "group"]
+        # Each for itself: that several groups share a task matters only when they are asked for
+        # together.
+        for group in groups:
+            select_leaves(tree, [group], findings)
+        names = [name for name in tree.index if name not in groups]
     check_groups(tree, findings)
     leaves = select_leaves(tree, names, findings)
     if requested is not None:
@@ -86,19 +92,6 @@ def check_static(
         _spare_tasks_of_config(leaves, findings)
     known = [name for name in names if is_known(tree, name)]
     return StaticCheck(tree, leaves, rows, known)
-
-
-def _all_tasks(tree: Tree, findings: Findings) -> list[str]:
-    """Every name of a folder that is no group.
-
-    The groups are resolved for what is wrong with them.
-    """
-    groups = [name for name, file in tree.index.items() if file.kind == "group"]
-    # Each for itself: that several groups share a task matters only when they are asked for
-    # together.
-    for group in groups:
-        select_leaves(tree, [group], findings)
-    return [name for name in tree.index if name not in groups]
 
 
 def _without_waiting(leaves: list[Leaf], roots: Sequence[Path], findings: Findings) -> list[Leaf]:
@@ -124,7 +117,13 @@ def _check_leaves(
     data_bytes = 0
 
     def relocate(path: Path) -> Path:
-        return _relocate(path, moved)
+        # The path at which a file lies now, during a preparation in the built folder.
+        if moved is None:
+            return path
+        final, built = moved
+        if not path.is_relative_to(final):
+            return path
+        return built / path.relative_to(final)
 
     for leaf in leaves:
         check_keys(leaf, findings)
@@ -214,16 +213,6 @@ def waiting_tasks(roots: Sequence[Path]) -> dict[str, tuple[str, ...]]:
             if task.after and prepared.tasks[name].rows is None:
                 waiting[name] = task.after
     return waiting
-
-
-def _relocate(path: Path, moved: tuple[Path, Path] | None) -> Path:
-    """The path at which a file lies now, during a preparation in the built folder."""
-    if moved is None:
-        return path
-    final, built = moved
-    if not path.is_relative_to(final):
-        return path
-    return built / path.relative_to(final)
 
 
 def check_tree(tree: Path, config: Config, requested: Sequence[str] | None = None) -> list[Finding]:

@@ -22,6 +22,7 @@ from typing import Literal, Self
 from evalprep.coderunner.inside.pipe import LENGTH_BYTES, LONGEST, SETTINGS, frame
 from evalprep.coderunner.isolation import Isolation
 from evalprep.coderunner.programme import Limits
+from evalprep.temporary import OwnFolder
 
 Role = Literal["candidate", "checker"]
 _INSIDE = "evalprep.coderunner.inside"
@@ -92,7 +93,7 @@ class Room:
         self.filtered: bool | None = None
         self._received = bytearray()
         self._unsent = bytearray()
-        self._folder = tempfile.TemporaryDirectory(prefix="evalprep-room-")
+        self._folder = OwnFolder("room")
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - `__exit__` closes it
         self.process = subprocess.Popen(
             isolation.command(Path(self._folder.name), limits, BOOT),

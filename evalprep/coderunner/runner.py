@@ -11,7 +11,6 @@ import os
 import selectors
 import signal
 import socket
-import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +19,7 @@ from evalprep.coderunner.inside import pipe
 from evalprep.coderunner.isolation import Isolation, NoIsolation, candidates
 from evalprep.coderunner.programme import Limits, Outcome, Programme, Status
 from evalprep.coderunner.room import MisuseError, Room
+from evalprep.temporary import OwnFolder
 
 _LOOK = 0.1  # seconds between two looks at what the rooms use
 _PAUSES = 6  # times the longest wait at once: the longest that all waits may take together
@@ -249,7 +249,7 @@ def _try_out(isolation: Isolation) -> Isolation:
     Raises:
         OSError: a room cannot be made, or a door is open.
     """
-    with tempfile.TemporaryDirectory(prefix="evalprep-trial-") as folder, socket.socket() as server:
+    with OwnFolder("trial") as folder, socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
         secret = Path(folder) / "secret"

@@ -42,7 +42,12 @@ if TYPE_CHECKING:
     from evalprep.compare.screen import MANY_EQUAL, in_own_unit, show
     from evalprep.compare.settings import Settings
     from evalprep.compare.stored import UNPAIRED_TEST
-    from evalprep.compare.suite import compare_scores, compare_suite, tasks_without_mean
+    from evalprep.compare.suite import (
+        compare_scores,
+        compare_suite,
+        compare_with_packs,
+        tasks_without_mean,
+    )
     from evalprep.compare.task import TaskComparison, floor_sentence
     from evalprep.compare.tasknames import of_tasks
     from evalprep.compare.units import Unit

@@ -12,7 +12,7 @@ from evalprep.compare.comparable import fact_reasons, gold_reasons
 from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.levels import PairRules
 from evalprep.compare.pairing import Floats, Pairs
-from evalprep.compare.questions import is_chat
+from evalprep.compare.questions import was_chat
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.numbers import percent
 from evalprep.results import FactDifference, Metric, Table
@@ -154,8 +154,8 @@ def _template_differs(pairs: Pairs, tables: tuple[Table, Table]) -> bool:
     if not pairs.rows.size:
         return False
     table, other = tables
-    form = is_chat(table, int(pairs.rows[0]))
-    other_form = is_chat(other, int(pairs.other_rows[0]))
+    form = was_chat(table, int(pairs.rows[0]))
+    other_form = was_chat(other, int(pairs.other_rows[0]))
     is_known = form is not None and other_form is not None
     return is_known and form != other_form
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,21 +27,22 @@ from evalprep.compare.family import conclude_page
 from evalprep.compare.flips import Flip, FlipCause
 from evalprep.compare.overall import overall
 from evalprep.compare.reasons import Kind, unique
-from evalprep.compare.same_outputs import mark_same_files, same_outputs
-from evalprep.compare.settings import ALL, PRIMARY, Settings
-from evalprep.compare.sides import Sides, column_key, compare_further, compare_sides
+from evalprep.compare.same_outputs import same_outputs
+from evalprep.compare.settings import Settings
+from evalprep.compare.sides import Sides, compare_further, compare_sides
 from evalprep.compare.stored import compare_stored
 from evalprep.compare.task import TaskComparison
 from evalprep.compare.tasknames import with_names_of
 from evalprep.compare.unpaired import nothing_paired
 from evalprep.compare.warnings import lacking, unread_warnings, warnings_of
-from evalprep.compare.whole import PERPLEXITIES, compare_whole, is_whole
+from evalprep.compare.whole import compare_whole, is_whole, key_over_rows
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.results import (
     Metric,
     NamedMetric,
     Run,
     SampleView,
+    TaskRun,
     agreed,
     odd_verdicts,
     published_reading,
@@ -364,7 +365,6 @@ def compare_runs(
     stored = [] if other is None else compare_stored(run, other, selection.stored, settings)
     if other is not None and not (compared or stored or run.unread or other.unread):
         raise _no_common_task(run, other)
-    mark_same_files(run, other, [*compared, *whole, *further, *stored])
     conclusions = [*compared, *whole, *further, *stored]
     refuse_wide_margin(conclusions, settings.margin)
     together = overall(
@@ -581,22 +581,8 @@ def _compare_tasks(
     for name in selection.sampled:
         sides = _sides(run, other, name)
         metric = _first_metric(sides)
-        result = compare_sides(sides, metric, settings)
-        result.decides = settings.decides(metric.metric, metric.filter, primary=True)
-        compared.append(result)
-    if settings.deciding not in {PRIMARY, ALL}:
-        _decide_by_first(compared, run, settings)
+        compared.append(compare_sides(sides, metric, settings))
     return compared
-
-
-def _decide_by_first(compared: Sequence[TaskComparison], run: Run, settings: Settings) -> None:
-    """A task that has none of the deciding metrics is decided by its first one."""
-    for task in compared:
-        metrics = run.tasks[task.name].metrics
-        if not any(
-            settings.decides(metric.metric, metric.filter, primary=False) for metric in metrics
-        ):
-            task.decides = True
 
 
 def _sides(run: Run, other: Run | None, name: str) -> Sides:
@@ -634,43 +620,34 @@ def _compare_whole_metrics(
         for metric in task.metrics:
             if not is_whole(metric) or metric.key not in others:
                 continue
-            conclusion = compare_whole(
-                task, against, metric.metric, settings, filter_name=metric.filter
-            )
-            _relate_to_task(conclusion, first, metric, settings)
-            conclusions.append(conclusion)
+            conclusions.append(_whole_metric(task, against, first, metric, settings))
     return conclusions
 
 
-def _relate_to_task(
-    conclusion: Conclusion, first: TaskComparison, metric: Metric, settings: Settings
-) -> None:
-    """Note in a conclusion over all rows what its task's comparison settles.
-
-    Whether it decides, why it is not comparable, and which quantity it repeats.
-    """
+def _whole_metric(
+    task: TaskRun, against: TaskRun, first: TaskComparison, metric: Metric, settings: Settings
+) -> Conclusion:
+    """A metric over all rows of a task, with what the comparison of the task settles."""
     is_first = (metric.metric, metric.filter) == (first.metric, first.filter)
-    conclusion.decides = settings.decides(metric.metric, metric.filter, primary=is_first)
-    conclusion.reasons = unique([*first.refusals, *conclusion.reasons])
-    _check_expected_rows(conclusion, first, is_first=is_first)
-    if metric.metric in PERPLEXITIES:
-        conclusion.duplicate_of = f"{first.name}: likelihood"
-    if is_first:
-        first.duplicate_of = conclusion.duplicate_of or f"{first.name}: {metric.key}"
-        conclusion.duplicate_of = first.duplicate_of
-
-
-def _check_expected_rows(conclusion: Conclusion, first: TaskComparison, *, is_first: bool) -> None:
-    """Hold a metric over all rows against the rows that its task was to have."""
-    if is_first:
-        conclusion.expected = first.expected
-        conclusion.reasons = [*conclusion.refusals, *first.shortfalls]
-        return
-    missing = [reason for reason in first.reasons if reason.kind is Kind.MISSING_ROWS]
-    if not missing and first.expected is not None:
-        conclusion.expected = first.expected
-        missing = missing_rows(conclusion.difference.n, first.expected)
-    conclusion.reasons += missing
+    if is_first and first.whole is not None:
+        own = replace(first.whole, difference=replace(first.difference))
+    else:
+        own = compare_whole(task, against, metric.metric, settings, filter_name=metric.filter)
+    reasons, expected = [*own.refusals, *first.shortfalls], first.expected
+    if not is_first:
+        same = [why for why in first.reasons if why.kind in {Kind.MISSING_ROWS, Kind.SAME_FILE}]
+        lacking = any(why.kind is Kind.MISSING_ROWS for why in same)
+        expected = None if lacking else first.expected
+        missing = [] if expected is None else missing_rows(own.difference.n, expected)
+        reasons = [*own.reasons, *missing, *same]
+    key = first.duplicate_of if is_first else key_over_rows(first.name, metric)
+    return replace(
+        own,
+        decides=settings.decides(metric.metric, metric.filter, primary=is_first),
+        reasons=unique([*first.refusals, *reasons]),
+        expected=expected,
+        duplicate_of=key,
+    )
 
 
 def _compare_further_metrics(
@@ -679,10 +656,7 @@ def _compare_further_metrics(
     """Every other row metric and filter of the compared tasks."""
     further = []
     for first in compared:
-        sides = _sides(run, other, first.name)
-        if first.pairs is not None and first.pairs.rows.size:
-            first.duplicate_of = column_key(first.name, first.pairs)
-        further += compare_further(sides, first, settings)
+        further += compare_further(_sides(run, other, first.name), first, settings)
     return further
 
 

@@ -59,17 +59,24 @@ def overall(
     if not usable:
         reason = _why_none(tasks, candidates)
         return Overall(reason=reason)
-    mean = _mean_of_tasks(usable, known, confidence)
     left_out = [task.name for task in tasks if task not in usable]
-    if left_out:
-        mean.notes.append(f"without {', '.join(left_out)}")
     shortfalls = list(chain.from_iterable(map(_nothing_scored, candidates)))
-    mean.reasons += shortfalls
+    mean = Conclusion(
+        f"mean of {len(usable)} of {known} tasks",
+        "overall",
+        _mean_of_tasks(usable, confidence),
+        reasons=list(shortfalls),
+        notes=[f"without {', '.join(left_out)}"] if left_out else [],
+    )
     binary = _right_or_wrong(usable)
     if len(binary) < 2:
         return Overall(mean)
-    pooled = _pooled(binary, known, confidence)
-    pooled.reasons += shortfalls
+    pooled = Conclusion(
+        f"pooled verdicts of {len(binary)} of {known} tasks",
+        "overall",
+        _pooled(binary, confidence),
+        reasons=list(shortfalls),
+    )
     return Overall(mean, pooled)
 
 
@@ -134,7 +141,7 @@ def scale_of(task: TaskComparison) -> tuple[float, float] | None:
     return task.bounds if item.bounded else None
 
 
-def _mean_of_tasks(tasks: _Tasks, known: int, confidence: float) -> Conclusion:
+def _mean_of_tasks(tasks: _Tasks, confidence: float) -> Difference:
     """The mean difference on a common scale from 0 to 1 on which more is better."""
     evidence_of_tasks, now, before = [], [], []
     for task in tasks:
@@ -145,7 +152,7 @@ def _mean_of_tasks(tasks: _Tasks, known: int, confidence: float) -> Conclusion:
         now.append(_on_scale(task, task.difference.now, least, most))
         before.append(_on_scale(task, task.difference.previous, least, most))
     differences = [task.difference for task in tasks]
-    mean = from_evidence(
+    return from_evidence(
         MeanDifference(tuple(evidence_of_tasks)),
         confidence=confidence,
         n=sum(item.n for item in differences),
@@ -159,7 +166,6 @@ def _mean_of_tasks(tasks: _Tasks, known: int, confidence: float) -> Conclusion:
         range=1.0,
         made_of="counts",
     )
-    return Conclusion(f"mean of {len(tasks)} of {known} tasks", "overall", mean)
 
 
 def _on_scale(task: TaskComparison, value: float | None, least: float, most: float) -> float:
@@ -180,7 +186,7 @@ def _documents(differences: Sequence[Difference]) -> int | None:
     return documents
 
 
-def _pooled(tasks: _Tasks, known: int, confidence: float) -> Conclusion:
+def _pooled(tasks: _Tasks, confidence: float) -> Difference:
     """The verdicts of all right-or-wrong tasks together, each row weighing the same."""
     now, before, documents = [], [], []
     next_code = 0
@@ -199,5 +205,4 @@ def _pooled(tasks: _Tasks, known: int, confidence: float) -> Conclusion:
     units: NDArray[np.int64] | None = np.concatenate(documents) if next_code else None
     verdicts = np.concatenate(now)
     verdicts_before = np.concatenate(before)
-    item = difference(verdicts, verdicts_before, units, confidence=confidence)
-    return Conclusion(f"pooled verdicts of {len(tasks)} of {known} tasks", "overall", item)
+    return difference(verdicts, verdicts_before, units, confidence=confidence)

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from evalprep.compare.levels import Choices, compare_choices
 from evalprep.compare.rowkeys import AskedRow, choices_of
+from evalprep.packs import is_chat
 from evalprep.results import Sample, Table
 
 Rows = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 #: Asked of a table whose gold answers are those of no other row.
 GOLD_COLUMN = "does `target` of --columns name the column of the gold answers?"
-_MESSAGES = ('[{"role"', "[{'role'")  # a chat prompt that was logged before the template
 
 
 @dataclass(frozen=True)
@@ -151,18 +151,14 @@ def choices_of_pairs(pairs: RowPairs) -> list[Choices]:
 def in_other_form(pairs: RowPairs) -> bool:
     """True where one side logged a prompt as text and the other as messages of a chat."""
     for sample, opposite in pairs.read():
-        if _is_messages(sample.prompt) != _is_messages(opposite.prompt):
+        if is_chat(sample.prompt) != is_chat(opposite.prompt):
             return True
     return False
 
 
-def is_chat(table: Table, row: int) -> bool | None:
+def was_chat(table: Table, row: int) -> bool | None:
     """True where the prompt of a row was logged as messages of a chat; None without a prompt."""
     sample = next(iter(table.read([row])), None)
     if sample is None or not sample.prompt:
         return None
-    return _is_messages(sample.prompt)
-
-
-def _is_messages(prompt: str) -> bool:
-    return prompt.startswith(_MESSAGES)
+    return is_chat(sample.prompt)

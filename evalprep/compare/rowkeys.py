@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from evalprep.packs import messages_of
 from evalprep.results import ID_COLUMNS, Sample
 
 _GROUPED_NUMBER = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -187,14 +188,8 @@ def plain_prompt(prompt: str) -> str:
     >>> plain_prompt('[{"role": "user", "content": "Name\\na city."}]')
     'Name\na city.'
     """
-    if not prompt.startswith('[{"role"'):
-        return prompt
-    try:
-        messages = json.loads(prompt)
-    except ValueError:
-        return prompt
-    contents = [message.get("content") for message in messages if isinstance(message, dict)]
-    return "\n".join(content for content in contents if isinstance(content, str))
+    messages = messages_of(prompt)
+    return "\n".join(message.text for message in messages) if messages else prompt
 
 
 def _position_of(sample: Sample) -> int:

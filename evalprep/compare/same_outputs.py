@@ -7,30 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.reasons import Kind, Reason
-from evalprep.compare.task import TaskComparison
 from evalprep.places import last_part
 from evalprep.results import Run
+
+if TYPE_CHECKING:
+    from evalprep.compare.task import TaskComparison
 
 #: Replies below which two models may well agree to the letter.
 _FEWEST_REPLIES = 20
 
 
-def mark_same_files(run: Run, other: Run | None, conclusions: Sequence[Conclusion]) -> None:
-    """Takes the verdict from conclusions on tasks that both sides read from one file or its copy.
+def same_file(run: Run, other: Run | None, task: str) -> list[Reason]:
+    """The reason where both sides of a task are read from one file or its copy.
 
     Args:
         run: The candidate.
         other: The baseline; None for published verdicts.
-        conclusions: Those on single tasks, before their words are found.
+        task: The task.
     """
-    if other is None:
-        return
-    for item in conclusions:
-        if run.shares_file(other, item.task):
-            item.reasons.append(Reason(Kind.SAME_FILE))
+    if other is None or not run.shares_file(other, task):
+        return []
+    return [Reason(Kind.SAME_FILE)]
 
 
 @dataclass(frozen=True)

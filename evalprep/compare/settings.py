@@ -11,6 +11,7 @@ from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.difference import ALPHA
 from evalprep.compare.levels import BY_CONTENT, PairRules
 from evalprep.errors import Problems
+from evalprep.results import Metric
 
 #: The metrics that decide: each task's primary one, or all of them.
 PRIMARY, ALL = "primary", "all"
@@ -69,3 +70,9 @@ class Settings:
         if self.deciding == ALL:
             return True
         return metric in self.deciding or f"{metric}@{filter_name}" in self.deciding
+
+    def decides_task(self, first: Metric, metrics: Sequence[Metric]) -> bool:
+        """True where the first metric of a task decides: also where it has none that does."""
+        if self.decides(first.metric, first.filter, primary=True):
+            return True
+        return not any(self.decides(each.metric, each.filter, primary=False) for each in metrics)

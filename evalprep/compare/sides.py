@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from evalprep.compare.comparable import (
     rows_reasons,
 )
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
-from evalprep.compare.difference import LoneScores, difference, differing_value
+from evalprep.compare.difference import Difference, LoneScores, difference, differing_value
 from evalprep.compare.disjoint import nothing_in_common
 from evalprep.compare.documents import note_on_found, note_on_unsettled, unsettled_fields
 from evalprep.compare.pairing import (
@@ -52,6 +52,7 @@ from evalprep.compare.readings import (
     reason_of_two_readings,
 )
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason, unique
+from evalprep.compare.same_outputs import same_file
 from evalprep.compare.scorer import (
     contradicted_verdicts,
     equal_replies,
@@ -61,14 +62,22 @@ from evalprep.compare.scorer import (
 from evalprep.compare.settings import Settings
 from evalprep.compare.shared_rows import is_made
 from evalprep.compare.stored import note_on_stated
-from evalprep.compare.task import TaskComparison, TaskSides, compare_task, direction_of, row_units
+from evalprep.compare.task import (
+    TaskComparison,
+    TaskSides,
+    direction_of,
+    remarks_on,
+    row_units,
+    rows_of_task,
+)
 from evalprep.compare.warnings import row_names
-from evalprep.compare.whole import compare_whole, is_whole
+from evalprep.compare.whole import compare_whole, is_whole, key_over_rows
 from evalprep.numbers import finite_number
 from evalprep.results import (
     NO_FILTER,
     TABLE,
     UNKNOWN,
+    FactDifference,
     Metric,
     PublishedReading,
     Replier,
@@ -143,42 +152,98 @@ def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskCompa
     rows = _read_rows(sides, metric)
     pairs = _pair(sides, rows, settings)
     metric, disagreements = _agree(metric, rows, pairs, settings)
-    other = rows.other
-    equal = _equal_replies(sides, rows, pairs, settings)
-    repliers = Replier.of(sides.run), Replier() if sides.other is None else Replier.of(sides.other)
-    result = compare_task(
-        sides.task.name,
-        metric,
-        TaskSides(rows.table, other, pairs, repliers, has_replies=sides.has_replies, equal=equal),
-        chance=_chance(sides.task, rows, pairs),
-        units=row_units(rows.table, pairs, settings.cluster),
-        confidence=settings.confidence,
-        missing=_missing_scores(sides, rows, pairs, settings),
-    )
-    if sides.against is not None and is_whole(metric):
-        _take_whole(result, sides.task, sides.against, settings)
+    paired = _paired(sides, rows, pairs, settings)
+    item = _difference(metric, paired, settings, _missing_scores(sides, rows, pairs, settings))
+    item = replace(item, chance=_chance(sides.task, rows, pairs))
+    question = _question_of(sides, metric, rows, pairs, settings)
+    expected = _expected_pairs(sides, rows, pairs, settings)
+    of_rows = rows_of_task(paired, metric)
+    reasons = [*disagreements, *question.reasons]
+    whole = None
     notes = [*rows.notes, *_notes_on_values(sides, metric, rows, pairs)]
     notes += _notes_on_stated(sides, metric, rows.other_metric)
     notes += _notes_on_rows(sides, rows, pairs, settings)
-    notes += _say_whether_comparable(result, metric, sides, rows, settings)
-    result.reasons = disagreements + result.reasons
-    if not is_whole(metric):
-        result.reasons += scorer_reasons(
-            sides.task, metric, result.difference, equal, settings.allow
+    notes += question.notes
+    remarks = remarks_on(item)
+    if sides.against is not None and is_whole(metric):
+        # Its rows have no score of their own: a metric over all of them stands for the task.
+        whole = compare_whole(
+            sides.task, sides.against, metric.metric, settings, filter_name=of_rows["filter"]
         )
-        notes += note_on_calibration(result.difference, equal)
-    result.reasons += contradicted_verdicts(_both_sides(sides), settings.allow)
-    _check_readings(result, metric, sides, rows)
-    _check_rows(result, sides, rows, settings)
-    open_fields = unsettled_fields(
+        item = whole.difference
+        reasons += whole.reasons
+        remarks = [*remarks, *whole.notes]
+        of_rows |= {"unscored": [], "counts_of": of_rows["counts_of"] | {"unscored": 0}}
+    else:
+        reasons += scorer_reasons(sides.task, metric, item, paired.equal, settings.allow)
+        notes += note_on_calibration(item, paired.equal)
+        item = _with_own_values(item, metric, rows)
+    reasons += contradicted_verdicts(_both_sides(sides), settings.allow)
+    doubts = _doubts_on_replies(rows)
+    readings = _other_reading(sides, metric, item, doubted=bool(doubts))
+    reasons = [*readings, *reasons]
+    reasons += _missing_pairs(sides, metric, rows, item, pairs, expected, settings)
+    reasons += same_file(sides.run, sides.other, sides.task.name)
+    unsettled = unsettled_fields(
         rows.table, pairs.rows, (pairs.now, pairs.before), settings.cluster
     )
-    result.unsettled = [field.name for field, _ in open_fields]
-    notes += note_on_unsettled(open_fields)
-    result.notes = notes + result.notes
-    if not is_whole(metric):
-        _put_own_values(result, rows)
-    return result
+    return TaskComparison(
+        name=sides.task.name,
+        kind="task",
+        difference=item,
+        reasons=reasons,
+        notes=[*notes, *note_on_unsettled(unsettled), *remarks],
+        metric=metric.metric,
+        declared=metric.declared,
+        bounds=metric.range,
+        decides=settings.decides_task(metric, (sides.own or sides.task).metrics),
+        expected=expected if item.n else None,
+        duplicate_of=_key_of(sides.task.name, metric, pairs),
+        doubts=doubts,
+        differs=question.differs,
+        paired_rows=question.paired_rows,
+        unsettled=[field.name for field, _ in unsettled],
+        whole=whole,
+        **of_rows,
+    )
+
+
+def _paired(sides: Sides, rows: SideRows, pairs: Pairs, settings: Settings) -> TaskSides:
+    """The pairs of a task with what is known of their replies and documents."""
+    repliers = Replier.of(sides.run), Replier() if sides.other is None else Replier.of(sides.other)
+    return TaskSides(
+        rows.table,
+        rows.other,
+        pairs,
+        repliers,
+        has_replies=sides.has_replies,
+        equal=_equal_replies(sides, rows, pairs, settings),
+        units=row_units(rows.table, pairs, settings.cluster),
+    )
+
+
+def _difference(
+    metric: Metric, paired: TaskSides, settings: Settings, missing: LoneScores | None
+) -> Difference:
+    """The difference of a metric over the pairs of a task."""
+    return difference(
+        paired.pairs.now,
+        paired.pairs.before,
+        paired.units,
+        confidence=settings.confidence,
+        higher_is_better=direction_of(metric),
+        bounds=metric.range,
+        may_be_share=metric.may_be_share,
+        missing=missing,
+        equal=paired.equal,
+    )
+
+
+def _key_of(task: str, metric: Metric, pairs: Pairs) -> str:
+    """The key of a quantity of a task, which copies and transforms of it share."""
+    if pairs.rows.size:
+        return column_key(task, pairs)
+    return key_over_rows(task, metric) if is_whole(metric) else ""
 
 
 def _chance(task: TaskRun, rows: SideRows, pairs: Pairs) -> float | None:
@@ -215,41 +280,48 @@ def _both_sides(sides: Sides) -> list[tuple[str, Run, TaskRun]]:
     return [*own, (BASELINE, sides.other, sides.against)]
 
 
-def _check_readings(result: TaskComparison, metric: Metric, sides: Sides, rows: SideRows) -> None:
-    """Put into the result what another reading of the same replies makes of them.
+def _doubts_on_replies(rows: SideRows) -> list[str]:
+    """Warnings about the replies of both sides."""
+    doubts = doubts_on_replies(rows.table, CANDIDATE)
+    if rows.other is not None:
+        doubts += doubts_on_replies(rows.other, BASELINE)
+    return doubts
+
+
+def _other_reading(
+    sides: Sides, metric: Metric, item: Difference, *, doubted: bool
+) -> list[Reason]:
+    """The reason where another reading of the same replies is too far from the one compared.
 
     Of two runs both are read by the same filter, and each other filter has a conclusion beside it;
-    only unfinished thoughts make the filters doubtful themselves.
+    only unfinished thoughts (`doubted`) make the filters doubtful themselves.
     """
-    result.doubts = doubts_on_replies(rows.table, "candidate")
-    if rows.other is not None:
-        result.doubts += doubts_on_replies(rows.other, "baseline")
     own = sides.own or sides.task
     if own.chosen_filter:
-        return
-    first, item = Reading.of(sides.task, metric), result.difference
+        return []
     others: list[Reading] = []
     if sides.published is not None:
         is_another = own.primary.metric != metric.metric
         if not is_another and own.primary.filter not in sides.published.edited:
             others = [Reading.of(own, own.primary)]
-    elif result.doubts:
+    elif doubted:
         others = readings_of(own, metric.metric)
+    first = Reading.of(sides.task, metric)
     reasons = (reason_of_two_readings(first, other, item) for other in others)
-    reason = next(filter(None, reasons), None)
-    if reason is not None:
-        result.reasons.insert(0, reason)
+    return list(filter(None, reasons))[:1]
 
 
-def _put_own_values(result: TaskComparison, rows: SideRows) -> None:
-    """Put the mean of each side over all rows that it scored where it is not that of the pairs."""
-    item = result.difference
-    now = _mean(rows.values, rows.table.weights.get(result.metric))
-    item.own_now = differing_value(now, item.now)
-    if rows.other is None or rows.other_values is None or rows.other_metric is None:
-        return
-    before = _mean(rows.other_values, rows.other.weights.get(rows.other_metric.metric))
-    item.own_previous = differing_value(before, item.previous)
+def _with_own_values(item: Difference, metric: Metric, rows: SideRows) -> Difference:
+    """The mean of each side over all rows that it scored, where it is not that of the pairs."""
+    now = _mean(rows.values, rows.table.weights.get(metric.metric))
+    before = None
+    if rows.other is not None and rows.other_values is not None and rows.other_metric is not None:
+        before = _mean(rows.other_values, rows.other.weights.get(rows.other_metric.metric))
+    return replace(
+        item,
+        own_now=differing_value(now, item.now),
+        own_previous=differing_value(before, item.previous),
+    )
 
 
 def _mean(values: Floats, weights: Floats | None) -> float | None:
@@ -262,39 +334,52 @@ def _mean(values: Floats, weights: Floats | None) -> float | None:
         return finite_number(float(np.average(values[known], weights=own_weights)))
 
 
-def _say_whether_comparable(
-    result: TaskComparison, metric: Metric, sides: Sides, rows: SideRows, settings: Settings
-) -> list[str]:
-    """Put into the result why its sides answered different questions; notes for the reader."""
-    pairs = result.pairs
-    if pairs is None:
-        return []
+@dataclass(frozen=True)
+class Question:
+    """Whether both sides answered the same question.
+
+    Attributes:
+        reasons: Why they did not.
+        notes: What a reader should know.
+        differs: Facts that differ.
+        paired_rows: How rows of two tools met.
+    """
+
+    reasons: list[Reason]
+    notes: list[str] = field(default_factory=list)
+    differs: list[FactDifference] = field(default_factory=list)
+    paired_rows: PairedRows | None = None
+
+
+def _question_of(
+    sides: Sides, metric: Metric, rows: SideRows, pairs: Pairs, settings: Settings
+) -> Question:
+    """Whether the sides answered the same question."""
     if sides.other is None or sides.against is None or rows.other is None:
+        of_meant: list[Reason] = []
         if sides.published is not None:
             meant = sides.run.meant.get(sides.task.name)
-            result.reasons += meant_reasons(meant, sides.published, settings.allow)
+            of_meant = meant_reasons(meant, sides.published, settings.allow)
         changed = int(pairs.prompt_differs.sum())
-        result.reasons += prompt_reasons(changed, pairs.paired, [], settings.allow)
-        return []
-    result.differs = differing(sides.run, sides.task, sides.other, sides.against)
+        return Question([*of_meant, *prompt_reasons(changed, pairs.paired, [], settings.allow)])
+    differs = differing(sides.run, sides.task, sides.other, sides.against)
     if pairs.across_tools:
-        return _compare_tools(result, metric, rows, pairs, settings)
-    result.reasons += _other_rows(sides, settings)
-    result.reasons += _other_requests(result, rows, pairs, settings)
-    nothing = nothing_in_common(pairs, (rows.table, rows.other), result.differs)
+        return _question_of_tools(differs, metric, rows, pairs, settings)
+    of_rows = _other_rows(sides, settings)
+    of_rows += _other_requests(differs, rows, pairs, settings)
+    manner = manner_notes(differs)
+    nothing = nothing_in_common(pairs, (rows.table, rows.other), differs)
     if nothing is not None:
-        result.reasons.insert(0, nothing)
-        return manner_notes(result.differs)
+        return Question([nothing, *of_rows], manner, differs)
     reasons, proofs = question_reasons(
-        result.differs,
+        differs,
         settings.allow,
         pairs,
         rows.table,
         rows.other,
         same_choices=_choices(sides.task) == _choices(sides.against),
     )
-    result.reasons = reasons + result.reasons
-    return [*proofs, *manner_notes(result.differs)]
+    return Question([*reasons, *of_rows], [*proofs, *manner], differs)
 
 
 def _other_rows(sides: Sides, settings: Settings) -> list[Reason]:
@@ -306,13 +391,13 @@ def _other_rows(sides: Sides, settings: Settings) -> list[Reason]:
 
 
 def _other_requests(
-    result: TaskComparison, rows: SideRows, pairs: Pairs, settings: Settings
+    differs: Sequence[FactDifference], rows: SideRows, pairs: Pairs, settings: Settings
 ) -> list[Reason]:
     """The reason where the requests of both sides were sent with other generation arguments.
 
     Not where the configurations differ in them already.
     """
-    is_known = any(fact.name == _GENERATION for fact in result.differs)
+    is_known = any(fact.name == _GENERATION for fact in differs)
     if is_known or rows.other is None or not pairs.rows.size or _GENERATION in settings.allow:
         return []
     sample = next(iter(rows.table.read(pairs.rows[:1].tolist())), None)
@@ -330,33 +415,25 @@ def _other_requests(
     return [Reason(Kind.REQUESTS, option=_GENERATION, values={"arguments": differing})]
 
 
-def _compare_tools(
-    result: TaskComparison, metric: Metric, rows: SideRows, pairs: Pairs, settings: Settings
-) -> list[str]:
-    """Put into the result how rows of two tools met; what differs between them as notes."""
+def _question_of_tools(
+    differences: Sequence[FactDifference],
+    metric: Metric,
+    rows: SideRows,
+    pairs: Pairs,
+    settings: Settings,
+) -> Question:
+    """How rows of two tools met, and what differs between them."""
+    differs = common_facts(differences)
     if rows.other is None or rows.other_metric is None:
-        return []
-    result.differs = common_facts(result.differs)
-    known = PairedRows.of(
-        pairs, (rows.table, rows.other), (metric.name, rows.other_metric.name), result.differs
-    )
-    result.paired_rows = known
-    result.reasons += question_reasons_across(result.differs, pairs, settings.allow)
-    result.reasons += metric_reasons((metric, rows.other_metric), pairs)
-    result.reasons += share_reasons(known, settings.pairing)
-    return known.notes
-
-
-def _take_whole(
-    result: TaskComparison, task: TaskRun, against: TaskRun, settings: Settings
-) -> None:
-    """Let a metric over all rows stand for a task whose rows have no score of their own."""
-    whole = compare_whole(task, against, result.metric, settings, filter_name=result.filter)
-    result.difference = whole.difference
-    result.reasons += whole.reasons
-    result.notes += whole.notes
-    result.unscored = []
-    result.counts_of["unscored"] = 0  # rows of such a metric hold something else than a score
+        return Question([], differs=differs)
+    names = metric.name, rows.other_metric.name
+    known = PairedRows.of(pairs, (rows.table, rows.other), names, differs)
+    reasons = [
+        *question_reasons_across(differs, pairs, settings.allow),
+        *metric_reasons((metric, rows.other_metric), pairs),
+        *share_reasons(known, settings.pairing),
+    ]
+    return Question(reasons, known.notes, differs, known)
 
 
 def compare_further(sides: Sides, first: TaskComparison, settings: Settings) -> list[Conclusion]:
@@ -387,40 +464,38 @@ def _compare_further_metric(
     rows = _read_rows(sides, metric)
     pairs = _pair(sides, rows, settings)
     metric, disagreements = _agree(metric, rows, pairs, settings)
-    equal = _equal_replies(sides, rows, pairs, settings)
-    item = difference(
-        pairs.now,
-        pairs.before,
-        row_units(rows.table, pairs, settings.cluster),
-        confidence=settings.confidence,
-        higher_is_better=direction_of(metric),
-        bounds=metric.range,
-        may_be_share=metric.may_be_share,
-        missing=_missing_scores(sides, rows, pairs, settings),
-        equal=equal,
-    )
+    paired = _paired(sides, rows, pairs, settings)
+    item = _difference(metric, paired, settings, _missing_scores(sides, rows, pairs, settings))
     of_question = [why for why in first.refusals if why.kind is not Kind.SCORER]
-    scorer = scorer_reasons(sides.task, metric, item, equal, settings.allow)
-    result = Conclusion(
+    of_scorer = scorer_reasons(sides.task, metric, item, paired.equal, settings.allow)
+    lacking = [Reason(Kind.NO_SCORED_PAIR)] if item.n == 0 else []
+    if item.n and first.expected is not None:
+        lacking = missing_rows(item.n, first.expected, tolerated=settings.tolerated_missing)
+    return Conclusion(
         name=f"{sides.task.name}: {metric.name}",
         kind=SECONDARY,
         difference=item,
-        reasons=unique([*of_question, *reasons, *disagreements, *scorer]),
+        reasons=unique(
+            [
+                *of_question,
+                *reasons,
+                *disagreements,
+                *of_scorer,
+                *lacking,
+                *same_file(sides.run, sides.other, sides.task.name),
+            ]
+        ),
+        notes=[
+            *_note_on_unscored(pairs, metric, first),
+            *note_on_calibration(item, paired.equal),
+            *_notes_on_stated(sides, metric, rows.other_metric),
+        ],
+        expected=first.expected if item.n else None,
         metric=metric.metric,
         filter=metric.filter,
         decides=settings.decides(metric.metric, metric.filter, primary=False),
         duplicate_of=column_key(sides.task.name, pairs),
     )
-    result.notes += _note_on_unscored(pairs)
-    result.notes += note_on_calibration(item, equal)
-    result.notes += _notes_on_stated(sides, metric, rows.other_metric)
-    if item.n == 0:
-        result.reasons.append(Reason(Kind.NO_SCORED_PAIR))
-    elif first.expected is not None:
-        result.expected = first.expected
-        tolerated = settings.tolerated_missing
-        result.reasons += missing_rows(item.n, first.expected, tolerated=tolerated)
-    return result
 
 
 def _notes_on_stated(sides: Sides, metric: Metric, other_metric: Metric | None) -> list[str]:
@@ -431,11 +506,18 @@ def _notes_on_stated(sides: Sides, metric: Metric, other_metric: Metric | None) 
     return notes
 
 
-def _note_on_unscored(pairs: Pairs) -> list[str]:
-    """Returns how many rows have no finite score in a metric beside the first."""
-    if not pairs.unscored:
+def _note_on_unscored(pairs: Pairs, metric: Metric, first: TaskComparison) -> list[str]:
+    """Returns how many rows have no number in a metric beside the first.
+
+    Rows that lack it on both sides are no failures: it is a metric of other rows.
+    """
+    lacking, scored = len(pairs.unscored), int(pairs.rows.size)
+    if not lacking:
         return []
-    rows = counted(len(pairs.unscored), "row has", "rows have")
+    if scored and not any(side.size for side in pairs.half_scored):
+        rows = f"{scored} of {scored + lacking} rows on both sides"
+        return [f"{metric.name} is a metric of {rows}, and {first.reading} of others"]
+    rows = counted(lacking, "row has", "rows have")
     return [f"{rows} no finite score; the others are compared"]
 
 
@@ -539,39 +621,41 @@ def _missing_scores(
     return LoneScores(now, before, max(0, expected - known))
 
 
-def _check_rows(result: TaskComparison, sides: Sides, rows: SideRows, settings: Settings) -> None:
-    """Say so where there are no pairs, or fewer than the runs were to have."""
-    pairs = result.pairs
-    why = [] if pairs is None else _why_missing(pairs)
-    if result.difference.n == 0:
-        kind = Kind.NO_SCORED_PAIR if result.metric else Kind.NO_ROW_SCORE
-        if sides.against is None and not np.any(rows.table.previous >= 0):
-            kind = Kind.NO_VERDICT
-        result.reasons.append(Reason(kind, values={"why": why}))
-        return
-    sizes = _expected(sides, rows.table, rows.other)
-    if pairs is not None and pairs.across_tools:
-        _check_tools_rows(result, pairs, min(sizes), why, settings)
-        return
-    pick = min if "limit" in settings.allow or settings.pairing.partial else max
-    tolerated = 1.0 if settings.pairing.partial else settings.tolerated_missing
-    result.expected = pick(sizes)
-    result.reasons += missing_rows(result.difference.n, result.expected, why, tolerated=tolerated)
-
-
-def _check_tools_rows(
-    result: TaskComparison, pairs: Pairs, expected: int, why: Sequence[str], settings: Settings
-) -> None:
-    """Say so where a side lacks rows that it was to have, or pairs have no score on a side.
+def _expected_pairs(sides: Sides, rows: SideRows, pairs: Pairs, settings: Settings) -> int:
+    """The pairs that there should be.
 
     A side of another tool may hold a part of the questions: what counts is the smaller side.
     """
-    result.expected = expected
+    sizes = _expected(sides, rows.table, rows.other)
+    is_part = pairs.across_tools or "limit" in settings.allow or settings.pairing.partial
+    return min(sizes) if is_part else max(sizes)
+
+
+def _missing_pairs(
+    sides: Sides,
+    metric: Metric,
+    rows: SideRows,
+    item: Difference,
+    pairs: Pairs,
+    expected: int,
+    settings: Settings,
+) -> list[Reason]:
+    """The reason where there are no pairs, or fewer than the runs were to have."""
+    why = _why_missing(pairs)
+    if item.n == 0:
+        kind = Kind.NO_SCORED_PAIR if metric.metric else Kind.NO_ROW_SCORE
+        if sides.against is None and not np.any(rows.table.previous >= 0):
+            kind = Kind.NO_VERDICT
+        return [Reason(kind, values={"why": why})]
     if settings.pairing.partial:
-        return
+        return []
     tolerated = settings.tolerated_missing
-    result.reasons += missing_rows(pairs.smaller, expected, tolerated=tolerated)
-    result.reasons += missing_rows(result.difference.n, pairs.paired, why, tolerated=tolerated)
+    if not pairs.across_tools:
+        return missing_rows(item.n, expected, why, tolerated=tolerated)
+    return [
+        *missing_rows(pairs.smaller, expected, tolerated=tolerated),
+        *missing_rows(item.n, pairs.paired, why, tolerated=tolerated),
+    ]
 
 
 def _notes_on_values(sides: Sides, metric: Metric, rows: SideRows, pairs: Pairs) -> list[str]:

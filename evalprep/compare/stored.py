@@ -6,6 +6,7 @@ Compared are the scores and standard errors that lm-eval stored.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from evalprep.compare.comparable import differing, fact_reasons, manner_notes
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, from_evidence
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
+from evalprep.compare.same_outputs import same_file
 from evalprep.compare.settings import Settings
 from evalprep.compare.task import direction_of
 from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, expected_rows, part_of
@@ -45,14 +47,21 @@ def compare_stored(
         notes = [UNPAIRED, *manner_notes(differences)]
         notes += _notes_on_limits(task, against)
         sizes = _Sizes(_rows_of(run, task), _rows_of(other, against))
+        copies = same_file(run, other, name)
         for conclusion in _compare_stored_task(name, task, against, settings, sizes):
             key = conclusion.metric, conclusion.filter
             weighting = _other_weighting((run, task), (other, against), key)
-            conclusion.reasons = [*of_question, *weighting, *conclusion.reasons]
-            conclusion.notes += notes
-            conclusion.notes += note_on_stated("candidate", run, task, task.metric(*key))
-            conclusion.notes += note_on_stated("baseline", other, against, against.metric(*key))
-            conclusions.append(conclusion)
+            stated = [
+                *note_on_stated("candidate", run, task, task.metric(*key)),
+                *note_on_stated("baseline", other, against, against.metric(*key)),
+            ]
+            conclusions.append(
+                replace(
+                    conclusion,
+                    reasons=[*of_question, *weighting, *conclusion.reasons, *copies],
+                    notes=[*notes, *stated],
+                )
+            )
     return conclusions
 
 
@@ -154,12 +163,21 @@ def _compare_stored_task(
         if baseline is None:
             continue
         joined, contradictions = join_directions(metric, baseline, settings.allow)
-        conclusion = _compare_stored_metric(name, joined, baseline, settings.confidence, sizes)
-        conclusion.reasons += _other_scale(joined, baseline, settings.allow)
-        conclusion.reasons += contradictions
+        item, without_test = _stored_difference(joined, baseline, settings.confidence, sizes)
         is_primary = joined.key == task.headline.key
-        conclusion.decides = settings.decides(joined.metric, joined.filter, primary=is_primary)
-        yield conclusion
+        yield Conclusion(
+            f"{name}: {joined.name}",
+            "stored",
+            item,
+            reasons=[
+                *without_test,
+                *_other_scale(joined, baseline, settings.allow),
+                *contradictions,
+            ],
+            metric=joined.metric,
+            filter=joined.filter,
+            decides=settings.decides(joined.metric, joined.filter, primary=is_primary),
+        )
 
 
 def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
@@ -175,38 +193,26 @@ def _other_scale(metric: Metric, baseline: Metric, allow: Collection[str]) -> li
     return scale_reasons(metric, np.array([now]), np.array([before]), allow)
 
 
-def _compare_stored_metric(
-    task: str, metric: Metric, baseline: Metric, confidence: float, sizes: _Sizes
-) -> Conclusion:
-    """One stored score of both sides, by the test of two unpaired scores."""
+def _stored_difference(
+    metric: Metric, baseline: Metric, confidence: float, sizes: _Sizes
+) -> tuple[Difference, list[Reason]]:
+    """The difference of two stored scores, unpaired; without a test, the reason."""
     values = _both_values(metric, baseline)
-    name = f"{task}: {metric.name}"
-    conclusion = Conclusion(name, "stored", values, metric=metric.metric, filter=metric.filter)
     if values.delta is None:
-        reason = "no finite score on one of the sides"
-        conclusion.reasons.append(Reason(Kind.NO_VALUE, said=reason))
-        return conclusion
+        return values, [Reason(Kind.NO_VALUE, said="no finite score on one of the sides")]
     bounds = _bounds(metric, [metric, baseline])
-    scores = [
-        _score_of(side, rows, bounds) for side, rows in zip((metric, baseline), sizes, strict=True)
-    ]
-    now, before = scores
+    now = _score_of(metric, sizes.now, bounds)
+    before = _score_of(baseline, sizes.before, bounds)
     if now is None or before is None:
-        sides = [
-            side
-            for side, score in zip(("candidate", "baseline"), scores, strict=True)
-            if score is None
-        ]
-        reason = (
-            f"no test for this score: the results of the {' and the '.join(sides)} have neither "
-            "enough rows (n-samples) nor a standard error for it"
-        )
-        conclusion.reasons.append(Reason(Kind.NO_TEST, said=reason))
-        return conclusion
+        sides = {"candidate": now, "baseline": before}
+        lacking = " and the ".join(side for side, score in sides.items() if score is None)
+        needed = "the number of rows (n-samples)" + ("" if bounds else " and a standard error")
+        why = f"no test for this score: it takes {needed}, which the {lacking} does not state"
+        return values, [Reason(Kind.NO_TEST, said=why)]
     width = None if bounds is None else bounds[1] - bounds[0]
     evidence = StoredDifference(now, before, width)
     is_turned = values.higher_is_better is False
-    conclusion.difference = from_evidence(
+    tested = from_evidence(
         evidence.turned() if is_turned else evidence,
         confidence=confidence,
         higher_is_better=values.higher_is_better,
@@ -219,7 +225,7 @@ def _compare_stored_metric(
         range=width,
         test=UNPAIRED_TEST,
     )
-    return conclusion
+    return tested, []
 
 
 def _bounds(metric: Metric, sides: Sequence[Metric]) -> tuple[float, float] | None:

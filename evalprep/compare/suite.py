@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from custom_metrics import statistics
+from custom_metrics.statistics import Missing
 from evalprep.compare.comparable import GOLD
 from evalprep.compare.comparison import Comparison, compare_runs
 from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion, missing_rows
@@ -30,17 +31,75 @@ from evalprep.compare.family import conclude_page
 from evalprep.compare.levels import BY_CONTENT, PairRules
 from evalprep.compare.pairing import Floats
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
+from evalprep.compare.settings import Settings
 from evalprep.compare.shared_rows import SharedTask, shared_tasks, with_shared_rows
 from evalprep.compare.suite_missing import ScoreRows
 from evalprep.compare.task import TaskComparison
 from evalprep.numbers import number, percent
 from evalprep.packs import P_VALUE, Pack, ScoreSpec
-from evalprep.results import UNKNOWN, Run
+from evalprep.results import UNKNOWN, NamedMetric, Run
 from evalprep.score import BUILT_IN, Scores, SuiteScore, packs_of, score_run, score_suite, specs_of
 
 Value = TypeVar("Value")
 _DIRECTIONS = {"up": True, "down": False}
 HELPER = "helper"  # of a score that is a part of others and no conclusion by itself
+
+
+def compare_with_packs(
+    run: Run,
+    other: Run | None,
+    packs: Mapping[str, Pack],
+    settings: Settings,
+    *,
+    scores: tuple[Scores, Scores] | None = None,
+    tasks: Sequence[str] | None = None,
+    choices: Sequence[NamedMetric] = (),
+    runs: Sequence[Run] = (),
+) -> Comparison:
+    """Compares two runs by their tasks and by the suite scores that packs declare, in one family.
+
+    `compare`, `report`, `export` and `evalprep.compare_runs` say what this says. Suite scores are
+    part of it where all tasks are compared by their own metrics.
+
+    Args:
+        run: The candidate.
+        other: The baseline; None for the published verdicts.
+        packs: All packs.
+        settings: Levels, limits, and what may differ.
+        scores: Scores of both runs, where they are known already.
+        tasks: Task or group names; all tasks of either side by default.
+        choices: Metrics of some tasks to compare instead.
+        runs: All runs of the page, where there are more.
+
+    Raises:
+        BadInput: as `compare_runs`; a mistake in a pack.
+    """
+    on_page = runs or [side for side in (run, other) if side is not None]
+    comparison = compare_runs(
+        run,
+        other,
+        tasks=tasks,
+        choices=choices,
+        settings=settings,
+        without_mean=tasks_without_mean(on_page, packs),
+    )
+    if other is None or tasks or choices:
+        return comparison
+    suite = compare_suite(
+        run,
+        other,
+        packs,
+        confidence=settings.confidence,
+        margin=settings.margin,
+        allow=settings.allow,
+        tolerated_missing=settings.tolerated_missing,
+        pairing=settings.pairing,
+        scores=scores,
+        tasks=comparison,
+    )
+    comparison = replace(comparison, suite=suite)
+    conclude_page([comparison])
+    return comparison
 
 
 def compare_suite(
@@ -93,12 +152,17 @@ def compare_suite(
         shared_tasks(run, other, _tasks_behind(pairs), pairing, any_gold=GOLD in allow),
         tolerated=1.0 if pairing.partial else tolerated_missing,
     )
-    conclusions = []
-    for score, base in pairs:
-        conclusion = _compare_score(score, base, task_conclusions, confidence, shared_scores)
-        _put_own_values(conclusion, score.value, base.value)
-        conclusion.decides = _is_headline(score, packs.get(score.pack))
-        conclusions.append(conclusion)
+    conclusions = [
+        _compare_score(
+            score,
+            base,
+            task_conclusions,
+            confidence,
+            shared_scores,
+            decides=_is_headline(score, packs.get(score.pack)),
+        )
+        for score, base in pairs
+    ]
     alone = Comparison(
         run.label, other.label, [], None, None, confidence, suite=conclusions, margin=margin
     )
@@ -115,15 +179,23 @@ def compare_scores(
     """
     pairs = _pairs(now, before)
     conclusions = [_compare_score(score, base, {}, confidence) for score, base in pairs]
+    paired = {score.id for score, _ in pairs}
+    lone = [score.id for score in now.suite if score.id not in paired and score.value is not None]
     comparison = Comparison(
-        now.run, before.run, [], None, None, confidence, suite=conclusions, margin=margin
+        now.run,
+        before.run,
+        [],
+        None,
+        None,
+        confidence,
+        suite=conclusions,
+        margin=margin,
+        notes=[
+            *dict.fromkeys([*now.notes, *before.notes]),
+            *(f"{name}: only one side has it" for name in lone),
+        ],
     )
     conclude_page([comparison])
-    comparison.notes += dict.fromkeys([*now.notes, *before.notes])
-    paired = {score.id for score, _ in pairs}
-    for score in now.suite:
-        if score.id not in paired and score.value is not None:
-            comparison.notes.append(f"{score.id}: only one side has it")
     return comparison
 
 
@@ -307,6 +379,29 @@ class _SharedScores:
             for reason in missing_rows(rows, expected, tolerated=self.tolerated):
                 yield reason.of(name)
 
+    def missing(
+        self, score: SuiteScore, tasks: Mapping[str, Conclusion], *, by_row: bool
+    ) -> Missing | None:
+        """The weight of the missing rows in a score; None where that is not known."""
+        bounds = _bounds(score)
+        if bounds is None:
+            return None
+        rows = ScoreRows(self.tasks, self._any_specs, tasks)
+        return rows.missing(score.id, bounds, by_row=by_row)
+
+    def tolerates(self, name: str, missing: Missing) -> bool:
+        """True where the weight of missing rows, which bounds hold, decides and is small.
+
+        Scores of code of their own keep the limits of their tasks, too.
+        """
+        spec = self._any_specs.get(name)
+        return spec is not None and spec.function in BUILT_IN and missing.share <= self.tolerated
+
+    @property
+    def _any_specs(self) -> Mapping[str, ScoreSpec]:
+        """The declaration of each score on either side, that of the candidate first."""
+        return {**self.specs[1], **self.specs[0]}
+
     def _absent(self, name: str) -> Iterator[Reason]:
         """Yields the reason where one side alone has samples of a task."""
         sides = (CANDIDATE, BASELINE)
@@ -356,78 +451,76 @@ def _compare_score(
     tasks: Mapping[str, Conclusion],
     confidence: float,
     shared: _SharedScores | None = None,
+    *,
+    decides: bool = True,
 ) -> Conclusion:
     """One score of both sides, over the rows that both have where these are known."""
     score, base = own, own_base
-    stated = True
-    shortfalls: list[Reason] = []
+    stated = shared is None or shared.is_stated(own.id)
     if shared is not None:
         score, base = shared.side(own, 0), shared.side(own_base, 1)
-        stated = shared.is_stated(own.id)
-        shortfalls = shared.shortfalls(own.id, tasks)
-    result = Conclusion(own.id, "suite", _values_of(score, base), rule=score.rule)
-    result.reasons += _reasons_of_tasks(score, tasks)
-    result.reasons += shortfalls
-    result.reasons += _other_question(score, base)
+    reasons = list(_reasons_of_tasks(score, tasks))
+    if shared is not None:
+        reasons += shared.shortfalls(own.id, tasks)
+    reasons += _other_question(score, base)
     few_read = dict.fromkeys(filter(None, (score.few_read, base.few_read)))
-    result.reasons += [Reason(Kind.FEW_READ, said=said) for said in few_read]
-    item = result.difference
+    reasons += [Reason(Kind.FEW_READ, said=said) for said in few_read]
+    if stated:
+        reasons += _rows_of_one_log(score, base)
+    item, without_test = _tested_score(score, base, tasks, confidence, stated=stated)
+    reasons += without_test
+    if shared is not None and not stated and not without_test:
+        missing = shared.missing(score, tasks, by_row=item.made_of == "rows")
+        if missing is not None:
+            item = with_missing(item, missing, confidence)
+        if missing is not None and shared.tolerates(score.id, missing):
+            by_weight = {Kind.MISSING_ROWS, Kind.NO_SCORED_PAIR}
+            reasons = [reason for reason in reasons if reason.kind not in by_weight]
+    item = replace(
+        item,
+        own_now=differing_value(own.value, item.now),
+        own_previous=differing_value(own_base.value, item.previous),
+    )
+    return Conclusion(
+        own.id,
+        "suite",
+        item,
+        reasons=reasons,
+        notes=_note_on_own_values(item, own.value, own_base.value),
+        rule=score.rule,
+        decides=decides,
+    )
+
+
+def _tested_score(
+    score: SuiteScore,
+    base: SuiteScore,
+    tasks: Mapping[str, Conclusion],
+    confidence: float,
+    *,
+    stated: bool,
+) -> tuple[Difference, list[Reason]]:
+    """The difference of a score with its interval; without one, both values and the reason."""
+    item = _values_of(score, base)
     if score.value is None or base.value is None:
         side = score if score.value is None else base
-        reason = side.reason or "no reason is given"
-        no_value = f"no value on one of the sides: {reason}"
-        result.reasons.append(Reason(Kind.NO_VALUE, said=no_value))
-        return result
-    item.delta = score.value - base.value
+        why = f"no value on one of the sides: {side.reason or 'no reason is given'}"
+        return item, [Reason(Kind.NO_VALUE, said=why)]
+    item = replace(item, delta=score.value - base.value)
     if score.made_of == P_VALUE:
-        reason = "a p-value itself: no interval, and two of them are not tested"
-        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
-        return result
-    if stated:
-        result.reasons += _rows_of_one_log(score, base)
+        why = "a p-value itself: no interval, and two of them are not tested"
+        return item, [Reason(Kind.NO_TEST, said=why)]
     tested = _tested_rows(score, base, tasks, confidence, stated=stated)
     documents = _documents_of(_known_tasks(score, tasks))
     tested = tested or _tested(score, base, item, documents, confidence)
     if tested is None:
-        reason = "no test for this score: what each row adds to it is not known"
-        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
-        return result
+        why = "no test for this score: what each row adds to it is not known"
+        return item, [Reason(Kind.NO_TEST, said=why)]
     if tested.low is not None and tested.low == tested.high:
         # Rows that are all alike on both sides show no chance, and rule nothing out.
-        reason = "no test for this score: every row has the same value, and it has no known bounds"
-        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
-        return result
-    result.difference = tested
-    if shared is not None and not stated:
-        _take_missing(result, score, tasks, shared, confidence)
-    return result
-
-
-def _take_missing(
-    result: Conclusion,
-    score: SuiteScore,
-    tasks: Mapping[str, Conclusion],
-    shared: _SharedScores,
-    confidence: float,
-) -> None:
-    """Widens the interval by the weight of missing rows, which decides whether they are too many.
-
-    Scores of code of their own keep the limits of their tasks, too.
-    """
-    bounds = _bounds(score)
-    if bounds is None:
-        return
-    specs = {**shared.specs[1], **shared.specs[0]}
-    by_row = result.difference.made_of == "rows"
-    missing = ScoreRows(shared.tasks, specs, tasks).missing(score.id, bounds, by_row=by_row)
-    if missing is None:
-        return
-    result.difference = with_missing(result.difference, missing, confidence)
-    spec = specs.get(score.id)
-    if spec is None or spec.function not in BUILT_IN or missing.share > shared.tolerated:
-        return
-    by_weight = {Kind.MISSING_ROWS, Kind.NO_SCORED_PAIR}
-    result.reasons = [reason for reason in result.reasons if reason.kind not in by_weight]
+        why = "no test for this score: every row has the same value, and it has no known bounds"
+        return item, [Reason(Kind.NO_TEST, said=why)]
+    return tested, []
 
 
 def _rows_of_one_log(score: SuiteScore, base: SuiteScore) -> Iterator[Reason]:
@@ -439,19 +532,14 @@ def _rows_of_one_log(score: SuiteScore, base: SuiteScore) -> Iterator[Reason]:
         yield from missing_rows(shared, most)
 
 
-def _put_own_values(result: Conclusion, now: float | None, before: float | None) -> None:
-    """Put each run's value over all of its rows beside the one over the shared rows."""
-    item = result.difference
-    item.own_now = differing_value(now, item.now)
-    item.own_previous = differing_value(before, item.previous)
+def _note_on_own_values(item: Difference, now: float | None, before: float | None) -> list[str]:
+    """The value of each run over all of its own rows, where one is not that over shared rows."""
     if item.own_now is None and item.own_previous is None:
-        return
+        return []
     sides = (("candidate", now), ("baseline", before))
-    values = [f"{side} {_shown(value, item)}" for side, value in sides]
-    result.notes.append(
-        f"computed over the rows that both runs scored; over all of its own rows: "
-        f"{', '.join(values)}"
-    )
+    values = ", ".join(f"{side} {_shown(value, item)}" for side, value in sides)
+    rows = "computed over the rows that both runs scored; over all of its own rows"
+    return [f"{rows}: {values}"]
 
 
 def _shown(value: float | None, item: Difference) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from custom_metrics import statistics
 from evalprep.compare.acrosstools import PairedRows
 from evalprep.compare.conclusion import Conclusion, plain_reasons
-from evalprep.compare.difference import ALPHA, Difference, LoneScores, difference
+from evalprep.compare.difference import Difference
 from evalprep.compare.documents import NONE, documents_of
 from evalprep.compare.flips import (
     NOBODY,
@@ -46,7 +46,7 @@ _DOMINANT = 0.4  # share of the rows from which one document is named
 _NAMED = 20  # ids that a list of problems names
 _NOT_DATA = frozenset(
     {
-        *("pairs", "table", "other", "repliers", "difference", "subtasks", "causes"),
+        *("whole", "pairs", "table", "other", "repliers", "difference", "subtasks", "causes"),
         *("counts_of", "differs", "duplicate_of", "units", "bounds", "paired_rows", "equal"),
     }
 )
@@ -89,6 +89,7 @@ class TaskComparison(Conclusion):
             they name documents.
         equal: Pairs with equal replies; None where replies say nothing of the scorer.
         bounds: Least and greatest value of the metric, where they are known.
+        whole: The comparison of the metric over all rows that stands for the task.
     """
 
     declared: bool = True
@@ -117,6 +118,7 @@ class TaskComparison(Conclusion):
     unsettled: list[str] = field(default_factory=list)
     equal: NDArray[np.bool_] | None = field(default=None, repr=False)
     bounds: tuple[float, float] | None = None
+    whole: Conclusion | None = field(default=None, repr=False)
 
     def flips(self) -> Iterator[Flip]:
         """Every flip with its texts, read from the samples files one by one.
@@ -234,7 +236,8 @@ class TaskSides:
     """The rows of one task on both sides, and who wrote their replies.
 
     Without `other` the baseline is published. Of a log that keeps verdicts alone there are no
-    replies (`has_replies`). `equal` is True for each pair with equal replies.
+    replies (`has_replies`). `equal` is True for each pair with equal replies; `units` is the
+    document of each pair, -1 for a row of its own, None for independent rows.
     """
 
     table: Table
@@ -243,68 +246,33 @@ class TaskSides:
     repliers: Repliers = NOBODY
     has_replies: bool = True
     equal: NDArray[np.bool_] | None = None
+    units: NDArray[np.int64] | None = None
 
 
-def compare_task(
-    task: str,
-    metric: Metric,
-    sides: TaskSides,
-    *,
-    units: NDArray[np.int64] | None = None,
-    confidence: float = 1 - ALPHA,
-    missing: LoneScores | None = None,
-    chance: float | None = None,
-) -> TaskComparison:
-    """Compare one metric of one task over its pairs.
-
-    Args:
-        task: Name of the task.
-        metric: What is compared.
-        sides: The pairs, and where they are from.
-        units: Document of each pair, -1 for a row of its own; None for independent rows.
-        confidence: Of the interval.
-        missing: Rows without a pair that there should be.
-        chance: Score of a guess; None where that is not known.
-    """
+def rows_of_task(sides: TaskSides, metric: Metric) -> dict[str, Any]:
+    """What is said of the rows of a task: fields of `TaskComparison`."""
     table, other, pairs = sides.table, sides.other, sides.pairs
-    higher_is_better = direction_of(metric)
-    result = TaskComparison(
-        name=task,
-        kind="task",
-        metric=metric.metric,
-        filter=table.filter,
-        declared=metric.declared,
-        difference=difference(
-            pairs.now,
-            pairs.before,
-            units,
-            confidence=confidence,
-            higher_is_better=higher_is_better,
-            bounds=metric.range,
-            may_be_share=metric.may_be_share,
-            missing=missing,
-            equal=sides.equal,
-        ),
-        unparsed=int(np.sum(table.unparsed[pairs.rows] == 1)) if knows_parsing(table) else None,
-        subtasks=_subtasks(table, pairs, higher_is_better=higher_is_better is not False),
-        pairs=pairs,
-        table=table,
-        other=other,
-        repliers=sides.repliers,
-        units=units,
-        equal=sides.equal,
-        bounds=metric.range,
-    )
+    is_up = direction_of(metric) is not False
+    subtasks = _subtasks(table, pairs, higher_is_better=is_up)
+    identical = None
     if other is not None and sides.has_replies:
         same = table.response_hash[pairs.rows] == other.response_hash[pairs.other_rows]
-        result.identical_outputs = int(np.sum(same))
-    if result.subtasks:
-        result.macro_previous = float(np.mean([row.previous for row in result.subtasks]))
-        result.macro_now = float(np.mean([row.now for row in result.subtasks]))
-    result.difference.chance = chance
-    _name_odd_rows(result, pairs)
-    result.notes += _remarks(result.difference)
-    return result
+        identical = int(np.sum(same))
+    return {
+        "filter": table.filter,
+        "unparsed": int(np.sum(table.unparsed[pairs.rows] == 1)) if knows_parsing(table) else None,
+        "identical_outputs": identical,
+        "subtasks": subtasks,
+        "macro_previous": float(np.mean([row.previous for row in subtasks])) if subtasks else None,
+        "macro_now": float(np.mean([row.now for row in subtasks])) if subtasks else None,
+        "pairs": pairs,
+        "table": table,
+        "other": other,
+        "repliers": sides.repliers,
+        "units": sides.units,
+        "equal": sides.equal,
+        **_odd_rows(sides),
+    }
 
 
 def direction_of(metric: Metric) -> bool | None:
@@ -363,36 +331,27 @@ def _codes_of(table: Table, column: str) -> NDArray[np.int64]:
     return np.array(codes, dtype=np.int64)
 
 
-def _name_odd_rows(result: TaskComparison, pairs: Pairs) -> None:
-    """Put the ids of rows that need an explanation into the result, and count them."""
-    table, other = result.table, result.other
-    if table is None:
-        return
+def _odd_rows(sides: TaskSides) -> dict[str, Any]:
+    """The first ids of rows that need an explanation, and the counts of all."""
+    table, other, pairs = sides.table, sides.other, sides.pairs
     broken = [f"line {damage.line}: {damage.why}" for damage in table.damage]
     if other is not None:
         broken += [f"baseline: line {damage.line}: {damage.why}" for damage in other.damage]
-    result.missing = pairs.missing[:_NAMED]
-    result.extra = pairs.extra[:_NAMED]
-    changed = [table.ids[row] for row in pairs.rows[pairs.prompt_differs]]
-    result.changed_prompt = changed[:_NAMED]
-    result.duplicates = pairs.duplicates[:_NAMED]
-    result.unscored = pairs.unscored[:_NAMED]
-    result.unreadable = pairs.unreadable[:_NAMED]
-    result.other_gold = pairs.other_gold[:_NAMED]
-    result.damage = broken[:_NAMED]
-    result.counts_of = {
-        "missing": len(pairs.missing),
-        "extra": len(pairs.extra),
-        "changed_prompt": len(changed),
-        "duplicates": len(pairs.duplicates),
-        "unscored": len(pairs.unscored),
-        "unreadable": len(pairs.unreadable),
-        "other_gold": len(pairs.other_gold),
-        "damaged": len(broken),
+    odd = {
+        "missing": pairs.missing,
+        "extra": pairs.extra,
+        "changed_prompt": [table.ids[row] for row in pairs.rows[pairs.prompt_differs]],
+        "duplicates": pairs.duplicates,
+        "unscored": pairs.unscored,
+        "unreadable": pairs.unreadable,
+        "other_gold": pairs.other_gold,
     }
+    named = {name: list(ids[:_NAMED]) for name, ids in odd.items()}
+    counts = {name: len(ids) for name, ids in odd.items()} | {"damaged": len(broken)}
+    return {**named, "damage": broken[:_NAMED], "counts_of": counts}
 
 
-def _remarks(item: Difference) -> list[str]:
+def remarks_on(item: Difference) -> list[str]:
     """Notes on documents and on scores that cannot show a drop."""
     floor = floor_sentence(item)
     remarks = [floor] if floor else []

@@ -6,11 +6,10 @@ They are compared by what the rows hold of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,19 +26,19 @@ from evalprep.compare.reasons import Kind, Reason
 from evalprep.compare.settings import Settings
 from evalprep.compare.task import direction_of, document_codes
 from evalprep.results import Metric, Table, TaskRun
+from evalprep.score import (
+    BITS_PER_BYTE,
+    NOT_READABLE,
+    PERPLEXITIES,
+    UnreadableRowsError,
+    are_shares,
+    counts_reader,
+    likelihoods_of,
+    macro_of_pairs,
+    not_known,
+    value_of_likelihoods,
+)
 
-if TYPE_CHECKING:
-    from sacrebleu.metrics import BLEU, CHRF, TER
-
-PERPLEXITIES = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
-BITS_PER_BYTE = "bits_per_byte"
-# Class of sacrebleu and its arguments, as lm-eval calls them.
-_TEXTS: dict[str, tuple[str, dict[str, int]]] = {
-    "bleu": ("BLEU", {}),
-    "chrf": ("CHRF", {}),
-    "chrf++": ("CHRF", {"word_order": 2}),
-    "ter": ("TER", {}),
-}
 _POSITIVE_ROWS = 20  # with fewer rows of a positive gold label, F1 stands on too little
 _LOWER = frozenset({"ter", "brier_score"})  # by their definition, whatever is logged
 _EXPECTED = {  # what the rows of a metric are to hold
@@ -49,11 +48,6 @@ _EXPECTED = {  # what the rows of a metric are to hold
 }
 _TEXT_PAIRS = "pairs of reference and reply"
 _NO_TEST = "no test for this score"
-_NOT_READABLE = (ValueError, TypeError, ZeroDivisionError, IndexError, KeyError)
-
-
-class UnreadableRowsError(ValueError):
-    """Rows that do not hold what a metric is made of."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +81,20 @@ def is_whole(metric: Metric) -> bool:
     return metric.kind == "counts"
 
 
+def key_over_rows(task: str, metric: Metric) -> str:
+    """The key of a metric over all rows; transforms of one likelihood share it."""
+    return f"{task}: {'likelihood' if metric.metric in PERPLEXITIES else metric.key}"
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The difference of a metric over all rows, with its reasons and notes."""
+
+    difference: Difference
+    reasons: Sequence[Reason] = ()
+    notes: Sequence[str] = ()
+
+
 def compare_whole(
     task: TaskRun,
     against: TaskRun,
@@ -102,44 +110,54 @@ def compare_whole(
     now, contradictions = join_directions(now, before, settings.allow)
     rows = _rows_of(task, against, metric, chosen_filter, settings)
     is_perplexity = metric in PERPLEXITIES
-    unit = _unit_without_test(now, before)
-    result = Conclusion(
+    found = _found(now, before, rows, settings.confidence)
+    difference = found.difference
+    if not is_perplexity:
+        difference = _with_missing(difference, task, against, rows, chosen_filter, settings)
+    if difference.previous is None:  # what lm-eval says of all rows
+        difference = replace(
+            difference, now=now.value, previous=before.value, higher_is_better=direction_of(now)
+        )
+    return Conclusion(
         f"{task.name}: {now.name}",
         "perplexity" if is_perplexity else "metric",
-        Difference(
-            n=len(rows.now),
-            binary=False,
-            made_of="counts",
-            unit=unit,
-            range=1.0 if unit == POINTS else None,
-        ),
+        difference,
+        reasons=[*contradictions, *found.reasons],
+        notes=list(found.notes),
         metric=metric,
         filter=chosen_filter,
-        reasons=contradictions,
     )
+
+
+def _found(now: Metric, before: Metric, rows: WholeRows, confidence: float) -> _Found:
+    """The difference that rows make; without one, the reason."""
+    metric = now.metric
     try:
-        if is_perplexity:
-            _compare_likelihoods(result, metric, rows, settings.confidence)
-        else:
-            _compare_counts(result, now, before, rows, settings.confidence)
+        if metric in PERPLEXITIES:
+            return _compare_likelihoods(metric, rows, confidence)
+        return _compare_counts(now, before, rows, confidence)
     except UnreadableRowsError as error:
-        result.reasons.append(Reason(Kind.NO_TEST, said=f"{_NO_TEST}: {error}"))
-    except _NOT_READABLE:
+        why = f"{error}: they hold {_held_by(rows)}"
+    except NOT_READABLE:
         expected = _EXPECTED.get(metric, _TEXT_PAIRS)
-        where = f"metric {metric} of task {task.name}"
-        reason = f"{_NO_TEST}: {where} has {_held_by(rows)}; expected {expected}"
-        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
+        why = f"the rows of {metric} have {_held_by(rows)}; expected {expected}"
     except ImportError:
-        reason = f"{_NO_TEST}: {metric} takes the package sacrebleu"
-        result.reasons.append(Reason(Kind.NO_TEST, said=reason))
-    if not is_perplexity:
-        _take_missing(result, task, against, rows, settings)
-    difference = result.difference
-    if difference.previous is None:  # what lm-eval says of all rows
-        difference.now = now.value
-        difference.previous = before.value
-        difference.higher_is_better = direction_of(now)
-    return result
+        why = f"{metric} takes the package sacrebleu"
+    return _Found(
+        _without_test(now, before, rows), [Reason(Kind.NO_TEST, said=f"{_NO_TEST}: {why}")]
+    )
+
+
+def _without_test(now: Metric, before: Metric, rows: WholeRows) -> Difference:
+    """A score of which no difference is known, in points where both sides count in shares."""
+    is_share = now.range == before.range == (0.0, 1.0)
+    return Difference(
+        n=len(rows.now),
+        binary=False,
+        made_of="counts",
+        unit=POINTS if is_share else "",
+        range=1.0 if is_share else None,
+    )
 
 
 def _held_by(rows: WholeRows) -> str:
@@ -158,27 +176,25 @@ def _held_by(rows: WholeRows) -> str:
     return "no values"
 
 
-def _take_missing(
-    result: Conclusion, task: TaskRun, against: TaskRun, rows: WholeRows, settings: Settings
-) -> None:
+def _with_missing(
+    item: Difference,
+    task: TaskRun,
+    against: TaskRun,
+    rows: WholeRows,
+    filter_name: str,
+    settings: Settings,
+) -> Difference:
     """Widens the interval of a score of counts by the share of units that are missing."""
-    item = result.difference
     if item.range is None or settings.pairing.partial or task.tool != against.tool:
-        return
-    tables = (side.table(result.filter) for side in (task, against))
+        return item
+    tables = (side.table(filter_name) for side in (task, against))
     sizes = [len(set(table.ids)) for table in tables]
     sizes += [side.logged.rows.effective or 0 for side in (task, against)]
     pick = min if "limit" in settings.allow else max
     expected = pick(filter(None, sizes), default=0) - rows.left_out
     share = 1.0 - len(rows.now) / max(expected, 1)
     bound = max(share, 0.0) * item.range
-    missing = Missing(max(share, 0.0), bound, bound)
-    result.difference = with_missing(item, missing, settings.confidence)
-
-
-def _unit_without_test(now: Metric, before: Metric) -> str:
-    """Points for shares; empty for scores on another scale, or on one that is not known."""
-    return POINTS if now.range == before.range == (0.0, 1.0) else ""
+    return with_missing(item, Missing(max(share, 0.0), bound, bound), settings.confidence)
 
 
 def _rows_of(
@@ -220,28 +236,25 @@ def _kept_units(rows: WholeRows, kept: NDArray[np.bool_]) -> list[int | None] | 
     return [unit for unit, is_kept in pairs if is_kept]
 
 
-def _compare_likelihoods(
-    result: Conclusion, metric: str, rows: WholeRows, confidence: float
-) -> None:
+def _compare_likelihoods(metric: str, rows: WholeRows, confidence: float) -> _Found:
     """Perplexities as a ratio, bits per byte as a difference in bits."""
-    now = _likelihoods(rows.now)
-    before = _likelihoods(rows.before)
+    now = likelihoods_of(rows.now)
+    before = likelihoods_of(rows.before)
     is_finite = np.isfinite(np.hstack([now, before]))
     good: NDArray[np.bool_] = np.all(is_finite, axis=1)
     dropped = int(np.sum(~good))
-    if dropped:
-        result.notes.append(f"{dropped} rows without a finite log-likelihood are left out")
+    notes = [f"{dropped} rows without a finite log-likelihood are left out"] if dropped else []
     texts = int(good.sum())
     likelihoods, lengths = now[good, 0], now[good, 1]
     other_likelihoods, other_lengths = before[good, 0], before[good, 1]
     if not np.array_equal(lengths, other_lengths):
-        result.reasons.append(Reason(Kind.TEXTS))
-        return
+        nothing = Difference(n=len(rows.now), binary=False, made_of="counts", unit="", range=None)
+        return _Found(nothing, [Reason(Kind.TEXTS)], notes)
     units = _kept_units(rows, good)
     known: dict[str, Any] = {
         "n": texts,
-        "now": _value_of(metric, likelihoods, lengths),
-        "previous": _value_of(metric, other_likelihoods, lengths),
+        "now": value_of_likelihoods(metric, likelihoods, lengths),
+        "previous": value_of_likelihoods(metric, other_likelihoods, lengths),
         "binary": False,
         "made_of": "counts",
         "range": None,
@@ -258,7 +271,7 @@ def _compare_likelihoods(
         ratio = statistics.perplexity_ratio(likelihoods, other_likelihoods, lengths, units)
         evidence = ratio.difference
         known["unit"] = RATIO
-    result.difference = from_evidence(
+    item = from_evidence(
         evidence,
         confidence=confidence,
         higher_is_better=False,
@@ -266,51 +279,25 @@ def _compare_likelihoods(
         clusters=None if units is None else round(evidence.units),
         **known,
     )
-    if texts < FEWEST_TEXTS:
-        fewest = f"an interval of perplexities takes at least {FEWEST_TEXTS}"
-        result.reasons.append(Reason(Kind.FEW_ROWS, said=f"{texts} texts: {fewest}"))
+    if texts >= FEWEST_TEXTS:
+        return _Found(item, notes=notes)
+    fewest = f"{texts} texts: an interval of perplexities takes at least {FEWEST_TEXTS}"
+    return _Found(item, [Reason(Kind.FEW_ROWS, said=fewest)], notes)
 
 
-def _likelihoods(side: Sequence[Any]) -> Floats:
-    """Log-likelihood and length of each row of a side, as two columns."""
-    lines = [_likelihood(value) for value in side]
-    return np.array(lines, dtype=np.float64).reshape(-1, 2)
-
-
-def _likelihood(value: Any) -> tuple[float, float]:
-    """Log-likelihood and length of a row; `perplexity` logs the log-likelihood alone."""
-    if isinstance(value, (int, float)):
-        return float(value), 1.0
-    if isinstance(value, list) and len(value) == 2:
-        return float(value[0]), float(value[1])
-    return math.nan, math.nan
-
-
-def _value_of(metric: str, likelihoods: Floats, lengths: Floats) -> float | None:
-    total = math.fsum(lengths)
-    if not total > 0:
-        return None
-    per_unit = -math.fsum(likelihoods) / total
-    if metric == BITS_PER_BYTE:
-        return per_unit / math.log(2.0)
-    return math.exp(per_unit) if per_unit < 700 else math.inf
-
-
-def _compare_counts(
-    result: Conclusion, metric: Metric, before: Metric, rows: WholeRows, confidence: float
-) -> None:
+def _compare_counts(metric: Metric, before: Metric, rows: WholeRows, confidence: float) -> _Found:
     """A score that is a function of counts which add up over rows."""
-    read_sides = _reader(metric.metric, rows.sides)
+    read_sides = counts_reader(metric.metric, rows.sides)
     (counts, other_counts), score_of_sums = read_sides(rows.sides)
     now_value = score_of_sums(counts.sum(axis=0))
     before_value = score_of_sums(other_counts.sum(axis=0))
-    if read_sides is _macro:
+    if read_sides is macro_of_pairs:
         # A task's own aggregation may make any number of pairs of subtask and number.
         _refuse_other_value(metric, now_value, is_complete=rows.all_now)
         _refuse_other_value(before, before_value, is_complete=rows.all_before)
     linearised = statistics.paired_counts(counts, other_counts, score_of_sums, rows.units)
     bounds = metric.range
-    if bounds is None and read_sides is _macro and _are_shares(rows.sides):
+    if bounds is None and read_sides is macro_of_pairs and are_shares(rows.sides):
         bounds = (0.0, 1.0)
     width = None
     if bounds is not None:
@@ -318,7 +305,7 @@ def _compare_counts(
         width = high - low
     evidence: PairedUnits = replace(linearised, widest=width)
     higher_is_better = False if metric.metric in _LOWER else direction_of(metric)
-    result.difference = from_evidence(
+    item = from_evidence(
         evidence.turned() if higher_is_better is False else evidence,
         confidence=confidence,
         higher_is_better=higher_is_better,
@@ -331,68 +318,17 @@ def _compare_counts(
         range=width or evidence.range,
         test="paired interval with pseudo-rows, linearised score",
     )
-    if metric.metric == "f1":
-        _check_positive_rows(result, counts)
+    return _Found(item, _few_positive_rows(counts) if metric.metric == "f1" else [])
 
 
-def _check_positive_rows(result: Conclusion, counts: Floats) -> None:
-    """Notes where too few rows have the positive gold label for F1."""
+def _few_positive_rows(counts: Floats) -> list[Reason]:
+    """The reason where too few rows have the positive gold label for F1."""
     hits, misses = counts[:, 0], counts[:, 2]
     positive = int((hits + misses).sum())
-    if positive < _POSITIVE_ROWS:
-        fewest = f"F1 takes at least {_POSITIVE_ROWS}"
-        reason = f"{positive} rows with a positive gold label: {fewest}"
-        result.reasons.append(Reason(Kind.FEW_ROWS, said=reason))
-
-
-_Sides = Sequence[Sequence[Any]]
-#: The counts of both sides, row by row, and the score of the sums of a side.
-_Read = tuple[list[Floats], Callable[[Floats], float]]
-
-
-def _reader(metric: str, sides: _Sides) -> Callable[[_Sides], _Read]:
-    readers = {"f1": _f1, "mcc": _mcc, "brier_score": _brier}
-    if metric in _TEXTS:
-        return partial(_texts, metric)
-    if metric not in readers and all(all(map(_is_of_subtask, side)) for side in sides):
-        return _macro
-    if metric not in readers:
-        raise UnreadableRowsError(_not_known(metric))
-    return readers[metric]
-
-
-def _is_of_subtask(value: Any) -> bool:
-    """Returns whether a row holds the name of its subtask and a number."""
-    if not isinstance(value, list) or len(value) != 2:
-        return False
-    return isinstance(value[0], str) and isinstance(value[1], (int, float))
-
-
-def _macro(sides: _Sides) -> _Read:
-    """Mean of the means of subtasks: pairs of subtask and number."""
-    names = dict.fromkeys(name for name, _ in chain.from_iterable(sides))
-    places = {name: place for place, name in enumerate(names)}
-    counts = []
-    for side in sides:
-        sums_and_rows = np.zeros((len(side), 2 * len(places)))
-        for row, (name, number) in enumerate(side):
-            sums_and_rows[row, places[name]] = float(number)
-            sums_and_rows[row, len(places) + places[name]] = 1.0
-        counts.append(sums_and_rows)
-
-    def value(sums: Floats) -> float:
-        totals, numbers = np.split(sums, 2)
-        present = numbers > 0
-        if not present.any():
-            return 0.0
-        return float(np.mean(totals[present] / numbers[present]))
-
-    return counts, value
-
-
-def _are_shares(sides: _Sides) -> bool:
-    """Returns whether all numbers of pairs of subtask and number lie between 0 and 1."""
-    return all(0 <= number <= 1 for _, number in chain.from_iterable(sides))
+    if positive >= _POSITIVE_ROWS:
+        return []
+    fewest = f"F1 takes at least {_POSITIVE_ROWS}"
+    return [Reason(Kind.FEW_ROWS, said=f"{positive} rows with a positive gold label: {fewest}")]
 
 
 def _refuse_other_value(metric: Metric, value: float, *, is_complete: bool) -> None:
@@ -404,161 +340,4 @@ def _refuse_other_value(metric: Metric, value: float, *, is_complete: bool) -> N
     if not is_complete or metric.value is None:
         return
     if not math.isclose(value, metric.value, rel_tol=1e-6, abs_tol=1e-9):
-        raise UnreadableRowsError(_not_known(metric.metric))
-
-
-def _not_known(metric: str) -> str:
-    return f"what the rows of {metric} add to it is not known"
-
-
-def _f1(sides: _Sides) -> _Read:
-    """Binary F1 of label 1, as lm-eval's `f1`: pairs of gold and predicted label."""
-    if not _labels(sides) <= {0, 1}:
-        raise UnreadableRowsError("labels beyond 0 and 1")
-    counts = []
-    for side in sides:
-        lines = []
-        for gold, predicted in side:
-            is_hit = gold == predicted == 1
-            is_false_alarm = gold == 0 and predicted == 1
-            is_miss = gold == 1 and predicted == 0
-            lines.append([is_hit, is_false_alarm, is_miss])
-        counts.append(np.array(lines, dtype=np.float64).reshape(-1, 3))
-
-    def value(sums: Floats) -> float:
-        hits, false_alarms, misses = sums
-        bottom = 2 * hits + false_alarms + misses
-        return float(2 * hits / bottom) if bottom > 0 else 0.0
-
-    return counts, value
-
-
-def _labels(sides: _Sides) -> set[Any]:
-    labels = set()
-    for side in sides:
-        for gold, predicted in side:
-            labels |= {gold, predicted}
-    return labels
-
-
-def _mcc(sides: _Sides) -> _Read:
-    """Matthews' correlation for any number of classes (Gorodkin 2004).
-
-    It is computed from the confusion matrix.
-    """
-    labels = sorted(_labels(sides), key=str)
-    size = len(labels)
-    place = {label: number for number, label in enumerate(labels)}
-    counts = []
-    for side in sides:
-        lines = np.zeros((len(side), size * size))
-        for row, (gold, predicted) in enumerate(side):
-            cell = place[gold] * size + place[predicted]
-            lines[row, cell] = 1.0
-        counts.append(lines)
-
-    def value(sums: Floats) -> float:
-        return _correlation(sums.reshape(size, size))
-
-    return counts, value
-
-
-def _correlation(confusion: NDArray[np.float64]) -> float:
-    """Matthews' correlation of a confusion matrix, gold classes by predicted ones."""
-    total = float(confusion.sum())
-    right = float(np.trace(confusion))
-    gold = confusion.sum(axis=1)
-    predicted = confusion.sum(axis=0)
-    by_chance = float(gold @ predicted)
-    spread_predicted = total**2 - float(predicted @ predicted)
-    spread_gold = total**2 - float(gold @ gold)
-    bottom = math.sqrt(max(spread_predicted * spread_gold, 0.0))
-    return (right * total - by_chance) / bottom if bottom > 0 else 0.0
-
-
-def _brier(sides: _Sides) -> _Read:
-    """Mean squared distance of the probabilities from the gold class: [sum, rows]."""
-    counts = []
-    for side in sides:
-        lines = [[_squared_distance(gold, chances), 1.0] for gold, chances in side]
-        counts.append(np.array(lines, dtype=np.float64).reshape(-1, 2))
-
-    def value(sums: Floats) -> float:
-        distance, rows = sums
-        return float(distance / rows) if rows else 0.0
-
-    return counts, value
-
-
-def _squared_distance(gold: Any, chances: Sequence[float]) -> float:
-    """The squared distance of the probabilities of a row from its gold class."""
-    target = np.zeros(len(chances))
-    target[int(gold)] = 1.0
-    distance = np.asarray(chances, dtype=np.float64) - target
-    return float(np.sum(distance**2))
-
-
-def _texts(metric: str, sides: _Sides) -> _Read:
-    """Corpus BLEU, chrF, chrF++ and TER of pairs of reference and reply.
-
-    They are computed through sacrebleu's own sentence statistics.
-    """
-    import sacrebleu.metrics as scorers
-
-    name, arguments = _TEXTS[metric]
-    scorer_class = getattr(scorers, name)
-    scorer = scorer_class(**arguments)
-    counts = []
-    for side in sides:
-        references = [_references(reference) for reference, _ in side]
-        # As lm-eval does: every row counts with as many references as the row with the fewest has.
-        streams = [list(stream) for stream in zip(*references, strict=False)]
-        replies = [_reply_text(reply) for _, reply in side]
-        # sacrebleu has no public way to its sentence statistics.
-        lines = scorer._extract_corpus_statistics(replies, streams)  # noqa: SLF001
-        counts.append(np.array(lines, dtype=np.float64))
-
-    if isinstance(scorer, scorers.BLEU):
-        return counts, partial(_bleu_of_sums, scorer)
-    return counts, partial(_score_of_sums, scorer)
-
-
-def _score_of_sums(scorer: CHRF | TER, sums: Floats) -> float:
-    """The score of summed sentence statistics."""
-    score = scorer._compute_score_from_stats(sums.tolist())  # noqa: SLF001
-    return float(score.score)
-
-
-def _bleu_of_sums(scorer: BLEU, sums: Floats) -> float:
-    """The same of BLEU, its precisions times the brevity penalty min(1, exp(1 - r / c)).
-
-    sacrebleu cuts the lengths r and c to whole words: a slope in one of them would be a step,
-    thousands of times too steep where replies are short.
-    """
-    orders = scorer.max_ngram_order
-    reply_length = float(sums[0])
-    reference_length = float(sums[1])
-    if not reply_length > 0:
-        return 0.0
-    precision = scorer.compute_bleu(
-        correct=sums[2 : 2 + orders].tolist(),
-        total=sums[2 + orders :].tolist(),
-        sys_len=1,
-        ref_len=1,
-        smooth_method=scorer.smooth_method,
-        smooth_value=scorer.smooth_value,
-        effective_order=scorer.effective_order,
-        max_ngram_order=orders,
-    )
-    penalty = math.exp(min(0.0, 1.0 - reference_length / reply_length))
-    return float(precision.score) * penalty
-
-
-def _references(reference: Any) -> list[str]:
-    if isinstance(reference, str):
-        return [reference]
-    return [str(text) for text in reference]
-
-
-def _reply_text(reply: Any) -> str:
-    return reply if isinstance(reply, str) else str(reply[0])
+        raise UnreadableRowsError(not_known(metric.metric))

@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from evalprep.config.adapters import adapters_in
     from evalprep.config.file import load_config
     from evalprep.config.models import core_of, natural, short_names
-    from evalprep.config.schema import CORE_KEYS, Config, Core, read_core, read_section, section_for
+    from evalprep.config.schema import (
+        CORE_KEYS,
+        Config,
+        Core,
+        config_schema,
+        read_core,
+        read_section,
+        section_for,
+    )
 else:
     __getattr__ = offered(__name__)

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct, field
 from evalprep.backends import BACKENDS
 from evalprep.errors import BadInput, Problems
 from evalprep.packs import ConfigKey, Pack
-from evalprep.structs import Mistake, plain_data, read_struct
+from evalprep.structs import Mistake, Schema, any_of, document, plain_data, read_struct, schema_of
 from evalprep.yamlfile import YamlFile
 
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ModelName,
         Meta(
             description="a model id or a local folder, on one line, of at most 4,096 characters, "
-            "without blanks around it"
+            "without blanks around it",
+            extra={"also": (type(None),)},  # the base model of an adapter
         ),
     ]
     tasks: Annotated[
@@ -144,6 +145,7 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             min_length=1,
             description="task or group names, as a comma list or a YAML list; a mapping is a "
             "whole task",
+            extra={"also": (str,)},
         ),
     ]
     backend: BackendName = "vllm"
@@ -219,7 +221,7 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(
             description="the k of pass@k and maj@k, e.g. [1, 4, 8]; the number of repeats where "
             "none is given",
-            extra={"before": _listed_numbers},
+            extra={"before": _listed_numbers, "also": (int, type(None))},
         ),
     ] = ()
     limit: Annotated[
@@ -246,7 +248,7 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[Path, ...],
         Meta(
             description="a folder with one sub-folder per pack, or a list of such folders",
-            extra={"before": _listed},
+            extra={"before": _listed, "also": (str, type(None))},
         ),
     ] = ()
     _stated: frozenset[str] = frozenset()
@@ -288,6 +290,30 @@ def read_core(keys: Mapping[str, Any]) -> tuple[Core | None, list[Mistake]]:
     if core is not None:
         core = msgspec.structs.replace(core, _stated=frozenset(keys))
     return core, mistakes
+
+
+def config_schema(packs: Mapping[str, Pack], file: str) -> Schema:
+    """Returns the JSON schema of eval_config.yaml.
+
+    Args:
+        packs: The packs whose sections it may have.
+        file: Name of the schema's own file.
+    """
+    schema = schema_of(Core)
+    del schema["required"]  # `--set`, `models` or an adapter may stand for each
+    properties = schema["properties"]
+    checkpoint = {**schema_of(Checkpoint), "required": []}
+    model = any_of([{"type": "string"}, checkpoint])
+    models = [model, {"type": "array", "items": model}, {"type": "null"}]
+    properties["models"] = {"anyOf": models, "description": properties["models"]["description"]}
+    for pack in packs.values():
+        section = schema_of(section_model(pack))
+        section.pop("required", None)  # a key may stand at top level
+        for key in pack.config.values():
+            if key.top_level:
+                properties[key.name] = section["properties"][key.name]
+        properties[pack.name] = {"description": pack.title, **any_of([section, {"type": "null"}])}
+    return document("A configuration of evalprep", file, schema)
 
 
 class Config:

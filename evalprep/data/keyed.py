@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from evalprep.data.arrays import column_array, hashes_of, large_texts, whole_numbers
 from evalprep.data.batches import regrouped
+from evalprep.temporary import OwnFolder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,7 +89,7 @@ class KeyedRows:
     ) -> None:
         self._key = key
         self._as_json = as_json
-        self._folder = TemporaryDirectory(prefix="evalprep-join-")
+        self._folder = OwnFolder("join")
         self._batches = _stored(batches, Path(self._folder.name) / "rows.arrow")
         self._starts = _starts(self._batches)
         self._indexes: dict[Callable[[str], str] | None, _Index] = {}

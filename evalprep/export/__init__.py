@@ -9,6 +9,14 @@ from evalprep.surface import offered
 if TYPE_CHECKING:
     from evalprep.export.every_eval_ever.validation import check_file, is_valid
     from evalprep.export.formats import BY_NAME, FORMATS, Format
+    from evalprep.export.frames import (
+        PAIR_FIELDS,
+        SAMPLE_FIELDS,
+        frame_of,
+        pair_records,
+        sample_records,
+        with_columns,
+    )
     from evalprep.export.gated import is_gated, without_gated_texts
     from evalprep.export.hub import ResultEntry, task_id_in
     from evalprep.export.metricname import tracked_name

@@ -25,6 +25,7 @@ from evalprep.export.rows import SampleRow, row_metrics, rows_of
 from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, open_atomically, replace_file
+from evalprep.packs import ChatMessage
 from evalprep.results import Metric, TaskRun, expected_rows
 from evalprep.score import IN_RESULTS_FILE, Quantity
 
@@ -269,13 +270,13 @@ class _Log:
 
     def _sample(self, sample_id: str, row: SampleRow) -> Part:
         completion = row.replies[0] if row.replies else ""
-        reply = {"role": "assistant", "content": completion}
+        turns = [*row.messages, ChatMessage("assistant", completion)]
         sample: Part = {
             "id": sample_id,
             "epoch": 1,
             "input": row.question,
             "target": row.references[0] if len(row.references) == 1 else [*row.references],
-            "messages": [vars(message) for message in row.messages] + [reply],
+            "messages": [{"role": turn.role, "content": turn.text} for turn in turns],
             "output": {
                 "model": self.subject.model_id,
                 "choices": [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 
 from custom_metrics.finite import finite_number
 from evalprep.compare import question_text
+from evalprep.packs import ChatMessage, messages_of
 from evalprep.results import (
     Metric,
     Sample,
@@ -23,14 +23,6 @@ from evalprep.results import (
 #: The metric that divides the log-likelihood of an option by its length.
 _BY_LENGTH = "acc_norm"
 _CHOICES = ("choices", "options", "input_choice_list")
-
-
-@dataclass(frozen=True)
-class Message:
-    """One turn of what was sent."""
-
-    role: str
-    content: str
 
 
 @dataclass(frozen=True)
@@ -63,7 +55,7 @@ class SampleRow:
     choices: tuple[str, ...]
     references: tuple[str, ...]
     prompt: str
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     replies: tuple[str, ...]
     answer: str
     filter: str
@@ -132,12 +124,19 @@ def row_metrics(task: TaskRun) -> list[Metric]:
     return sorted(metrics, key=lambda metric: metric.key != task.primary.key)
 
 
-def rows_of(task: TaskRun) -> Iterator[SampleRow]:
-    """Streams the samples of a task in the order of its file."""
+def rows_of(task: TaskRun, filter_name: str | None = None) -> Iterator[SampleRow]:
+    """Streams the samples of a task in the order of its file.
+
+    Args:
+        task: The task.
+        filter_name: The filter whose answers and scores are taken; by default that of the primary
+            metric, beside the scores of all others.
+    """
     metrics = row_metrics(task)
-    others = _OtherFilters.of(task, metrics)
-    own = [metric for metric in metrics if metric.filter == task.primary.filter]
-    for sample in task.samples():
+    others = _OtherFilters.of(task, metrics if filter_name is None else [])
+    chosen = task.primary.filter if filter_name is None else filter_name
+    own = [metric for metric in metrics if metric.filter == chosen]
+    for sample in task.samples(chosen):
         yield _row(task, sample, {**_scores(sample, own), **others.take(sample)})
 
 
@@ -150,7 +149,8 @@ def _scores(sample: Sample, metrics: Sequence[Metric]) -> dict[str, float | None
 
 
 def _row(task: TaskRun, sample: Sample, scores: Mapping[str, float | None]) -> SampleRow:
-    messages = messages_of(sample.prompt)
+    # A prompt that is no chat is a single turn of the user.
+    messages = messages_of(sample.prompt) or [ChatMessage("user", sample.prompt)]
     verdict = verdict_of(sample.doc.get("previously_is_correct"))
     subtask = sample.doc.get("subtask_name")
     options = option_likelihoods(sample)
@@ -159,11 +159,11 @@ def _row(task: TaskRun, sample: Sample, scores: Mapping[str, float | None]) -> S
         sample_id=sample.sample_id,
         doc_id=sample.doc_id,
         subtask="" if subtask is None else str(subtask),
-        question=question_text(sample.doc) or messages[-1].content,
+        question=question_text(sample.doc) or messages[-1].text,
         choices=tuple(_choices(sample.doc) or options),
         references=(sample.gold,) if sample.gold else (),
         prompt=sample.prompt,
-        messages=messages,
+        messages=tuple(messages),
         replies=_replies(sample, options, by_length=task.primary.metric == _BY_LENGTH),
         answer=sample.answer,
         filter=sample.filter,
@@ -181,27 +181,6 @@ def _replies(sample: Sample, options: Mapping[str, float], *, by_length: bool) -
         lengths = {text: max(len(text), 1) if by_length else 1 for text in options}
         return (max(options, key=lambda text: options[text] / lengths[text]),)
     return tuple(sample.replies or [text_of(sample)])
-
-
-def messages_of(prompt: str) -> tuple[Message, ...]:
-    """Returns the turns of a prompt; of one that is no chat a single turn of the user.
-
-    >>> messages_of('[{"role": "system", "content": "Be brief."}]')[0].role
-    'system'
-    """
-    if prompt.startswith("[{"):
-        try:
-            turns = json.loads(prompt)
-        except ValueError:
-            turns = []
-        if turns and all(isinstance(turn, dict) and "role" in turn for turn in turns):
-            return tuple(Message(str(turn["role"]), _content(turn)) for turn in turns)
-    return (Message("user", prompt),)
-
-
-def _content(turn: Mapping[str, Any]) -> str:
-    content = turn.get("content")
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
 def _choices(doc: Mapping[str, Any]) -> list[str]:

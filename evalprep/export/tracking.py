@@ -154,7 +154,7 @@ def _params(subject: Subject) -> dict[str, str]:
         "chat_template": call.chat_template,
         "limit": call.limit,
         "batch_size": call.batch_size,
-        "manifest": None if prepared is None else _digest(without_secrets(prepared.manifest)),
+        "manifest": None if prepared is None else prepared.manifest.without_secrets().digest(),
         **{f"model_args.{name}": value for name, value in run.arguments.items()},
     }
     texts = {name: str(value) for name, value in known.items() if value not in (None, "")}

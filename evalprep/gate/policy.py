@@ -39,6 +39,7 @@ from pydantic import (
     StrictInt,
     StrictStr,
     ValidationError,
+    WithJsonSchema,
 )
 from pydantic_core import ErrorDetails
 
@@ -46,6 +47,7 @@ from custom_metrics.statistics import unchanged_rows
 from evalprep.compare import BY_CONTENT, PairRules, check_allowed
 from evalprep.errors import Problems, near
 from evalprep.numbers import finite_number
+from evalprep.structs import Schema, document, nullable
 from evalprep.yamlfile import YamlFile, load_yaml
 
 SLACK = 0.05  # of the range of a score
@@ -167,7 +169,13 @@ def _number(value: Any) -> Any:
     return value
 
 
-_Limit = Annotated[Limit, BeforeValidator(_read_limit)]
+_LIMIT_SCHEMA: Schema = {
+    "anyOf": [
+        {"type": "number", "minimum": 0},
+        {"type": "string", "pattern": f"^{_RELATIVE.pattern}$"},
+    ]
+}
+_Limit = Annotated[Limit, BeforeValidator(_read_limit), WithJsonSchema(_LIMIT_SCHEMA)]
 _Number = Annotated[float, BeforeValidator(_number)]
 _Names = tuple[StrictStr, ...]
 _Keys = tuple[str | int, ...]  # of the file, from its top to a value
@@ -218,6 +226,16 @@ class PolicyFile(_Strict):
     tasks: _Entries | None = Field(default=None, description=f"name: {_ENTRY}")
     suite: _Entries = Field(default={}, description="name: {max_drop: 0.01}")
     overall: RuleEntry | None = Field(default=None, description=_ENTRY)
+
+
+def policy_schema(file: str) -> Schema:
+    """Returns the JSON schema of a policy file.
+
+    Args:
+        file: Name of the schema's own file.
+    """
+    schema = nullable(PolicyFile.model_json_schema())
+    return document("A policy of evalprep gate", file, schema)
 
 
 def read_policy(path: Path) -> Policy:

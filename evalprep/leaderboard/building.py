@@ -88,7 +88,7 @@ def build_board(
     by_sort = columns_of(scores, packs, [sort]).shown[0] if sort else None
     pairs = Pairs(runs, scores, references, allow, packs, cluster)
     rows = []
-    for at, run in tracked(enumerate(runs), "runs compared", len(runs)):
+    for at, run in tracked(enumerate(runs), "runs compared", len(runs), unit="runs"):
         row = _row_of(run, scores[at], columns.all, at, pairs)
         row.reference = at in references
         rows.append(row)
@@ -98,7 +98,7 @@ def build_board(
     notes += [*notes_on_runs(runs), *_notes_on_values(runs, scores), *notes_on_seeds(rows)]
     board = Board(columns, rows, runs[pairs.anchor].label, sort=sort, notes=notes)
     pairs.conclude(_pairs_of_columns(columns.all, board))
-    for column in tracked(columns.all, "columns tested", len(columns.all)):
+    for column in tracked(columns.all, "columns tested", len(columns.all), unit="columns"):
         _mark(column, board, pairs)
     if by_sort is not None:
         board.rows = sorted(rows, key=lambda row: _sort_key(row, by_sort))

@@ -33,7 +33,7 @@ from evalprep.leaderboard.columns import GROUP, SCORE, Column, ColumnValues, val
 from evalprep.packs import Pack
 from evalprep.results import Run, TaskRun, expected_rows, facts_of
 from evalprep.score import Scores, partial_rows
-from evalprep.terminal import shortlist
+from evalprep.terminal import shortlist, tracked
 
 _NAMED_TASKS = 4  # tasks that a reason names
 
@@ -273,7 +273,7 @@ class Pairs:
             needed: The pairs, and whether their suite scores are needed.
         """
         either_way: dict[frozenset[int], list[Comparison]] = {}
-        for candidate, baseline in needed:
+        for candidate, baseline in tracked(needed, "pairs compared", len(needed), unit="pairs"):
             comparison = self._pair(candidate, baseline)
             if comparison is None:
                 continue

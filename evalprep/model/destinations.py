@@ -66,18 +66,6 @@ class Destination:
     note: str = ""
 
 
-def _elsewhere(device: str, target: Target) -> Destination:
-    """The machine that the config describes."""
-    return Destination(
-        cpu=device == "cpu" or (device == "auto" and target.gpus == 0),
-        gpus=target.gpus,
-        gpu=target.gpu or "",
-        gpu_memory=target.gpu_memory,
-        nodes=target.nodes,
-        here=False,
-    )
-
-
 def destination(
     device: str,
     target: Target | None,
@@ -101,7 +89,14 @@ def destination(
         copies: `data_parallel_size` of a back end that is made for GPUs; None for another one.
     """
     if target is not None:
-        return _elsewhere(device, target)
+        return Destination(
+            cpu=device == "cpu" or (device == "auto" and target.gpus == 0),
+            gpus=target.gpus,
+            gpu=target.gpu or "",
+            gpu_memory=target.gpu_memory,
+            nodes=target.nodes,
+            here=False,
+        )
     if device == "cpu":
         return Destination(cpu=True, gpus=0, here=not moved)
     names = [] if moved else gpu_names()

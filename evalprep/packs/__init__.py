@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         first_stage,
         run_id,
     )
+    from evalprep.packs.chats import ChatMessage, is_chat, messages_of, readable_prompt
     from evalprep.packs.copied_modules import as_copied, bring_modules
     from evalprep.packs.datafiles import (
         DataFiles,
@@ -39,20 +40,22 @@ if TYPE_CHECKING:
         task_of,
     )
     from evalprep.packs.editedwork import edited_work_of, records_of_work
-    from evalprep.packs.entries import ConfigKey, SourceSpec, TaskSpec, shown
+    from evalprep.packs.entries import ConfigKey, SourceSpec, TaskSpec, pack_schema, shown
     from evalprep.packs.file import read_pack
     from evalprep.packs.finding import TEMPLATES, find_packs, find_task, holds_packs, on_demand
     from evalprep.packs.log import Log, LoggedRow, LoggedTask, StoredTask
     from evalprep.packs.manifest import (
         MANIFEST,
         STOCK_GROUPS,
-        commands_of,
+        Manifest,
+        PreparedSource,
+        PreparedTask,
         keep_records,
-        manifest_data,
-        manifest_text,
-        models_of,
-        pack_folders_of,
-        plan_of,
+        made_manifest,
+        read_manifest,
+        read_record,
+        record_path,
+        records_in,
         versions,
     )
     from evalprep.packs.mistakes import source_spec
@@ -90,7 +93,6 @@ if TYPE_CHECKING:
     from evalprep.packs.prepared import (
         SHELF,
         Prepared,
-        PreparedSource,
         content_digest,
         load_prepared,
         prepared_above,

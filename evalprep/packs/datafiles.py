@@ -9,7 +9,7 @@ Whoever reads, writes, hashes or names prepared data asks here which files they 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
@@ -102,19 +102,15 @@ def matching_files(path: Path) -> list[Path]:
         return [path]
     files = set(path.parent.glob(path.name))
     if path.name == _PATTERN:
-        files |= _first_missing(files)
+        # Of each number of files that a name states, the first file that is missing counts, too.
+        missing = set()
+        for file in files:
+            numbered = _NUMBERED.fullmatch(file.name)
+            names = file_names(int(numbered[1])) if numbered else iter(())
+            paths = (file.with_name(name) for name in names)
+            missing |= set(islice((path for path in paths if path not in files), 1))
+        files |= missing
     return sorted(files)
-
-
-def _first_missing(files: Collection[Path]) -> set[Path]:
-    """The first file that is not there of each number of files that a name tells."""
-    missing = set()
-    for file in files:
-        numbered = _NUMBERED.fullmatch(file.name)
-        names = file_names(int(numbered[1])) if numbered else iter(())
-        paths = (file.with_name(name) for name in names)
-        missing |= set(islice((path for path in paths if path not in files), 1))
-    return missing
 
 
 def stated_files(stated: object) -> tuple[Path, ...]:

@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.credentials import without_secrets
-from evalprep.files import as_mapping
 from evalprep.packs.asked import Answerer, asked_of_call
 from evalprep.packs.datafiles import task_of
-from evalprep.packs.manifest import records_of
+from evalprep.packs.manifest import Edit, Manifest, PreparedTask
 from evalprep.packs.plan import Command
-from evalprep.packs.prepared import CODE_SUFFIXES, Edit, EditKind, Prepared
+from evalprep.packs.prepared import CODE_SUFFIXES, Prepared
 from evalprep.packs.tasksettings import is_reading, settings_of
 from evalprep.terminal import shortlist
 
-_KEY = "edited"
-_MEANT = frozenset({"settings", "row_digest"})
+_DIGEST = frozenset({"row_digest"})
+_MEANT = _DIGEST | {"settings"}
 _NAMED = 4  # files that a sentence names
 
 
@@ -46,7 +45,7 @@ class EditedWork:
         return f"run {run}: files differ from those that were prepared: {names}"
 
 
-def records_of_work(prepared: Prepared, runs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def records_of_work(prepared: Prepared, runs: Mapping[str, str]) -> dict[str, Manifest]:
     """Returns the record of each run of a work folder as it stands, by id.
 
     Args:
@@ -54,53 +53,52 @@ def records_of_work(prepared: Prepared, runs: Mapping[str, str]) -> dict[str, di
         runs: Id of each run as it was prepared -> its id as the files are now.
     """
     records = {
-        run: _with_meant(record, prepared) for run, record in records_of(prepared.manifest).items()
+        run: _with_meant(record, prepared) for run, record in prepared.manifest.records().items()
     }
     edits = _decisive_edits(prepared)
     if not edits:  # of edits that were taken back, too
-        return {now: {**records[run], "run": now} for run, now in runs.items()}
+        return {now: records[run].with_parts(run=now) for run, now in runs.items()}
     return {now: _as_edited(records[run], now, edits) for run, now in runs.items()}
 
 
-def _with_meant(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
+def _with_meant(record: Manifest, prepared: Prepared) -> Manifest:
     """A record with what was meant of its tasks and commands, and where its work folder lies."""
-    tasks = {
-        name: _task_as_it_stands(as_mapping(entry), name, prepared)
-        for name, entry in as_mapping(record.get("tasks")).items()
-    }
+    changed: dict[str, Mapping[str, Any]] = {}
+    dropped: dict[str, frozenset[str]] = {}
+    for name, task in record.tasks.items():
+        changed[name], dropped[name] = _as_it_asks(task, prepared)
     by_name = {command.name: command for command in prepared.commands}
-    commands = [
-        {**entry, **_as_it_stands(by_name[entry["name"]], prepared)}
-        for entry in record.get("commands") or []
-    ]
-    placed = {"work_dir": _from_output(prepared)} if prepared.output_path is not None else {}
-    return {**record, "tasks": tasks, "commands": commands, **placed}
+    asked = {
+        name: _as_it_stands(by_name[name], prepared) for name in record.asked if name in by_name
+    }
+    record = record.with_tasks(changed, dropped).with_commands(asked)
+    if prepared.output_path is None:
+        return record
+    return record.with_parts(work_dir=_from_output(prepared))
 
 
-def _task_as_it_stands(entry: Mapping[str, Any], task: str, prepared: Prepared) -> dict[str, Any]:
-    """An entry of a task with what its file asks as it stands, edits included.
+def _as_it_asks(task: PreparedTask, prepared: Prepared) -> tuple[Mapping[str, Any], frozenset[str]]:
+    """What the file of a task asks as it stands, edits included, and which facts fell.
 
     How its replies are read stays as prepared: such an edit does not make another run, and every
     verb names it. The digest of rows is left out where it depends on a setting that was edited.
     """
-    kept = dict(entry)
-    file = prepared.task_file(task)
-    if "settings" not in kept or file is None:
-        return kept
-    before = as_mapping(kept["settings"])
+    file = prepared.task_file(task.name)
+    before = task.settings
+    if before is None or file is None:
+        return {}, frozenset()
     here = settings_of(file, prepared.config)
     if not here:  # nothing is known of what it asks now
-        return {key: value for key, value in kept.items() if key not in _MEANT}
-    settings = kept["settings"] = {
+        return {}, _MEANT
+    settings = {
         **{key: value for key, value in here.items() if not is_reading(key)},
         **{key: value for key, value in before.items() if is_reading(key)},
     }
-    digest = as_mapping(kept.get("row_digest"))
+    digest = task.row_digest
     decisive = {"doc_to_text": digest.get("prompt"), "doc_to_target": digest.get("target")}
     keys = ["process_docs", *(key for key, is_part in decisive.items() if is_part)]
-    if any(before.get(key) != settings.get(key) for key in keys):
-        kept.pop("row_digest", None)
-    return kept
+    is_other = any(before.get(key) != settings.get(key) for key in keys)
+    return {"settings": settings}, _DIGEST if is_other else frozenset()
 
 
 def _as_it_stands(command: Command, prepared: Prepared) -> dict[str, Any]:
@@ -128,31 +126,16 @@ def _decisive_edits(prepared: Prepared) -> list[Edit]:
     return [edit for edit in edits if Path(edit.name).suffix in kept and "/" in edit.name]
 
 
-def _as_edited(record: Mapping[str, Any], run: str, edits: Iterable[Edit]) -> dict[str, Any]:
+def _as_edited(record: Manifest, run: str, edits: Iterable[Edit]) -> Manifest:
     """The record of a run of edited files; of edited data the number of rows is not known."""
-    tasks = dict(as_mapping(record.get("tasks")))
-    for edit in edits:
-        name = task_of(edit.name)
-        if name in tasks and edit.name.endswith(".parquet"):
-            entry = {**as_mapping(tasks[name]), "rows": None, "expected": None}
-            entry.pop("row_digest", None)
-            tasks[name] = entry
-    files = [asdict(edit) for edit in edits]
-    edited = {"prepared_as": record.get("run"), "files": files}
-    return {**record, "run": run, "tasks": tasks, _KEY: edited}
+    data = {task_of(edit.name) for edit in edits if edit.name.endswith(".parquet")}
+    named = data & record.tasks.keys()
+    unknown = {"rows": None, "expected": None}
+    edited = {"prepared_as": record.run, "files": [asdict(edit) for edit in edits]}
+    record = record.with_tasks(dict.fromkeys(named, unknown), dict.fromkeys(named, _DIGEST))
+    return record.with_parts(run=run, edited=edited)
 
 
-def edited_work_of(record: Mapping[str, Any]) -> EditedWork | None:
+def edited_work_of(record: Manifest) -> EditedWork | None:
     """Returns the edits that a record keeps; None for a run of the files as they were prepared."""
-    kept = as_mapping(record.get(_KEY))
-    files = kept.get("files")
-    if not isinstance(files, list):
-        return None
-    entries = [as_mapping(entry) for entry in files]
-    edits = tuple(Edit(str(entry.get("name")), _kind(entry.get("kind"))) for entry in entries)
-    return EditedWork(str(kept.get("prepared_as") or ""), edits)
-
-
-def _kind(text: Any) -> EditKind:
-    """The kind of an edit; of a later version's kind the plainest."""
-    return text if text in {"added", "removed"} else "edited"
+    return None if record.edits is None else EditedWork(record.edited_from, record.edits)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from evalprep.packs.plan import Ability, Call, Prompt, TaskPlan
-from evalprep.structs import plain_data
+from evalprep.structs import Schema, any_of, document, nullable, plain_data, schema_of
 
 Type = Literal["str", "int", "float", "bool", "path", "source", "list", "map", "any"]
 Names = tuple[str, ...]
@@ -27,7 +27,7 @@ def _with_path(value: object) -> object:
     return {"path": value} if isinstance(value, str) else value
 
 
-OneOrMore = Annotated[Names, Meta(extra={"before": _listed})]
+OneOrMore = Annotated[Names, Meta(extra={"before": _listed, "also": (str,)})]
 
 
 class ConfigKey(Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +44,7 @@ class ConfigKey(Struct, frozen=True, forbid_unknown_fields=True):
         doc: One line for `evalprep list` and for messages.
     """
 
-    types: Annotated[tuple[Type, ...], Meta(extra={"before": _listed})] = field(
+    types: Annotated[tuple[Type, ...], Meta(extra={"before": _listed, "also": (Type,)})] = field(
         default=("str",), name="type"
     )
     default: Any = None
@@ -143,7 +143,7 @@ class TaskSpec(Struct, frozen=True, forbid_unknown_fields=True):
         SourceSpec | None,
         Meta(
             description="a path, a hub id, or {path: owner/name, split: test}",
-            extra={"before": _with_path},
+            extra={"before": _with_path, "also": (str,)},
         ),
     ] = None
     columns: Annotated[dict[str, str], Meta(description="{prompt: question}")] = field(
@@ -338,6 +338,24 @@ class PackEntry(Struct, frozen=True, forbid_unknown_fields=True):
         BoardEntry,
         Meta(description="{columns: [score, ...], pictures: [[across, up]], note: a sentence}"),
     ] = field(default_factory=BoardEntry)
+
+
+def pack_schema(file: str) -> Schema:
+    """Returns the JSON schema of pack.yaml.
+
+    Args:
+        file: Name of the schema's own file.
+    """
+    schema = nullable(schema_of(PackEntry))
+    kinds: tuple[type[Struct], ...] = (ConfigKey, TaskSpec, GroupSpec, ScoreEntry)
+    for key, kind in zip(("config", "tasks", "groups", "suite_scores"), kinds, strict=True):
+        entry = nullable(schema_of(kind, without=["name"]))
+        if kind is GroupSpec:
+            entry = any_of([entry, entry["properties"]["tasks"]["anyOf"][0]])
+        schema["properties"][key] |= {
+            "anyOf": [{"type": "object", "additionalProperties": entry}, {"type": "null"}]
+        }
+    return document("A pack of evalprep", file, schema)
 
 
 def shown(entry: Struct) -> dict[str, Any]:

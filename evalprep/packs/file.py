@@ -204,7 +204,19 @@ class _Checks:
         if task.stock:
             self._check_stock_task(task)
         else:
-            self._check_own_task(task)
+            name = task.name
+            if not task.template and not task.unavailable:
+                allowed = f"template: {name}.yaml, or stock: task for a task of lm-eval's own"
+                self._add(f"task {name} names no template", "tasks", name, allowed=allowed)
+            elif task.overrides:
+                template = task.template or "its template"
+                self._add(
+                    f"overrides of {name} are for lm-eval's own tasks",
+                    "tasks",
+                    name,
+                    "overrides",
+                    fix=f"write them into {template}, or add `stock: task`",
+                )
         folder = self.pack.folder
         folders = (folder, self.base.folder)
         if task.template and not any(is_file(place / task.template) for place in folders):
@@ -245,21 +257,6 @@ class _Checks:
                     key,
                     allowed="keys such as num_fewshot, generation_kwargs, repeats, description",
                 )
-
-    def _check_own_task(self, task: TaskSpec) -> None:
-        name = task.name
-        if not task.template and not task.unavailable:
-            allowed = f"template: {name}.yaml, or stock: task for a task of lm-eval's own"
-            self._add(f"task {name} names no template", "tasks", name, allowed=allowed)
-        elif task.overrides:
-            template = task.template or "its template"
-            self._add(
-                f"overrides of {name} are for lm-eval's own tasks",
-                "tasks",
-                name,
-                "overrides",
-                fix=f"write them into {template}, or add `stock: task`",
-            )
 
     def _check_order(self, task: TaskSpec) -> None:
         """A task waits for tasks of its own pack."""

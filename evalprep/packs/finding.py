@@ -64,15 +64,10 @@ def find_packs(
             packs[pack.name] = pack
         else:
             extend(packs[pack.extends], pack, problems)
-    _refuse_without_packs(_not_replaced(empty, packs), where)
+    replaced = set(chain.from_iterable(pack.replaces for pack in packs.values()))
+    _refuse_without_packs([folder for folder in empty if folder.name not in replaced], where)
     problems.raise_if_any()
     return packs
-
-
-def _not_replaced(folders: Iterable[Path], packs: Mapping[str, Pack]) -> list[Path]:
-    """The folders whose name is none that a pack replaces."""
-    replaced = set(chain.from_iterable(pack.replaces for pack in packs.values()))
-    return [folder for folder in folders if folder.name not in replaced]
 
 
 def _all_pack_files(folders: Iterable[Path]) -> tuple[list[Path], list[Path]]:
@@ -165,7 +160,12 @@ def extend(base: Pack, extension: Pack, problems: Problems) -> None:
                 allowed="config, tasks, groups, suite_scores, better, leaderboard",
             )
     for kind in ("config", "suite_scores"):
-        _refuse_shared(getattr(base, kind), getattr(extension, kind), base, where, problems)
+        own = getattr(base, kind)
+        added = getattr(extension, kind)
+        for name in {*own} & {*added}:
+            problems.add(
+                f"{base.name} has a {name!r} already", where=where, fix="give it another name"
+            )
     base.config = {**base.config, **extension.config}
     base.groups = {**base.groups, **extension.groups}
     base.suite_scores = {**base.suite_scores, **extension.suite_scores}
@@ -180,14 +180,6 @@ def extend(base: Pack, extension: Pack, problems: Problems) -> None:
     )
     extension.base_folder = base.folder
     base.extensions = (*base.extensions, extension)
-
-
-def _refuse_shared(
-    own: Iterable[str], added: Iterable[str], base: Pack, where: str, problems: Problems
-) -> None:
-    """Notes the names that an extension may not give once more."""
-    for name in {*own} & {*added}:
-        problems.add(f"{base.name} has a {name!r} already", where=where, fix="give it another name")
 
 
 def _with_own_files(task: TaskSpec, folder: Path) -> TaskSpec:

@@ -52,19 +52,15 @@ def read_entry(
     mistakes = [*(Mistake("unknown", (key,), None, None, known) for key in refused), *mistakes]
     reported: set[Keys] = set()
     for mistake in mistakes:
-        path = _named_part(mistake.keys)
+        # The keys up to the first list: of a list, the list as a whole is named.
+        positions = [at for at, key in enumerate(mistake.keys) if isinstance(key, int)]
+        path = mistake.keys[: positions[0]] if positions else mistake.keys
         if path != mistake.keys:
             mistake = mistake._replace(kind="value", value=_value_at(stated, path))  # noqa: PLW2901
         if path not in reported:
             reported.add(path)
             _report(mistake, path, source, keys, problems, hidden)
     return entry
-
-
-def _named_part(keys: Keys) -> Keys:
-    """The keys up to the first list: of a list, the list as a whole is named."""
-    positions = [at for at, key in enumerate(keys) if isinstance(key, int)]
-    return keys[: positions[0]] if positions else keys
 
 
 def _value_at(content: Any, path: Keys) -> Any:
@@ -89,19 +85,16 @@ def _report(
             fix=near(str(name), known),
         )
     else:
-        _report_value(mistake, label, source.where(*keys, *path), problems)
-
-
-def _report_value(mistake: Mistake, label: str, where: str, problems: Problems) -> None:
-    key = mistake.key
-    words = key.words if key else ""
-    is_choice = key is not None and bool(key.choices)
-    problems.add(
-        f"{label} is {mistake.value!r}",
-        where=where,
-        allowed=words,
-        fix=near(str(mistake.value), words.replace(",", "").split()) if is_choice else "",
-    )
+        where = source.where(*keys, *path)
+        key = mistake.key
+        words = key.words if key else ""
+        is_choice = key is not None and bool(key.choices)
+        problems.add(
+            f"{label} is {mistake.value!r}",
+            where=where,
+            allowed=words,
+            fix=near(str(mistake.value), words.replace(",", "").split()) if is_choice else "",
+        )
 
 
 def source_spec(entry: str | Mapping[str, Any] | SourceSpec, where: str) -> SourceSpec:

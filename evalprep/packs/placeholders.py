@@ -20,9 +20,10 @@ _JINJA = re.compile(r"\{\{|\{%")
 
 def places_in(text: str) -> Iterator[re.Match[str]]:
     """Yields what stands between single braces, those of LaTeX left out; the name is group 1."""
-    for found in _PLACE.finditer(text):
-        if not _LATEX.search(text[max(found.start() - 200, 0) : found.start()]):
-            yield found
+    for place in _PLACE.finditer(text):
+        before = text[max(place.start() - 200, 0) : place.start()]
+        if not _LATEX.search(before):
+            yield place
 
 
 def unknown_names(text: str, known: Collection[str], *, strict: bool) -> list[str]:
@@ -36,7 +37,7 @@ def unknown_names(text: str, known: Collection[str], *, strict: bool) -> list[st
     >>> unknown_names('Rate {repy} as {"rating": 1}.', ["reply"], strict=False)
     ['repy']
     """
-    names = [found[1] for found in places_in(text)]
+    names = [place[1] for place in places_in(text)]
     unknown = dict.fromkeys(name for name in names if name not in known and name.isidentifier())
     return [name for name in unknown if strict or near(name, known)]
 
@@ -47,11 +48,11 @@ def with_places(text: str, known: Collection[str], opening: str, closing: str) -
     >>> with_places("{question} in {json}", ["question"], "${", "}")
     '${question} in {json}'
     """
-    for found in reversed(list(places_in(text))):
-        name = found[1]
-        if name in known:
-            place = f"{opening}{name}{closing}"
-            text = f"{text[: found.start()]}{place}{text[found.end() :]}"
+    # From the last place to the first, so that the positions of the others stay.
+    for place in reversed(list(places_in(text))):
+        if place[1] in known:
+            marked = f"{opening}{place[1]}{closing}"
+            text = f"{text[: place.start()]}{marked}{text[place.end() :]}"
     return text
 
 
@@ -65,15 +66,16 @@ def as_jinja(text: str, known: Collection[str] | None = None) -> tuple[str, dict
         known: Names of fields; None where every name between single braces is meant as one.
     """
     renamed: dict[str, str] = {}
-    for found in reversed(list(places_in(text))):
-        column = found[1]
+    for place in reversed(list(places_in(text))):
+        column = place[1]
         if known is not None and column not in known:
             continue
         name = column
         if not column.isidentifier():
             name = re.sub(r"\W+", "_", f"column {column}")
             renamed[name] = column
-        text = f"{text[: found.start()]}{{{{{name}}}}}{text[found.end() :]}"
+        expression = "{{" + name + "}}"
+        text = f"{text[: place.start()]}{expression}{text[place.end() :]}"
     return text, renamed
 
 

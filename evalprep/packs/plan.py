@@ -23,6 +23,7 @@ Ability = Literal[
     "loglikelihood",
     "rolling",
     "token_logprobs",
+    "first_token",
     "moments",
     "gradients",
     "draws",

@@ -12,17 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import NotRead, as_mapping, read_file, unchanged_sha256
 from evalprep.packs.datafiles import DataFiles, names_below
 from evalprep.packs.manifest import (
     MANIFEST,
-    commands_of,
-    models_of,
-    pack_folders_of,
-    plan_of,
+    Edit,
+    Manifest,
+    PreparedModel,
+    PreparedSource,
+    PreparedTask,
     read_manifest,
 )
 from evalprep.packs.plan import Command, Plan
@@ -34,86 +35,6 @@ SHELF = ".shelf"
 #: What lm-eval reads or imports of a folder.
 YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 CODE_SUFFIXES = YAML_SUFFIXES | {".py"}
-EditKind = Literal["edited", "added", "removed"]
-
-
-@dataclass(frozen=True)
-class Edit:
-    """One file of a work folder that is not as it was prepared.
-
-    Attributes:
-        name: Its path below the folder, with forward slashes.
-        kind: `edited`, `added`, or `removed`.
-    """
-
-    name: str
-    kind: EditKind
-
-
-@dataclass(frozen=True)
-class PreparedTask:
-    """The prepared files and facts of one task.
-
-    Attributes:
-        name: Its name.
-        pack: The pack that it belongs to; empty for a task of lm-eval or of the config.
-        rows: Rows of its data; None where they are not made yet or not known.
-        expected: Rows that the run will have under the limit; None where that is not known.
-        data: Its data file, or the folder of several, below the work folder; empty where it has
-            none of its own.
-        yaml: Its task file below the folder; empty where it has none of its own.
-        made_from: Digest of the earlier replies that its rows were made from; empty without any.
-    """
-
-    name: str
-    pack: str = ""
-    rows: int | None = None
-    expected: int | None = None
-    data: str = ""
-    yaml: str = ""
-    made_from: str = ""
-
-
-@dataclass(frozen=True)
-class PreparedModel:
-    """One model of a preparation.
-
-    Attributes:
-        label: What it is called beside other models; empty for a sole one.
-        model: Model id or folder.
-        revision: Its revision; None where the configuration names none.
-        model_args: Arguments of its own.
-        run: Id of its run; empty where runs had none yet.
-    """
-
-    label: str
-    model: str
-    revision: Any
-    model_args: Mapping[str, Any]
-    run: str
-
-
-@dataclass(frozen=True)
-class PreparedSource:
-    """One data set or file that rows were made from.
-
-    Attributes:
-        location: Hub id or path.
-        config: Its configuration; empty for none.
-        split: Its split; empty for none.
-        revision: Its commit; empty where its files say which data they are.
-        rows: Rows that were read; None where that is not known.
-        digests: SHA-256 of its files.
-        names: Their names.
-    """
-
-    location: str
-    config: str = ""
-    split: str = ""
-    revision: str = ""
-    rows: int | None = None
-    digests: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,37 +43,36 @@ class Prepared:
 
     Attributes:
         folder: The folder.
-        manifest: The manifest, as JSON has it; use the typed properties where there is one.
+        manifest: Its manifest.
     """
 
     folder: Path
-    manifest: Mapping[str, Any]
+    manifest: Manifest
 
     @property
     def run(self) -> str:
         """Id of the run; of several models, of the first."""
-        return str(self.manifest.get("run") or "")
+        return self.manifest.run
 
     @property
     def model(self) -> str:
         """Id or folder of the model; of several, of the first. Empty where none is named."""
-        return str(self.manifest.get("model") or "")
+        return self.manifest.model
 
     @property
     def created(self) -> str:
         """Returns when it was prepared, in ISO format; empty where that is not known."""
-        return str(self.manifest.get("created") or "")
+        return self.manifest.created
 
     @property
     def config(self) -> Mapping[str, Any]:
         """The configuration that it was prepared with, without secrets."""
-        return as_mapping(self.manifest.get("config"))
+        return self.manifest.config
 
     @property
     def config_folder(self) -> Path | None:
         """Folder of the configuration, from which its paths count; None where it is not known."""
-        folder = self.manifest.get("folder")
-        return Path(str(folder)) if folder else None
+        return Path(self.manifest.folder) if self.manifest.folder else None
 
     @property
     def output_path(self) -> Path | None:
@@ -184,37 +104,35 @@ class Prepared:
         except OSError:
             return True
 
-    @cached_property
+    @property
     def plan(self) -> Plan:
         """The plan of the run."""
-        return plan_of(self.manifest)
+        return self.manifest.plan
 
-    @cached_property
+    @property
     def commands(self) -> list[Command]:
         """The commands, in the order in which they run."""
-        return commands_of(self.manifest)
+        return self.manifest.commands
 
     @property
     def models(self) -> list[PreparedModel]:
         """The models, in the order of the configuration."""
-        return [_model(entry) for entry in models_of(self.manifest)]
+        return self.manifest.models
 
     @property
     def fingerprints(self) -> Mapping[str, str]:
         """Path of a model, as the commands name it -> its fingerprint at preparation."""
-        return as_mapping(self.manifest.get("fingerprints"))
+        return self.manifest.fingerprints
 
     @property
     def sources(self) -> list[PreparedSource]:
         """The data sets and files that were read."""
-        listed = self.manifest.get("sources")
-        return [_source(as_mapping(entry)) for entry in listed] if isinstance(listed, list) else []
+        return self.manifest.sources
 
-    @cached_property
+    @property
     def tasks(self) -> dict[str, PreparedTask]:
         """Task -> what was made of it."""
-        entries = as_mapping(self.manifest.get("tasks"))
-        return {name: _task(name, as_mapping(entry)) for name, entry in entries.items()}
+        return self.manifest.tasks
 
     @property
     def groups(self) -> Mapping[str, list[str]]:
@@ -224,24 +142,22 @@ class Prepared:
     @property
     def versions(self) -> Mapping[str, str]:
         """Versions of programs at preparation."""
-        return {name: str(text) for name, text in as_mapping(self.manifest.get("versions")).items()}
+        return self.manifest.versions
 
     @property
     def pack_folders(self) -> Mapping[str, Path]:
         """Pack -> its folder on the machine that runs the commands."""
-        return pack_folders_of(self.manifest)
+        return self.manifest.pack_folders
 
     @property
     def pack_digests(self) -> Mapping[str, str]:
         """Pack -> digest of its files at preparation, of the packs of which the manifest has it."""
-        packs = as_mapping(self.manifest.get("packs"))
-        digests = {name: as_mapping(facts).get("digest") for name, facts in packs.items()}
-        return {name: digest for name, digest in digests.items() if isinstance(digest, str)}
+        return self.manifest.pack_digests
 
     @property
     def files(self) -> Mapping[str, str]:
         """Path below the folder -> digest of each file as it was prepared."""
-        return as_mapping(self.manifest.get("files"))
+        return self.manifest.files
 
     @property
     def shelf(self) -> Mapping[str, str]:
@@ -249,7 +165,7 @@ class Prepared:
 
         File -> digest of what it was edited from.
         """
-        return as_mapping(self.manifest.get("shelf"))
+        return self.manifest.shelf
 
     def edits(self, *, code_only: bool = True) -> list[Edit]:
         """Returns the files that are not as they were prepared, in order of their paths.
@@ -271,7 +187,7 @@ class Prepared:
     @cached_property
     def _digests(self) -> Mapping[str, str]:
         """Path -> digest of each file when it was prepared, with the edits that were kept then."""
-        return {**self.files, **as_mapping(self.manifest.get("edits"))}
+        return {**self.files, **self.manifest.kept_edits}
 
     def edited_files(self, task: str) -> list[str]:
         """Returns which files that decide what a task asks were edited, below the folder.
@@ -318,16 +234,14 @@ class Prepared:
             made_from: Digest of the earlier replies that they were made from.
         """
         facts = {"rows": rows, "expected": expected, "made_from": made_from}
-        tasks = as_mapping(self.manifest.get("tasks"))
         place, data = self.tasks[task].data, self.data_files(task)
         paths = {f"{place}/{path.name}" if data.is_folder else place: path for path in data.files()}
         former = set(names_below(place, self.files)) - paths.keys()
         files = {name: digest for name, digest in self.files.items() if name not in former}
-        changed_parts = {
-            "tasks": {**tasks, task: {**as_mapping(tasks.get(task)), **facts}},
-            "files": files | {name: content_digest(path) for name, path in paths.items()},
-        }
-        return Prepared(self.folder, {**self.manifest, **changed_parts})
+        files |= {name: content_digest(path) for name, path in paths.items()}
+        return Prepared(
+            self.folder, self.manifest.with_tasks({task: facts}).with_parts(files=files)
+        )
 
     def data_files(self, task: str) -> DataFiles:
         """Returns where the rows of a task lie that has data of its own."""
@@ -390,43 +304,6 @@ def content_digest(path: Path) -> str:
     if path.is_file():
         return unchanged_sha256(path)
     return hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
-
-
-def _task(name: str, entry: Mapping[str, Any]) -> PreparedTask:
-    rows, expected = entry.get("rows"), entry.get("expected")
-    return PreparedTask(
-        name=name,
-        pack=str(entry.get("pack") or ""),
-        rows=rows if isinstance(rows, int) else None,
-        expected=expected if isinstance(expected, int) else None,
-        data=str(entry.get("data") or ""),
-        yaml=str(entry.get("yaml") or ""),
-        made_from=str(entry.get("made_from") or ""),
-    )
-
-
-def _model(entry: Mapping[str, Any]) -> PreparedModel:
-    return PreparedModel(
-        label=str(entry.get("label") or ""),
-        model=str(entry.get("model") or ""),
-        revision=entry.get("revision"),
-        model_args=as_mapping(entry.get("model_args")),
-        run=str(entry.get("run") or ""),
-    )
-
-
-def _source(entry: Mapping[str, Any]) -> PreparedSource:
-    rows, listed = entry.get("rows"), entry.get("files")
-    files = [as_mapping(file) for file in listed] if isinstance(listed, list) else []
-    return PreparedSource(
-        location=str(entry.get("location") or ""),
-        config=str(entry.get("config") or ""),
-        split=str(entry.get("split") or ""),
-        revision=str(entry.get("revision") or ""),
-        rows=rows if isinstance(rows, int) else None,
-        digests=tuple(str(file.get("sha256") or "") for file in files),
-        names=tuple(str(file.get("name") or "") for file in files),
-    )
 
 
 def _tree(folder: Path) -> Iterator[tuple[str, Path]]:

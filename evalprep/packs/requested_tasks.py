@@ -51,26 +51,20 @@ class RequestedTasks(TaskManager):  # type: ignore[misc]
         """Reads files until some names, and the members of the groups among them, are there."""
         requested = list(names)
         while not self._is_whole:
-            unread = self._unread_names(requested)
+            absent = [name for name in requested if name not in self._index]
+            members = [name for name in self._with_members(requested) if self._is_unread(name)]
+            unread = list(dict.fromkeys([*absent, *members]))
             if not unread:
                 return
-            self._read_files_of(unread)
-
-    def _unread_names(self, requested: list[str]) -> list[str]:
-        """Those of some names, and of the members of their groups, that are yet to be read."""
-        absent = [name for name in requested if name not in self._index]
-        members = [name for name in self._with_members(requested) if self._is_unread(name)]
-        return list(dict.fromkeys([*absent, *members]))
-
-    def _read_files_of(self, names: Iterable[str]) -> None:
-        """Adds the folders of lm-eval with some names; all of them where one is in no file."""
-        folders = [_stock_folder(name) for name in names]
-        known_folders = {*filter(None, folders), *self._stock_folders}
-        # lm-eval reads a folder with all folders below it.
-        topmost = [folder for folder in known_folders if known_folders.isdisjoint(folder.parents)]
-        is_new = set(topmost) != set(self._stock_folders)
-        self._stock_folders = sorted(topmost)
-        self._read(whole=None in folders or not is_new)
+            folders = [_stock_folder(name) for name in unread]
+            known_folders = {*filter(None, folders), *self._stock_folders}
+            # lm-eval reads a folder with all folders below it.
+            topmost = [
+                folder for folder in known_folders if known_folders.isdisjoint(folder.parents)
+            ]
+            is_new = set(topmost) != set(self._stock_folders)
+            self._stock_folders = sorted(topmost)
+            self._read(whole=None in folders or not is_new)
 
     def _with_members(self, requested: Iterable[str]) -> list[str]:
         """Some names, and the members of the groups among them and below."""

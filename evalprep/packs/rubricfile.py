@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
@@ -121,8 +121,20 @@ def read_rubric(file: Path) -> Rubric:
     entry = read_entry(RubricEntry, source.data, source, (), problems)
     if entry is not None:
         _check_prompts(entry, source, problems)
-        _check_places(entry, source, problems)
-        _check_scale(entry, source, problems)
+        for name, place in entry.places.items():
+            if place.split(".")[0] not in _PLACES:
+                problems.add(
+                    f"fields.{name} is {place!r}",
+                    where=source.where("fields", name),
+                    allowed="prompt, target, response, filtered or doc.COLUMN",
+                )
+        low, high = entry.scale
+        if not low < high:
+            problems.add(
+                f"low is {low:g}, high is {high:g}",
+                where=source.where("low" if entry.low is not None else "high"),
+                allowed="two numbers, the first one smaller",
+            )
         _check_calibration(entry, source, problems)
     problems.raise_if_any()
     assert entry is not None
@@ -164,11 +176,13 @@ def _check_prompts(entry: RubricEntry, source: YamlFile, problems: Problems) -> 
         names = unknown_names(prompt, known, strict=not FIELD.search(prompt))
         unknown |= dict.fromkeys(names, "{%s}")
     for name, form in unknown.items():
+        meant = near(name, known)
         problems.add(
             f"{form % name} names no field",
             where=source.where(key),
             allowed=allowed,
-            fix=_spelling(name, known),
+            fix=meant
+            or f"declare it under fields, or write {{ {name} }} with blanks for a plain text",
         )
     if entry.prompts and not (named or unknown):
         problems.add(
@@ -188,43 +202,12 @@ def _check_prompts(entry: RubricEntry, source: YamlFile, problems: Problems) -> 
             )
 
 
-def _spelling(name: str, known: Iterable[str]) -> str:
-    """The field that a name may mean, as it is written."""
-    meant = near(name, known)
-    return meant or f"declare it under fields, or write {{ {name} }} with blanks for a plain text"
-
-
-def _check_places(entry: RubricEntry, source: YamlFile, problems: Problems) -> None:
-    for name, place in entry.places.items():
-        if place.split(".")[0] not in _PLACES:
-            problems.add(
-                f"fields.{name} is {place!r}",
-                where=source.where("fields", name),
-                allowed="prompt, target, response, filtered or doc.COLUMN",
-            )
-
-
-def _check_scale(entry: RubricEntry, source: YamlFile, problems: Problems) -> None:
-    low, high = entry.scale
-    if not low < high:
-        problems.add(
-            f"low is {low:g}, high is {high:g}",
-            where=source.where("low" if entry.low is not None else "high"),
-            allowed="two numbers, the first one smaller",
-        )
-
-
 def _check_calibration(entry: RubricEntry, source: YamlFile, problems: Problems) -> None:
     for number, question in enumerate(entry.calibration, 1):
-        has_fields = _covers(question.fields, entry.places, entry.known_fields)
+        has_fields = {*entry.places} <= {*question.fields} <= entry.known_fields
         if not has_fields or {*question.expected} != {*entry.names}:
             problems.add(
                 f"calibration question {number} does not fit the rubric",
                 where=source.where("calibration"),
                 allowed=_CALIBRATION,
             )
-
-
-def _covers(names: Iterable[str], needed: Iterable[str], known: set[str]) -> bool:
-    """Tells if some names are all that are needed, and none that is not known."""
-    return {*needed} <= {*names} <= known

@@ -6,10 +6,10 @@ the names of roles with the question.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+
+from evalprep.packs.chats import messages_of
 
 #: How templates open a turn; the next one, or the end of the prompt, ends it.
 _OPENINGS = (
@@ -39,7 +39,8 @@ def asked_in(prompt: str) -> str:
     >>> asked_in('[{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Who?"}]')
     'Who?'
     """
-    turns = _messages_in(prompt) or list(_turns_in(prompt))
+    messages = [(message.role, message.text.strip()) for message in messages_of(prompt)]
+    turns = messages or list(_turns_in(prompt))
     texts = [text for role, text in turns if role != "system" and text]
     if texts:
         return "\n\n".join(texts)
@@ -57,27 +58,6 @@ def without_control(text: str) -> str:
     if _CONTROL.search(text):
         return _CONTROL.sub("", text).strip()
     return text
-
-
-def _messages_in(prompt: str) -> list[_Turn]:
-    """The messages of a chat that stand in a prompt as JSON; none in any other text."""
-    if not prompt.startswith("[{"):
-        return []
-    try:
-        messages = json.loads(prompt)
-    except (ValueError, RecursionError):
-        return []
-    turns = []
-    for message in messages:
-        role, content = _field(message, "role"), _field(message, "content")
-        if not isinstance(role, str) or not isinstance(content, str):
-            return []
-        turns.append((role, content.strip()))
-    return turns
-
-
-def _field(message: Any, name: str) -> Any:
-    return message.get(name) if isinstance(message, Mapping) else None
 
 
 def _turns_in(prompt: str) -> Iterator[_Turn]:

@@ -51,11 +51,10 @@ def effects(value: bool | None, tokenizers: Sequence[Tokenizer | None]) -> tuple
 
     The value itself where a tokenizer is not here.
     """
-    return tuple(_effect(value, tokenizer) for tokenizer in tokenizers)
-
-
-def _effect(value: bool | None, tokenizer: Tokenizer | None) -> Effect:
-    return value if tokenizer is None else tuple(tokenizer.prefix("x", value, None))
+    return tuple(
+        value if tokenizer is None else tuple(tokenizer.prefix("x", value, None))
+        for tokenizer in tokenizers
+    )
 
 
 def written_bos(

@@ -11,13 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from evalprep.config import Config
 from evalprep.data import Locked, moved, read_lock
 from evalprep.errors import BadInput, Problem
-from evalprep.packs import MANIFEST, Command, Plan, asked_for, limited, manifest_data, manifest_text
+from evalprep.packs import MANIFEST, Command, Manifest, Plan, asked_for, limited, made_manifest
 from evalprep.prepare.calls import make_steps
 from evalprep.prepare.joined import Joined
 from evalprep.prepare.models import Subject, check_tokenizers, fingerprints_of, subjects_of
@@ -26,6 +25,7 @@ from evalprep.prepare.shares import whole_blocks
 from evalprep.prepare.taskfiles import meant_of_others, write_groups, write_inline, write_tasks
 from evalprep.prepare.workdir import Carried, carry_over, of_commands, tree_files
 from evalprep.results import turned_notes
+from evalprep.temporary import OwnFolder
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Built:
     carried: list[Carried] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     sources: list[dict[str, Any]] = field(default_factory=list)
-    manifest: dict[str, Any] = field(default_factory=dict)
+    manifest: Manifest = field(default_factory=Manifest)
 
     @property
     def commands(self) -> list[Command]:
@@ -120,10 +120,15 @@ def build_folder(
     shared = _write_commands(built)
     _carry_edits(built, force=force, applies=of_commands)
     built.notes = _notes(built, shared)
-    built.sources = _source_facts(joined)
+    # Each source once, in an order that does not depend on the tasks'.
+    by_text: dict[str, dict[str, Any]] = {}
+    for source in joined.sources:
+        facts = dict(source.facts())
+        text = json.dumps(facts, sort_keys=True)
+        by_text[text] = facts
+    built.sources = [by_text[text] for text in sorted(by_text)]
     built.manifest = _manifest(built)
-    text = manifest_text(built.manifest)
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    (folder / MANIFEST).write_text(built.manifest.text(), encoding="utf-8")
     return built
 
 
@@ -133,7 +138,7 @@ def build_aside(joined: Joined) -> Iterator[Built]:
 
     It includes the user's edits.
     """
-    with TemporaryDirectory(prefix="evalprep-build-") as temporary:
+    with OwnFolder("build") as temporary:
         folder = Path(temporary).resolve() / joined.work_dir.name
         folder.mkdir()
         yield build_folder(joined, folder)
@@ -222,7 +227,7 @@ def _locked(config: Config) -> Locked:
     return read_lock(config.lock_file)
 
 
-def _manifest(built: Built) -> dict[str, Any]:
+def _manifest(built: Built) -> Manifest:
     joined, config = built.joined, built.joined.config
     on_run_machine = config.core.on_run_machine
     first = built.subjects[0]
@@ -237,7 +242,7 @@ def _manifest(built: Built) -> dict[str, Any]:
         pack = share.pack
         folder = on_run_machine(pack.folder)
         packs[pack.name] = {"folder": folder, "digest": pack.content_digest}
-    return manifest_data(
+    return made_manifest(
         run=first.run,
         model=on_run_machine(first.model),
         models=[subject.as_dict() for subject in built.subjects],
@@ -264,13 +269,3 @@ def config_on_run_machine(config: Config) -> Mapping[str, Any]:
         "work_dir": core.on_run_machine(core.work_dir),
         "output_path": core.on_run_machine(core.output_path),
     }
-
-
-def _source_facts(joined: Joined) -> list[dict[str, Any]]:
-    """The facts of each source, once, in an order that does not depend on the tasks'."""
-    by_text: dict[str, dict[str, Any]] = {}
-    for source in joined.sources:
-        facts = dict(source.facts())
-        text = json.dumps(facts, sort_keys=True)
-        by_text[text] = facts
-    return [by_text[text] for text in sorted(by_text)]

@@ -49,7 +49,9 @@ def make_steps(
         _NamedShare(name, part, write_overridden(final, names_for(part.tasks, final), name, build))
         for name, part in zip(command_names(parts), parts, strict=True)
     ]
-    own_only = _reads_own_data_only(joined, final)
+    # Are all rows that the run reads written by the preparation?
+    other = joined.selection.stock or joined.selection.inline
+    own_only = not other and not any(task.stock for task in final.tasks.values())
     data = {
         part.name: _later_data(joined, part.share, tasks) if part.share.depth else []
         for part in named
@@ -69,12 +71,6 @@ def make_steps(
             for part, call in zip(named, calls, strict=True)
         ]
     return named_subjects, steps
-
-
-def _reads_own_data_only(joined: Joined, final: Plan) -> bool:
-    """Returns whether every row that the run reads was written by the preparation."""
-    other = joined.selection.stock or joined.selection.inline
-    return not other and not any(task.stock for task in final.tasks.values())
 
 
 def _later_data(

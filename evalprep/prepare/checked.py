@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from evalprep.check import (
     ASKED_BY_PACK,
@@ -30,6 +29,7 @@ from evalprep.files import read_text
 from evalprep.packs import MANIFEST
 from evalprep.prepare.build import Built
 from evalprep.prepare.origins import named_by_origin
+from evalprep.temporary import OwnFolder
 
 #: Rows of each task whose scoring is tried; lengths, tokens and ids are looked at in all rows.
 SCORED_ROWS = 200
@@ -117,9 +117,12 @@ def loadable(built: Built) -> Iterator[Path]:
 
     It links to everything else.
     """
-    with TemporaryDirectory(prefix="evalprep-check-") as temporary, _datasets_in(temporary):
+    with OwnFolder("check") as temporary, _datasets_in(temporary):
         copy = Path(temporary).resolve() / "tasks"
-        final, now = (_as_written(f"{folder}/") for folder in (built.joined.final, str(copy)))
+        final, now = (  # as they stand inside a string of a rendered YAML
+            json.dumps(f"{folder}/", ensure_ascii=False)[1:-1]
+            for folder in (built.joined.final, str(copy))
+        )
         for path in built.folder.rglob("*"):
             _copy_or_link(path, copy / path.relative_to(built.folder), final, now)
         yield copy
@@ -138,11 +141,6 @@ def _datasets_in(folder: str) -> Iterator[None]:
     finally:
         if before is None:
             os.environ.pop("HF_DATASETS_CACHE", None)
-
-
-def _as_written(path: str) -> str:
-    """A path as it stands inside a string of a rendered YAML."""
-    return json.dumps(path, ensure_ascii=False)[1:-1]
 
 
 def _copy_or_link(path: Path, target: Path, final: str, now: str) -> None:

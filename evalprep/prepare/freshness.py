@@ -7,14 +7,14 @@ files that a preparation did not read: preparing the same again gives the same r
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from evalprep.config import Config
 from evalprep.credentials import without_secrets
 from evalprep.files import unchanged_sha256
-from evalprep.packs import Pack, Prepared, load_prepared
+from evalprep.packs import Pack, Prepared, PreparedSource, load_prepared
 from evalprep.prepare.build import config_on_run_machine
 from evalprep.prepare.contextlength import with_known_context
 from evalprep.prepare.localdata import digest_of, local_files
@@ -58,7 +58,7 @@ def _with_other_content(
             yield f"pack {name}"
     for source in prepared.sources:
         place = config.folder / source.location
-        if place.exists() and not set(source.digests) <= {*_digests_at(place, source.names)}:
+        if place.exists() and not _has_files(place, source):
             yield source.location
     for task in config.core.tasks:
         if isinstance(task, dict):
@@ -67,10 +67,12 @@ def _with_other_content(
                 yield f"data of {planned.name}"
 
 
-def _digests_at(place: Path, names: Collection[str]) -> Iterator[str]:
-    """Yields the digest of a file, or of the files of some names below a folder."""
+def _has_files(place: Path, source: PreparedSource) -> bool:
+    """Returns whether a file, or a folder, still has the files of a source."""
+    names = {file.name for file in source.files}
     files = [place] if place.is_file() else place.rglob("*")
-    return (unchanged_sha256(file) for file in files if file.name in names and file.is_file())
+    here = {unchanged_sha256(file) for file in files if file.name in names and file.is_file()}
+    return here >= {file.sha256 for file in source.files}
 
 
 def _changed_keys(config: Config, prepared: Prepared) -> list[str]:

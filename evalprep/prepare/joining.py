@@ -37,6 +37,7 @@ WORDS = {
     "loglikelihood": "log-likelihoods",
     "rolling": "log-likelihoods of whole texts",
     "token_logprobs": "log-probabilities of prompt tokens",
+    "first_token": "log-probabilities of the first token of a reply",
     "moments": "moments of the next-token distribution",
     "gradients": "gradients",
     "draws": "several different draws per prompt",

@@ -116,7 +116,9 @@ def prepare(
             built = build_folder(joined, folder, force=force, progress=progress)
             findings = _examine(built, full=full, stop=stop, progress=progress) if check else []
             if check:
-                findings += _missing_helpers(built, packs)
+                helpers = Findings()
+                check_annotators(Prepared(built.folder, built.manifest), packs, helpers)
+                findings += helpers.sorted()
             runs = [subject.run for subject in built.subjects]
             replaced = replaced_notes(joined.work_dir, folder, runs)
             swap_in(folder, joined.work_dir)
@@ -127,12 +129,27 @@ def prepare(
         reasons = {**unreachable, **error.reasons}
         again = partial(prepare, force=force, check=check, full=full, stop=stop, progress=progress)
         return again(config, packs, unreachable=reasons)
-    _keep_commits(built)
+    lock_file = built.joined.config.lock_file
+    if lock_file is not None:
+        write_atomically(lock_file, lock_text(read_lock(lock_file), built.joined.sources))
     if check:
         prepared = Prepared(joined.work_dir, built.manifest)
         prepared_runs = {model.run: model.run for model in prepared.models}
         keep_records(joined.output_path, records_of_work(prepared, prepared_runs))
-    return _outcome(built, findings, replaced)
+    return Preparation(
+        work_dir=joined.work_dir,
+        commands=built.commands,
+        lines=built.lines,
+        quick_lines=built.quick_lines,
+        tasks=built.tasks,
+        planned=built.plan,
+        excluded=joined.plan.excluded,
+        notes=[*built.notes, *replaced],
+        findings=findings,
+        models=len(built.subjects),
+        sources=built.sources,
+        read=source_lines(joined.sources, folder=joined.config.folder),
+    )
 
 
 @contextlib.contextmanager
@@ -183,7 +200,14 @@ def _joined(config: Config, packs: Mapping[str, Pack], unreachable: Mapping[str,
     shares: list[PlannedPack] = []
     for name, requested in selection.by_pack.items():
         try:
-            shares.append(_planned_pack(packs[name], requested, config, problems))
+            pack = packs[name]
+            context = Context(pack, config, section_for(config, pack), requested, problems)
+            share = PlannedPack(pack, context, planned(pack, context))
+            check_scores(pack, share.plan)
+            for task in share.plan.tasks.values():
+                if task.after:
+                    maker_of_rows(pack, task)
+            shares.append(share)
         except BadInput as error:
             problems.extend(error.problems)
     problems.raise_if_any()
@@ -195,19 +219,6 @@ def _joined(config: Config, packs: Mapping[str, Pack], unreachable: Mapping[str,
     problems.raise_if_any()
     check_models(config, joined.plan)
     return joined
-
-
-def _planned_pack(
-    pack: Pack, requested: list[str], config: Config, problems: Problems
-) -> PlannedPack:
-    """The share of one pack, with its scores and later stages looked at."""
-    context = Context(pack, config, section_for(config, pack), requested, problems)
-    share = PlannedPack(pack, context, planned(pack, context))
-    check_scores(pack, share.plan)
-    for task in share.plan.tasks.values():
-        if task.after:
-            maker_of_rows(pack, task)
-    return share
 
 
 def planned(pack: Pack, context: Context) -> Plan:
@@ -245,35 +256,3 @@ def _examine(
         if stop:
             raise_errors(findings)
     return without_reason_of_command(built, findings)
-
-
-def _missing_helpers(built: Built, packs: Mapping[str, Pack]) -> list[Finding]:
-    """The findings on judges and detectors whose model, package or data are not here."""
-    findings = Findings()
-    check_annotators(Prepared(built.folder, built.manifest), packs, findings)
-    return findings.sorted()
-
-
-def _keep_commits(built: Built) -> None:
-    """Writes the commits of the hub data sets that were read, where the config asks for that."""
-    lock_file = built.joined.config.lock_file
-    if lock_file is not None:
-        write_atomically(lock_file, lock_text(read_lock(lock_file), built.joined.sources))
-
-
-def _outcome(built: Built, findings: list[Finding], replaced: list[str]) -> Preparation:
-    joined = built.joined
-    return Preparation(
-        work_dir=joined.work_dir,
-        commands=built.commands,
-        lines=built.lines,
-        quick_lines=built.quick_lines,
-        tasks=built.tasks,
-        planned=built.plan,
-        excluded=joined.plan.excluded,
-        notes=[*built.notes, *replaced],
-        findings=findings,
-        models=len(built.subjects),
-        sources=built.sources,
-        read=source_lines(joined.sources, folder=joined.config.folder),
-    )

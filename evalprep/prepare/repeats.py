@@ -54,7 +54,8 @@ def add_repeats(joined: Joined, problems: Problems) -> None:
     for name, task in list(joined.plan.tasks.items()):
         if name in joined.plan.excluded:
             continue
-        own_draws = _draws_of_entry(joined, name, task)
+        entry = task.overrides if task.stock else joined.selection.inline.get(name, {})
+        own_draws = _count(entry) if keeps_first(entry) else 0
         count = own_draws or draws.get(name, 1)
         if count > 1:
             _repeat(joined, task, count, refused)
@@ -79,13 +80,6 @@ def _draws_of_config(joined: Joined, problems: Problems) -> dict[str, int]:
             problems.add(what, where=where, allowed=allowed, fix=near(name, names))
         draws |= dict.fromkeys(plan.below(name), count)
     return draws
-
-
-def _draws_of_entry(joined: Joined, name: str, task: TaskPlan) -> int:
-    """The `repeats` that an entry of the config's `tasks` has; 0 where it has none to act on."""
-    inline = joined.selection.inline
-    entry = task.overrides if task.stock else inline.get(name, {})
-    return _count(entry) if keeps_first(entry) else 0
 
 
 def _count(settings: Mapping[str, Any]) -> int:

@@ -26,7 +26,9 @@ def replaced_notes(work_dir: Path, build: Path, runs: Iterable[str]) -> list[str
     replaced = [model for model in before.models if model.run not in set(runs)]
     if not replaced:
         return []
-    changed = _changed_tasks(before, build)
+    old = content_of(before.folder, before.named_folder)
+    new = content_of(build, before.named_folder)
+    changed = {task_of(name) for name, digest in old.items() if new.get(name) != digest}
     notes = []
     for model in replaced:
         unrun = [
@@ -48,13 +50,6 @@ def _note(run: str, model: str, unrun: list[Command], changed: set[str]) -> str:
         return text
     words = shortlist([f"--metadata run={run},command={command.name}" for command in others])
     return f"{text}; do not paste the old command any more ({words}): it would measure other tasks"
-
-
-def _changed_tasks(before: Prepared, build: Path) -> set[str]:
-    """The tasks and groups of a preparation whose files ask something else in the new one."""
-    old = content_of(before.folder, before.named_folder)
-    new = content_of(build, before.named_folder)
-    return {task_of(name) for name, digest in old.items() if new.get(name) != digest}
 
 
 def _has_results(command: Command, before: Prepared, run: str) -> bool:

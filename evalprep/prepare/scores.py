@@ -45,8 +45,21 @@ def check_scores(pack: Pack, plan: Plan) -> None:
     declared = _declared(pack, plan)
     names = {score.name for score in declared}
     for score in declared:
-        _check_tasks(score, known, problems)
-        _check_needs(score, names, problems)
+        for task in score.tasks:
+            if task not in known and task not in stock_names():
+                problems.add(
+                    f"{score.name} is over the unknown task {task!r}",
+                    where=score.where,
+                    allowed=", ".join(sorted(known)),
+                    fix=near(task, known),
+                )
+        unknown = [name for name in score.needs if name not in names and "/" not in name]
+        if score.planned and unknown:
+            problems.add(
+                f"{score.name} needs the unknown score {unknown[0]!r}",
+                where=score.where,
+                fix=near(unknown[0], names),
+            )
         _check_function(score, pack, problems)
     needs = {score.name: tuple(name for name in score.needs if name in names) for score in declared}
     try:
@@ -76,28 +89,6 @@ def _declared(pack: Pack, plan: Plan) -> list[_Declared]:
         for name, spec in plan.scores.items()
     ]
     return [*of_pack, *of_plan]
-
-
-def _check_tasks(score: _Declared, known: set[str], problems: Problems) -> None:
-    for task in score.tasks:
-        if task not in known and task not in stock_names():
-            problems.add(
-                f"{score.name} is over the unknown task {task!r}",
-                where=score.where,
-                allowed=", ".join(sorted(known)),
-                fix=near(task, known),
-            )
-
-
-def _check_needs(score: _Declared, names: set[str], problems: Problems) -> None:
-    """The scores that a planned score needs; those of pack.yaml were looked at when it was read."""
-    unknown = [name for name in score.needs if name not in names and "/" not in name]
-    if score.planned and unknown:
-        problems.add(
-            f"{score.name} needs the unknown score {unknown[0]!r}",
-            where=score.where,
-            fix=near(unknown[0], names),
-        )
 
 
 def _check_function(score: _Declared, pack: Pack, problems: Problems) -> None:

@@ -156,20 +156,14 @@ def _made_names(config: Config, packs: Mapping[str, Pack], problems: Problems) -
                 owner[name] = pack
             else:
                 where = config.where(pack_name)
-                _refuse_made_name(pack_name, name, taken, where, problems)
+                owned = f", which {taken.name} has" if taken else ""
+                problems.add(
+                    f"the pack {pack_name} makes a task {name!r}{owned}",
+                    where=where,
+                    allowed="" if taken else NAME_FORM,
+                    fix="choose another name in the config",
+                )
     return owner
-
-
-def _refuse_made_name(
-    pack_name: str, name: Any, taken: Pack | None, where: str, problems: Problems
-) -> None:
-    owned = f", which {taken.name} has" if taken else ""
-    problems.add(
-        f"the pack {pack_name} makes a task {name!r}{owned}",
-        where=where,
-        allowed="" if taken else NAME_FORM,
-        fix="choose another name in the config",
-    )
 
 
 def _names_by_code(pack: Pack, section: Any) -> list[Any]:

@@ -127,11 +127,7 @@ def _fits(value: object, hint: Any) -> bool:
         return type(value) is hint
     if get_origin(hint) is Mapping:
         return type(value) is dict and set(map(type, value)) <= {str}
-    return _fits_items(value, hint)
-
-
-def _fits_items(value: object, hint: Any) -> bool:
-    """The same for a tuple of any length or a set of items of one type."""
+    # The same for a tuple of any length or a set of items of one type.
     kind, inside = get_origin(hint), get_args(hint)
     is_uniform = kind is frozenset or (kind is tuple and inside[-1] is Ellipsis)
     if not is_uniform or not isinstance(value, tuple | frozenset) or type(value) is not kind:
@@ -235,19 +231,14 @@ def _check_task(
         refuse(f"block of {name} is {task.block}", allowed="1 or more")
     if task.stock not in {"", "task", "group"}:
         refuse(f"stock of {name} is {task.stock!r}", allowed="task, group, or nothing")
-    _check_call(name, task.call, refuse)
+    if task.call.backend not in {"", *BACKENDS}:
+        what = f"back end of {name} is {task.call.backend!r}"
+        refuse(what, allowed=", ".join(BACKENDS), fix=near(task.call.backend, BACKENDS))
     problems.refuse_secrets(
         {"model_args": dict(task.call.model_args)}, lambda _: f"{where}, task {name}"
     )
     if not task.stock and not left_out:
         _check_template(name, task, pack, refuse)
-
-
-def _check_call(name: str, call: Call, refuse: Callable[..., None]) -> None:
-    """The back end of a task."""
-    if call.backend not in {"", *BACKENDS}:
-        what = f"back end of {name} is {call.backend!r}"
-        refuse(what, allowed=", ".join(BACKENDS), fix=near(call.backend, BACKENDS))
 
 
 def _check_template(name: str, task: TaskPlan, pack: Pack, refuse: Callable[..., None]) -> None:

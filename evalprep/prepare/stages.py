@@ -26,7 +26,6 @@ from evalprep.packs import (
     Prepared,
     TaskPlan,
     limited,
-    manifest_text,
     read_pack,
     remember_folder,
     require_prepared,
@@ -188,20 +187,16 @@ def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
     limit = whole_blocks(core.limit, task.block, rows)
     expected = limited(rows, limit)
     prepared = prepared.with_rows(name, rows=rows, expected=expected, made_from=source.origin)
-    _replace_manifest(prepared)
-    return Stage(name, "made", rows), prepared
-
-
-def _replace_manifest(prepared: Prepared) -> None:
-    """Writes the manifest anew; a folder of the user's own stays hers at every moment."""
+    # Write the manifest anew; a folder of the user's own stays hers at every moment.
     work_dir = prepared.folder
     own = not why_foreign(work_dir)
-    text = manifest_text(prepared.manifest)
+    text = prepared.manifest.text()
     if own:
         remember_folder(work_dir, coming=text)
     write_atomically(work_dir / MANIFEST, text)
     if own:
         remember_folder(work_dir)
+    return Stage(name, "made", rows), prepared
 
 
 def _stamped(rows: Any, origin: str) -> Iterator[dict[str, Any]]:

@@ -87,7 +87,9 @@ def write_tasks(
         folder = build / share.pack.name
         (folder / "data").mkdir(parents=True, exist_ok=True)
         final = Path(joined.final) / share.pack.name
-        for name in _own_tasks(share, joined):
+        for name, task in share.plan.tasks.items():
+            if task.stock or name in joined.plan.excluded:
+                continue  # lm-eval's own tasks have their files there
             progress(f"{name}: rows")
             try:
                 facts[name], made_from = _write_task(share, name, folder, final, joined)
@@ -109,13 +111,6 @@ def write_tasks(
         problems.extend(unreachable.problems)
     problems.raise_if_any()
     return Written(facts, origins)
-
-
-def _own_tasks(share: PlannedPack, joined: Joined) -> list[str]:
-    """The tasks whose files a pack brings: lm-eval's own have theirs there."""
-    excluded = joined.plan.excluded
-    own = [name for name, task in share.plan.tasks.items() if not task.stock]
-    return [name for name in own if name not in excluded]
 
 
 def _write_task(

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import IO
 
 from evalprep.errors import BadInput, Problem, Problems
-from evalprep.files import as_mapping, check_target, file_sha256, is_locked, lock, read_object, sync
-from evalprep.packs import MANIFEST, SHELF, STOCK_GROUPS
+from evalprep.files import check_target, file_sha256, is_locked, lock, sync
+from evalprep.packs import MANIFEST, SHELF, STOCK_GROUPS, read_manifest
 
 _EXCHANGE = 2  # RENAME_EXCHANGE of linux/fs.h
 _AT_FDCWD = -100
@@ -58,8 +58,8 @@ def generated_files(folder: Path) -> dict[str, str] | None:
 
     None without a manifest of ours.
     """
-    files = read_object(folder / MANIFEST).get("files")
-    return files if isinstance(files, dict) else None
+    manifest = read_manifest(folder)
+    return dict(manifest.files) if manifest is not None and manifest.has_files else None
 
 
 def check_place(work_dir: Path) -> list[Problem]:
@@ -382,7 +382,8 @@ def _shelved(folder: Path, name: str) -> Path:
 
 
 def _shelf(work_dir: Path) -> dict[str, str]:
-    return as_mapping(read_object(work_dir / MANIFEST).get("shelf"))
+    manifest = read_manifest(work_dir)
+    return {} if manifest is None else dict(manifest.shelf)
 
 
 def _copy(source: Path, target: Path) -> None:

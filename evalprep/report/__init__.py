@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from evalprep.report.document import Report, build_report, build_scores_report
     from evalprep.report.formats import check_formats
     from evalprep.report.judgements import Judgements, judgements_of
-    from evalprep.report.messages import readable_prompt
     from evalprep.report.page import policy, style
     from evalprep.report.text import plain
     from evalprep.report.write import FORMATS, write_report

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 from custom_metrics.harness.reading import is_whole_reply
 from evalprep.numbers import number as number_text
+from evalprep.packs import messages_of, readable_prompt
 from evalprep.report.align import ReadSample, Replies, TaskRows
 from evalprep.report.judgements import Judgements
 from evalprep.report.mathematics import Formulas
-from evalprep.report.messages import messages_of, readable_prompt
 from evalprep.report.shown import typeset
 from evalprep.report.text import (
     changed_prompt,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Any, cast
+from typing import cast
 
 from evalprep import __version__
 from evalprep.compare import (
@@ -17,11 +17,9 @@ from evalprep.compare import (
     Comparison,
     PairRules,
     Settings,
-    compare_runs,
     compare_scores,
-    compare_suite,
+    compare_with_packs,
     conclude_page,
-    tasks_without_mean,
 )
 from evalprep.packs import Pack
 from evalprep.places import last_part, without_home
@@ -140,13 +138,8 @@ def build_report(
     """
     labels = _labels(runs)  # first: comparisons call the runs by them
     known_packs = packs or {}
-    options: dict[str, Any] = {
-        "settings": Settings(allow=tuple(allow), cluster=cluster, pairing=pairing),
-        "without_mean": tasks_without_mean(runs, known_packs),
-    }
-    compared = _compare_all(runs, options)
-    if scores:
-        _compare_suites(compared, runs, scores, known_packs, options["settings"])
+    settings = Settings(allow=tuple(allow), cluster=cluster, pairing=pairing)
+    compared = _compare_all(runs, scores, known_packs, settings)
     place = labels.index(candidate) if candidate else None
     _conclude(compared, place)
     flips = [item.flips for item in compared]
@@ -233,14 +226,26 @@ def _pairs(runs: Sequence[Run]) -> list[tuple[int, int | None]]:
     return [*with_verdicts, *with_baseline]
 
 
-def _compare_all(runs: Sequence[Run], options: Mapping[str, Any]) -> list[_Compared]:
+def _compare_all(
+    runs: Sequence[Run], scores: Sequence[Scores], packs: Mapping[str, Pack], settings: Settings
+) -> list[_Compared]:
+    """Compares each pair, by its tasks and by the suite scores of its packs."""
     compared = []
     for candidate, baseline in _pairs(runs):
         run = runs[candidate]
-        if baseline is None:
-            comparison = compare_runs(run, None, tasks=run.judged, **options)
-        else:
-            comparison = compare_runs(run, runs[baseline], **options)
+        other = None if baseline is None else runs[baseline]
+        known = None
+        if scores and baseline is not None:
+            known = scores[candidate], scores[baseline]
+        comparison = compare_with_packs(
+            run,
+            other,
+            packs,
+            settings,
+            scores=known,
+            tasks=run.judged if other is None else None,
+            runs=runs,
+        )
         compared.append(_Compared(candidate, baseline, comparison, _flips_of(comparison)))
     return compared
 
@@ -250,31 +255,6 @@ def _flips_of(comparison: Comparison) -> Flips:
     for flip in comparison.flip_causes():
         flips.add(flip.task, flip.sample_id, flip.direction, flip.cause)
     return flips
-
-
-def _compare_suites(
-    compared: Sequence[_Compared],
-    runs: Sequence[Run],
-    scores: Sequence[Scores],
-    packs: Mapping[str, Pack],
-    settings: Settings,
-) -> None:
-    """Adds the conclusions about suite scores to the comparisons of two runs."""
-    for item in compared:
-        if item.baseline is None:
-            continue
-        places = item.candidate, item.baseline
-        candidate, baseline = (runs[place] for place in places)
-        both = (scores[places[0]], scores[places[1]])
-        item.comparison.suite = compare_suite(
-            candidate,
-            baseline,
-            packs,
-            allow=settings.allow,
-            pairing=settings.pairing,
-            scores=both,
-            tasks=item.comparison,
-        )
 
 
 def _conclude(compared: Sequence[_Compared], judged: int | None) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from evalprep.credentials import without_secrets
 from evalprep.packs import Prepared, PreparedSource
 from evalprep.places import shareable_folder, shareable_text
 from evalprep.report.content import Fact
@@ -63,7 +62,7 @@ def _facts_of_preparation(run: Run) -> Iterator[RawFact]:
     work = prepared_work(run)
     if work is None:
         return
-    prepared = Prepared(work.folder, without_secrets(work.manifest))
+    prepared = Prepared(work.folder, work.manifest.without_secrets())
     commands = [shlex.join(command.argv) for command in prepared.commands]
     yield "Preparation", "prepared", prepared.created
     yield "Preparation", "changed since", _later(prepared.created, run.settings.started)
@@ -76,7 +75,7 @@ def _facts_of_preparation(run: Run) -> Iterator[RawFact]:
 
 def _source(source: PreparedSource) -> RawFact:
     """A source with its rows and its revision, else the digests of its files."""
-    pinned = source.revision or ", ".join(digest[:16] for digest in source.digests)
+    pinned = source.revision or ", ".join(file.sha256[:16] for file in source.files)
     name = " ".join(filter(None, (source.location, source.config, source.split)))
     return "Sources", name, f"{source.rows} rows, {pinned}"
 

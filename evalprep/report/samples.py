@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from evalprep.packs import readable_prompt
 from evalprep.report.align import TRUNCATED, UNPARSED, UNSURE, Replies, TaskRows
 from evalprep.report.document import Report
 from evalprep.report.judgements import Judgements
-from evalprep.report.messages import readable_prompt
 from evalprep.report.tables import comparison_names
 from evalprep.results import UNKNOWN, Sample, reading_of, text_of
 from evalprep.tables import Column, Entry, Table

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, is_stray, read_object_within
+from evalprep.packs import Manifest
 from evalprep.places import last_part
 from evalprep.results.folder import (
     RESULTS,
@@ -39,7 +40,7 @@ from evalprep.results.invocations import (
 )
 from evalprep.results.pointers import pointers_below, store_of, what_and_fix
 from evalprep.results.readers.jsonparts import WRITE_AGAIN
-from evalprep.results.record import failed_runs, read_failures, read_record
+from evalprep.results.record import failed_runs, read_failures, record_of
 from evalprep.results.runstate import runs_in, unpublished_runs
 from evalprep.results.typed_options import TypedOption, sentence_of, typed_options
 from evalprep.terminal import shortlist
@@ -194,14 +195,14 @@ class _Place:
         return next(holds, self.folders[0])
 
     @cached_property
-    def records(self) -> Mapping[str, Mapping[str, Any]]:
+    def records(self) -> Mapping[str, Manifest]:
         """Run id -> its record; empty for a run without one."""
         folders = {call.run: self.folder_of(call).path for call in self.calls if call.run}
-        return {run: read_record(folder, run) for run, folder in folders.items()}
+        return {run: record_of(folder, run) for run, folder in folders.items()}
 
     def typed(self, call: Invocation) -> tuple[TypedOption, ...]:
         """Returns the options of a call that are not those of its prepared command."""
-        record = self.records.get(call.run, {})
+        record = self.records.get(call.run, Manifest())
         return typed_options(call.settings, call.base_command, record)
 
     def of_id(self, run: str) -> list[Invocation]:
@@ -292,7 +293,7 @@ def _without_failed(files: RunFiles, place: _Place) -> RunFiles:
     known = {call.run for call in place.calls}
     unread: dict[str, Unread] = {}
     for run, failures in failed_runs(files.folder).items():
-        if run not in known and _may_be_of(newest, read_record(files.folder, run)):
+        if run not in known and _may_be_of(newest, record_of(files.folder, run)):
             unread |= dict(_failed_later(run, failures, newest))
     if not unread:
         return files
@@ -311,9 +312,9 @@ def _name_of(call: Invocation) -> str:
     return call.run or call.stamp
 
 
-def _may_be_of(call: Invocation, record: Mapping[str, Any]) -> bool:
+def _may_be_of(call: Invocation, record: Manifest) -> bool:
     """Returns whether a record is of the model of a call, as far as both name one."""
-    meant = last_part(str(record.get("model") or ""))
+    meant = last_part(record.model)
     own = "" if call.answerer is None else last_part(call.answerer.model)
     return not meant or not own or meant == own
 

@@ -38,6 +38,7 @@ from evalprep.results.sample_lines import requests_as_logged, sample_line
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.written import SCORES_FOLDER
+from evalprep.temporary import OwnFolder
 
 _FILTER = "none"
 _SUFFIXES = ("_with_metadata", "_results")  # of files that are called after their model
@@ -351,9 +352,9 @@ def _run(
 
 
 @functools.lru_cache(maxsize=1)
-def _space() -> tempfile.TemporaryDirectory[str]:
+def _space() -> OwnFolder:
     """A folder that is gone when this process is."""
-    return tempfile.TemporaryDirectory(prefix="evalprep-logs-")
+    return OwnFolder("logs")
 
 
 def _as_results(log: Log, model: str, pack: str) -> RunResults:

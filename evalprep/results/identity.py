@@ -12,9 +12,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from evalprep.credentials import redacted
-from evalprep.files import as_mapping
 from evalprep.hosts import without_own_port
-from evalprep.packs import Plan
+from evalprep.packs import Manifest, Plan
 from evalprep.results.logged import CallSettings, TaskSettings
 from evalprep.terminal import shortlist
 
@@ -97,7 +96,7 @@ def answered_by(settings: CallSettings) -> AnsweredBy | None:
     )
 
 
-def recorded_answerer(settings: CallSettings, record: Mapping[str, Any]) -> AnsweredBy | None:
+def recorded_answerer(settings: CallSettings, record: Manifest) -> AnsweredBy | None:
     """Returns who answered, with what the record of a run adds to its results files.
 
     Args:
@@ -107,12 +106,11 @@ def recorded_answerer(settings: CallSettings, record: Mapping[str, Any]) -> Answ
     answerer = answered_by(settings)
     if answerer is None:
         return None
-    fingerprints = as_mapping(record.get("fingerprints"))
-    first = as_mapping(record.get("replies")).get("first")
+    first = record.replies.first
     return replace(
         answerer,
-        fingerprint=str(fingerprints.get(settings.model) or ""),
-        replies=(str(first),) if first else (),
+        fingerprint=record.fingerprints.get(settings.model, ""),
+        replies=(first,) if first else (),
     )
 
 

@@ -175,6 +175,12 @@ def _raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
+@lru_cache(maxsize=64)
+def _decoding_of(logged: tuple[str, ...]) -> _Decoding:
+    """The decoder of samples that log some metrics, which many reads share."""
+    return _Decoding(_SAMPLE_FIELDS, logged)
+
+
 class SampleReader:
     """Turns lines of one file into samples, documents and arguments left as they were logged.
 
@@ -183,7 +189,7 @@ class SampleReader:
 
     def __init__(self) -> None:
         self._logged: tuple[str, ...] = ()
-        self._decoding = _Decoding(_SAMPLE_FIELDS, ())
+        self._decoding = _decoding_of(())
 
     def read(self, raw: memoryview, sample_id: str) -> Sample | Damage:
         """Returns the sample of a line, whose id is known, or why the line cannot be used."""
@@ -216,6 +222,6 @@ class SampleReader:
         line = self._decoding.decoder.decode(raw)
         if line.metrics != self._logged:
             self._logged = line.metrics
-            self._decoding = _Decoding(_SAMPLE_FIELDS, line.metrics)
+            self._decoding = _decoding_of(line.metrics)
             line = self._decoding.decoder.decode(raw)
         return line

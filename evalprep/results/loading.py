@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 from msgspec import structs
 
-from evalprep.files import as_mapping, name_place
-from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
+from evalprep.files import name_place
+from evalprep.packs import Manifest, Plan, TaskPlan, edited_work_of, leaves
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.edited_since import notes_on_readings
 from evalprep.results.effort import Efforts, efforts_of
@@ -37,7 +36,7 @@ from evalprep.results.logged import CallSettings, GroupResults, RowCounts, RunRe
 from evalprep.results.meant import notes_on_meant, tasks_meant
 from evalprep.results.pointers import pointers_below, what_and_fix
 from evalprep.results.readers import read_results
-from evalprep.results.record import read_failures, read_record
+from evalprep.results.record import read_failures, record_of
 from evalprep.results.run import Run
 from evalprep.results.sample_layouts import SamplesInside, as_lines, joined, lines_of
 from evalprep.results.task import TaskRun
@@ -291,7 +290,7 @@ class _Preparation:
     """
 
     plan: Plan
-    record: Mapping[str, Any]
+    record: Manifest
     recorded: bool
     planned: Mapping[str, TaskPlan]
     turned: Mapping[str, Turned]
@@ -316,10 +315,10 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
     run = files.run
     if not run and results.rescored is not None:
         run = results.rescored.run
-    record = read_record(files.folder, run)
+    record = record_of(files.folder, run)
     if not record and results.rescored is not None:
-        record = read_record(results.rescored.folder, run)
-    plan = plan_of(record) if record else _plan_of_call(files)
+        record = record_of(results.rescored.folder, run)
+    plan = record.plan if record else _plan_of_call(files)
     members = {name: list(group.members) for name, group in results.groups.items()}
     planned = _planned_leaves(plan, members)
     names_in_run = {*files.samples, *results.tasks, *results.groups}
@@ -327,9 +326,13 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
     for name, task in planned.items():
         if task.better and name in names_in_run:
             turned[name] = task.better
-    expected = _expected_rows(record)
+    expected = {
+        name: task.expected for name, task in record.tasks.items() if task.expected is not None
+    }
     edited = edited_work_of(record)
-    notes = (edited.sentence(run),) if edited is not None else ()
+    notes = [edited.sentence(run)] if edited is not None else []
+    if record.damage:
+        notes.append(f"run_{run}.json is damaged: {shortlist(record.damage)}; prepare again")
     return _Preparation(
         plan=plan,
         record=record,
@@ -337,7 +340,7 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
         planned=planned,
         turned=turned,
         expected=expected,
-        notes=notes,
+        notes=tuple(notes),
     )
 
 
@@ -349,18 +352,7 @@ def _plan_of_call(files: RunFiles) -> Plan:
     run = ""
     if files.results is not None:
         run = invocation_of(files.stamp, files.results, {}).run
-    record = read_record(files.folder, run)
-    return plan_of(record)
-
-
-def _expected_rows(record: Mapping[str, Any]) -> dict[str, int]:
-    entries = as_mapping(record.get("tasks"))
-    expected = {}
-    for name, entry in entries.items():
-        count = as_mapping(entry).get("expected")
-        if type(count) is int:
-            expected[name] = count
-    return expected
+    return record_of(files.folder, run).plan
 
 
 def _list_samples(

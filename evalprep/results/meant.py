@@ -18,6 +18,8 @@ from evalprep.packs import (
     FACT_OF_CHOICE,
     FACT_OF_SETTING,
     READ_BY,
+    Manifest,
+    PreparedTask,
     in_one_form,
     place_of,
 )
@@ -125,21 +127,20 @@ class TaskMeant:
             yield f"not as prepared: {edits}"
 
 
-def task_meant(record: Mapping[str, Any], task: TaskRun) -> TaskMeant:
+def task_meant(entry: PreparedTask, task: TaskRun) -> TaskMeant:
     """Holds one task of a run against the record of its preparation.
 
     Args:
-        record: The record's entry of the task; empty without one.
+        entry: The record's entry of the task; without facts where there is none.
         task: The task, with samples.
     """
-    digest = RowDigest.read(record.get("row_digest"))
-    settings = record.get("settings")
-    if digest is None and not isinstance(settings, Mapping):
+    digest = RowDigest.read(entry.row_digest)
+    if digest is None and entry.settings is None:
         return TaskMeant(UNKNOWN_STATE)
-    edits = tuple(edits_of(as_mapping(settings), task.logged, task))
-    expected = record.get("expected")
-    if type(expected) is not int:
-        expected = None if digest is None else digest.rows
+    edits = tuple(edits_of(entry.settings or {}, task.logged, task))
+    expected = entry.expected
+    if expected is None and digest is not None:
+        expected = digest.rows
     found = len(set(task.table().ids))
     digest_found = ""
     if digest is not None:
@@ -152,7 +153,7 @@ def task_meant(record: Mapping[str, Any], task: TaskRun) -> TaskMeant:
     return TaskMeant(EDITED if edits else EQUAL, edits, expected, found)
 
 
-def asked_as_stated(entry: Mapping[str, Any], task: str, call: Invocation) -> bool:
+def asked_as_stated(entry: PreparedTask, task: str, call: Invocation) -> bool:
     """Returns whether a call asked a task as an entry of a record states it.
 
     How its replies were read does not count. What a call did not log was not asked so.
@@ -324,7 +325,7 @@ def _edits_of_metadata(
 
 
 def tasks_meant(
-    record: Mapping[str, Any], tasks: Mapping[str, TaskRun], known: Mapping[str, Any]
+    record: Manifest, tasks: Mapping[str, TaskRun], known: Mapping[str, Any]
 ) -> dict[str, TaskMeant]:
     """Holds every task of a run against the record of its preparation.
 
@@ -334,23 +335,24 @@ def tasks_meant(
         known: The tasks of the results file.
     """
     entries = _entries_of_tasks(record)
-    meant = {name: task_meant(entries.get(name, {}), task) for name, task in tasks.items()}
+    meant = {
+        name: task_meant(entries.get(name, PreparedTask(name)), task)
+        for name, task in tasks.items()
+    }
     for name, entry in entries.items():
         if name not in tasks and name not in known:
-            expected = entry.get("expected")
-            rows = expected if type(expected) is int else None
-            meant[name] = TaskMeant(MISSING, expected=rows)
+            meant[name] = TaskMeant(MISSING, expected=entry.expected)
     return meant
 
 
-def _entries_of_tasks(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _entries_of_tasks(record: Manifest) -> dict[str, PreparedTask]:
     """Task -> its entry in a record; a group of lm-eval's own tasks stands for each of these."""
-    entries: dict[str, Mapping[str, Any]] = {}
-    for name, value in as_mapping(record.get("tasks")).items():
-        entry = as_mapping(value)
-        leaves = as_mapping(entry.get("leaves"))
-        entries |= {leaf: {"settings": settings} for leaf, settings in leaves.items()}
-        if "leaves" not in entry:
+    entries: dict[str, PreparedTask] = {}
+    for name, entry in record.tasks.items():
+        entries |= {
+            leaf: PreparedTask(leaf, settings=settings) for leaf, settings in entry.leaves.items()
+        }
+        if not entry.leaves:
             entries[name] = entry
     return entries
 

@@ -21,6 +21,7 @@ from evalprep.results.effort import Efforts
 from evalprep.results.logged import GroupResults, RowCounts, TaskResults
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun
+from evalprep.temporary import OwnFolder
 
 _Task = TypeVar("_Task")
 
@@ -136,9 +137,9 @@ def _without_values(logged: TaskResults, rows: RowCounts) -> TaskResults:
 
 
 @functools.lru_cache(maxsize=1)
-def _space() -> tempfile.TemporaryDirectory[str]:
+def _space() -> OwnFolder:
     """A folder that is gone when this process is."""
-    return tempfile.TemporaryDirectory(prefix="evalprep-rows-")
+    return OwnFolder("rows")
 
 
 def matches(names: Iterable[str], patterns: Iterable[str]) -> bool:

@@ -8,11 +8,11 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
-from evalprep.files import as_mapping, file_sha256
-from evalprep.packs import models_of
+from evalprep.files import file_sha256
+from evalprep.packs import PreparedSource
 from evalprep.results.invocations import Invocation
 from evalprep.results.readers.origin import scored_by
-from evalprep.results.record import read_record, record_file
+from evalprep.results.record import record_file, record_of
 from evalprep.results.run import Run
 
 
@@ -108,6 +108,7 @@ class Provenance:
         limit: Rows of each task; None for all.
         run: The run's id.
         versions: Versions of programs at preparation.
+        commits: Program -> the commit that it was installed from, where that was known then.
         commands: The calls, oldest first.
         sources: Data sets and files that the preparation read.
         annotators: Judges and detectors.
@@ -126,6 +127,7 @@ class Provenance:
     limit: float | None = None
     run: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    commits: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[CommandOrigin, ...] = ()
     sources: tuple[SourceOrigin, ...] = ()
     annotators: tuple[AnnotatorOrigin, ...] = ()
@@ -139,27 +141,27 @@ def provenance_of(run: Run, annotators: Sequence[AnnotatorOrigin]) -> Provenance
         run: The run.
         annotators: The judges and detectors that rated its replies.
     """
-    record = read_record(run.files.folder, run.files.run)
+    record = record_of(run.files.folder, run.files.run)
     answerer = run.identity.answered_by
-    meant = next(iter(models_of(record)), {}) if record else {}
-    model = str(meant.get("model") or run.model)
-    arguments = {**as_mapping(meant.get("model_args")), **run.arguments}
-    replies = as_mapping(record.get("replies")).get("files")
+    meant = record.models[0]
+    model = meant.model or run.model
+    arguments = {**meant.model_args, **run.arguments}
     return Provenance(
         model=model,
-        revision=str(arguments.get("revision") or meant.get("revision") or ""),
-        weights=str(as_mapping(record.get("fingerprints")).get(model) or ""),
+        revision=str(arguments.get("revision") or meant.revision or ""),
+        weights=record.fingerprints.get(model, ""),
         dtype=str(run.settings.dtype or arguments.get("dtype") or ""),
         backend="" if answerer is None else answerer.backend,
         endpoint="" if answerer is None else _host_of(answerer.base_url),
-        replies=tuple(_digests(replies, "path")),
-        empty=as_mapping(as_mapping(record.get("replies")).get("empty")),
+        replies=tuple(Digest(file.name, file.sha256) for file in record.replies.files),
+        empty=record.replies.empty,
         seeds=run.settings.seeds,
         limit=run.settings.limit,
         run=run.files.run,
-        versions={name: str(text) for name, text in as_mapping(record.get("versions")).items()},
+        versions=record.versions,
+        commits=record.commits,
         commands=tuple(map(_command, run.files.invocations)),
-        sources=tuple(_sources(record)),
+        sources=tuple(map(_source, record.sources)),
         annotators=tuple(annotators),
         files=tuple(_files(run)),
     )
@@ -171,13 +173,6 @@ def _host_of(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
-
-
-def _digests(entries: Any, name: str) -> Iterator[Digest]:
-    """The files of a list in a record."""
-    for entry in entries if isinstance(entries, list) else []:
-        facts = as_mapping(entry)
-        yield Digest(str(facts.get(name) or ""), str(facts.get("sha256") or ""))
 
 
 def _command(call: Invocation) -> CommandOrigin:
@@ -197,18 +192,15 @@ def _command(call: Invocation) -> CommandOrigin:
     )
 
 
-def _sources(record: Mapping[str, Any]) -> Iterator[SourceOrigin]:
-    entries = record.get("sources")
-    for entry in map(as_mapping, entries if isinstance(entries, list) else []):
-        rows = entry.get("rows")
-        yield SourceOrigin(
-            location=str(entry.get("location") or ""),
-            config=str(entry.get("config") or ""),
-            split=str(entry.get("split") or ""),
-            revision=str(entry.get("revision") or ""),
-            rows=rows if isinstance(rows, int) else None,
-            files=tuple(_digests(entry.get("files"), "name")),
-        )
+def _source(source: PreparedSource) -> SourceOrigin:
+    return SourceOrigin(
+        location=source.location,
+        config=source.config,
+        split=source.split,
+        revision=source.revision,
+        rows=source.rows,
+        files=tuple(Digest(file.name, file.sha256) for file in source.files),
+    )
 
 
 def _files(run: Run) -> Iterator[Digest]:

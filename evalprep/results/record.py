@@ -11,8 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.credentials import without_secrets
-from evalprep.files import as_mapping, read_object, read_object_within, write_atomically
-from evalprep.packs import Prepared, load_prepared, pack_folders_of, prepared_above
+from evalprep.files import as_mapping, read_object_within, write_atomically
+from evalprep.packs import (
+    Manifest,
+    Prepared,
+    load_prepared,
+    prepared_above,
+    read_record,
+    record_path,
+)
 from evalprep.places import typed
 from evalprep.results.identity import Failure
 
@@ -46,9 +53,9 @@ def prepared_work(run: Run) -> Prepared | None:
 def _work_beside(folder: Path, run: str) -> Prepared | None:
     """The work folder that lies where the record of a run leads from its own place."""
     for place in _places_of_records(folder) if run else []:
-        record = read_object_within(place / f"run_{run}.json", place)
-        if record.get("work_dir"):
-            return load_prepared((place / str(record["work_dir"])).resolve())
+        record = read_record(place, run)
+        if record.work_dir:
+            return load_prepared((place / record.work_dir).resolve())
     return None
 
 
@@ -62,7 +69,7 @@ def _prepared_files(task: TaskRun) -> list[str]:
     return [file for file in files if "\0" not in file]
 
 
-def read_record(folder: Path, run: str) -> dict[str, Any]:
+def record_of(folder: Path, run: str) -> Manifest:
     """The plan of a run: `run_<id>.json` beside the results or up to three folders above.
 
     Empty without one.
@@ -75,15 +82,16 @@ def record_file(folder: Path, run: str) -> Path | None:
     return _record_at(folder, run)[0]
 
 
-def _record_at(folder: Path, run: str) -> tuple[Path | None, dict[str, Any]]:
+def _record_at(folder: Path, run: str) -> tuple[Path | None, Manifest]:
     if not run:
-        return None, {}
+        return None, Manifest()
+    unread = Manifest()
     for place in _places_of_records(folder):
-        file = place / f"run_{run}.json"
-        record = read_object_within(file, place)
-        if record.get("run") == run:
-            return file, record
-    return None, {}
+        record = read_record(place, run)
+        if record:
+            return record_path(place, run), record
+        unread = unread if unread.unread else record
+    return None, unread
 
 
 def _places_of_records(folder: Path) -> list[Path]:
@@ -114,9 +122,8 @@ def packs_elsewhere(run: Run, known_packs: Collection[str]) -> str:
 
 def _folders_with(packs: Collection[str], run: Run) -> list[Path]:
     """The folders that held some packs when a run was prepared, as far as this machine has them."""
-    record = read_record(run.files.folder, run.files.run)
-    pack_folders = pack_folders_of(record)
-    parents = {folder.parent for name, folder in pack_folders.items() if name in packs}
+    record = record_of(run.files.folder, run.files.run)
+    parents = {folder.parent for name, folder in record.pack_folders.items() if name in packs}
     return sorted(folder for folder in parents if folder.is_dir())
 
 
@@ -141,19 +148,25 @@ def note_failures(
     """
     if not run:
         return
-    path = folder / f"failed_{run}.json"
-    known = as_mapping(read_object(path).get("tasks"))
+    known = _failures_in(folder, run)
     now = datetime.now().astimezone().isoformat()
-    entries = {
-        name: {"command": command, "try": attempt, "when": now, "reason": reason}
-        for name, reason in failed.items()
-    }
-    kept = {name: entry for name, entry in {**known, **entries}.items() if name not in finished}
+    new = {name: Failure(reason, command, attempt, now) for name, reason in failed.items()}
+    kept = {name: entry for name, entry in {**known, **new}.items() if name not in finished}
     if kept == known:
         return
-    content = {"run": run, "tasks": kept}
-    text = json.dumps(content, indent=2, ensure_ascii=False)
-    write_atomically(path, f"{text}\n")
+    tasks = {name: _entry_of(failure) for name, failure in kept.items()}
+    text = json.dumps({"run": run, "tasks": tasks}, indent=2, ensure_ascii=False)
+    write_atomically(folder / f"failed_{run}.json", f"{text}\n")
+
+
+def _entry_of(failure: Failure) -> dict[str, Any]:
+    """A failure as its file has it."""
+    return {
+        "command": failure.command,
+        "try": failure.attempt,
+        "when": failure.when,
+        "reason": failure.reason,
+    }
 
 
 @dataclass(frozen=True)
@@ -171,11 +184,9 @@ class FailedTry:
 
 def failed_try(folder: Path, run: str, command: str) -> FailedTry:
     """Returns the newest try of a command that stands among the failures of an output folder."""
-    entries = as_mapping(read_object(folder / f"failed_{run}.json").get("tasks")).values()
-    own = [entry for entry in map(as_mapping, entries) if entry.get("command") == command]
-    numbered = [entry for entry in own if isinstance(entry.get("try"), int)]
-    number = max((entry["try"] for entry in numbered), default=0)
-    times = [str(entry.get("when")) for entry in numbered if entry["try"] == number]
+    own = [item for item in _failures_in(folder, run).values() if item.command == command]
+    number = max((item.attempt or 0 for item in own), default=0)
+    times = [item.when for item in own if number and item.attempt == number]
     return FailedTry(number, min(times, default="").replace(":", "-"))
 
 
@@ -186,13 +197,15 @@ def read_failures(folder: Path, run: str) -> dict[str, Failure]:
     """
     if not run:
         return {}
-    for place in _places_of_records(folder):
-        content = read_object_within(place / f"failed_{run}.json", place)
-        failures = as_mapping(content.get("tasks"))
-        if failures:
-            shown = as_mapping(without_secrets(failures))
-            return {str(name): _failure_of(entry) for name, entry in shown.items()}
-    return {}
+    every = (_failures_in(place, run) for place in _places_of_records(folder))
+    return next(filter(None, every), {})
+
+
+def _failures_in(folder: Path, run: str) -> dict[str, Failure]:
+    """What `failed_<id>.json` of one folder holds; empty where it cannot be read."""
+    content = read_object_within(folder / f"failed_{run}.json", folder)
+    shown = as_mapping(without_secrets(as_mapping(content.get("tasks"))))
+    return {str(name): _failure_of(entry) for name, entry in shown.items()}
 
 
 def failed_runs(folder: Path) -> dict[str, dict[str, Failure]]:

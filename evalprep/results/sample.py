@@ -314,6 +314,8 @@ def why_undecodable(raw: bytes) -> str:
 
 def parse(raw: bytes, line: int = 0) -> Sample | Damage:
     """Turns one line into a `Sample`, or tells why it cannot be used."""
+    if is_deep(raw):
+        return Damage(line, "nested too deeply")
     try:
         value = loads(raw)
     except (ValueError, RecursionError):

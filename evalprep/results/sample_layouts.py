@@ -17,12 +17,10 @@ get the name by that order.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import hashlib
 import json
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,6 +33,7 @@ import msgspec
 from evalprep.files import open_file, read_file
 from evalprep.results.cache import cache_folder, file_hash
 from evalprep.results.readers.jsonparts import JsonParts
+from evalprep.temporary import OwnFolder
 
 _VERSION = 3  # of what is written
 _KEPT_DAYS = 14
@@ -249,9 +248,12 @@ def _shared_folder() -> Path:
 
 @cache
 def _own_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="evalprep-lines-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return Path(_own_space().name)
+
+
+@cache
+def _own_space() -> OwnFolder:
+    return OwnFolder("lines")
 
 
 def _forget_old(folder: Path, now: float) -> None:

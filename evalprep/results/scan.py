@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.files import open_file
+from evalprep.files import MAX_DEPTH, is_deep, open_file
 from evalprep.results.columns import TableBuilder
 from evalprep.results.lines import ABSENT, FIELDS, Columns, Layout, columns_of, layout_of, names_in
 from evalprep.results.sample import UNDECODABLE, Damage, Sample, parse
@@ -110,6 +110,15 @@ class _Block:
         are_braces = bool((openings == ord("{")).all() and (endings == ord("}")).all())
         return are_braces and letters[self.size - 1] == ord("\n")
 
+    def has_deep_line(self) -> bool:
+        """Returns whether a line is nested in more levels than a file of JSON may be."""
+        letters = np.frombuffer(self.content, dtype=np.uint8)[: self.size]
+        openings = np.flatnonzero((letters & 0xDF) == ord("["))  # of { too, by one bit less
+        before = np.searchsorted(openings, self.starts)
+        many = np.searchsorted(openings, self.ends) - before > MAX_DEPTH
+        bounds = zip(self.starts[many].tolist(), self.ends[many].tolist(), strict=True)
+        return any(is_deep(self.content[start:end]) for start, end in bounds)
+
 
 def _blocks(file: IO[bytes]) -> Iterator[_Block]:
     """Yields the lines of a file, some at once."""
@@ -185,7 +194,7 @@ class _Scan:
 
         For any other block it adds nothing and returns False.
         """
-        if not block.has_objects():
+        if not block.has_objects() or block.has_deep_line():
             return False
         content: Any = memoryview(block.content)[: block.size]  # without a copy
         try:
@@ -220,6 +229,8 @@ class _Scan:
 
     def _line(self, raw: bytes, number: int) -> Any:
         """One line in the layout of its metrics, which becomes that of the scan, or a `Damage`."""
+        if is_deep(raw):
+            return parse(raw, number)
         try:
             line = self._layout.decoder.decode(raw)
             if line.metrics and self._takes_layout_of(line):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -13,6 +12,7 @@ from typing import IO, Any, cast
 
 import msgspec
 
+from evalprep.packs import is_chat
 from evalprep.results.readers.tools import Row, TaskFacts
 from evalprep.results.sample_lines import Hashes, requests_as_logged, sample_line
 
@@ -234,15 +234,6 @@ def _index_of(row: Row, number: int) -> int:
 
 def _hash_of(prompt: str | None) -> str:
     """lm-eval's hash of a prompt; empty for a chat, which lm-eval hashes as its template's text."""
-    if not prompt or _is_chat(prompt):
+    if not prompt or is_chat(prompt):
         return ""
     return hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()
-
-
-def _is_chat(prompt: str) -> bool:
-    if not prompt.startswith('[{"role": '):
-        return False
-    try:
-        return isinstance(json.loads(prompt), list)
-    except ValueError:
-        return False

@@ -30,6 +30,7 @@ from evalprep.results.run import Run
 from evalprep.results.sample import Damage
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_lines import REDUCERS, TaskLines
+from evalprep.temporary import OwnFolder
 from evalprep.terminal import counted, shortlist, tracked
 
 _NAMED = 4  # files, models or lines that a message names
@@ -156,9 +157,9 @@ def _only_model(opened: Sequence[_Opened], path: Path) -> str:
 
 
 @cache
-def _space() -> tempfile.TemporaryDirectory[str]:
+def _space() -> OwnFolder:
     """A folder that is gone when this process is."""
-    return tempfile.TemporaryDirectory(prefix="evalprep-tools-")
+    return OwnFolder("tools")
 
 
 def _lines_of(logs: Sequence[ToolLog], path: Path, damage: list[str]) -> dict[str, TaskLines]:

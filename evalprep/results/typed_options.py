@@ -15,7 +15,7 @@ from typing import Any
 
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping
-from evalprep.packs import Command, commands_of, decisive_arguments
+from evalprep.packs import Command, Manifest, decisive_arguments
 from evalprep.results.identity import backend_name
 from evalprep.results.logged import NONE, CallSettings
 
@@ -52,7 +52,7 @@ def sentence_of(options: Iterable[TypedOption]) -> str:
 
 
 def typed_options(
-    settings: CallSettings, command: str, record: Mapping[str, Any]
+    settings: CallSettings, command: str, record: Manifest
 ) -> tuple[TypedOption, ...]:
     """Returns the options of a call that are not those of the command that was prepared.
 
@@ -63,13 +63,11 @@ def typed_options(
         command: Name of the command.
         record: The plan of the run; empty without one.
     """
-    commands = {item.name: item for item in commands_of(record)}
+    commands = {item.name: item for item in record.commands}
     if command not in commands:
         return ()
-    entries = [as_mapping(entry) for entry in record.get("commands") or []]
-    stated = next((entry.get("asked") for entry in entries if entry.get("name") == command), None)
-    asked = as_mapping(stated) or _asked_before(commands[command])
-    return options_other_than(settings, asked, str(record.get("model") or ""))
+    asked = record.asked.get(command) or _asked_before(commands[command])
+    return options_other_than(settings, asked, record.model)
 
 
 def _asked_before(command: Command) -> dict[str, Any]:

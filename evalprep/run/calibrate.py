@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from evalprep.run.holder import Holder
 from evalprep.run.live import INTERRUPTED, run_job
 from evalprep.run.units import Cut
 from evalprep.status import RunFolder, failures, read_jobs
+from evalprep.temporary import OwnFolder
 
 
 @dataclass
@@ -42,7 +42,7 @@ def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int]) -> Measur
         BadInput: the engine could not do it; its errors are in the message.
     """
     seconds, load, notes = 0.0, 0.0, []
-    with tempfile.TemporaryDirectory(prefix="evalprep-calibrate-") as temporary, Holder() as holder:
+    with OwnFolder("calibrate") as temporary, Holder() as holder:
         for job in read_jobs(work_dir):
             short = replace(job, options={**job.options, "output_path": temporary, "limit": rows})
             folder = RunFolder.of(short)

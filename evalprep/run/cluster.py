@@ -134,7 +134,10 @@ def _connected(cluster: Cluster) -> Iterator[None]:
         settings["_node_ip_address"] = _LOOPBACK
     try:
         if ":" in cluster.address:
-            _reach(cluster.address)  # Ray itself tries for minutes
+            # Is there a head? Ray itself tries for minutes.
+            host, _, port = cluster.address.rpartition(":")
+            with socket.create_connection((host, int(port)), timeout=_REACH_SECONDS):
+                pass
         ray.init(address=cluster.address or "local", **settings)
     except (OSError, RuntimeError, ValueError) as error:
         raise BadInput(
@@ -152,18 +155,6 @@ def _connected(cluster: Cluster) -> Iterator[None]:
 
 def _on_loopback(address: str) -> bool:
     return address.rpartition(":")[0] in {_LOOPBACK, "localhost"}
-
-
-def _reach(address: str) -> None:
-    """Opens a connection to the head and closes it again.
-
-    Raises:
-        OSError: nothing answers there.
-        ValueError: the port is no number.
-    """
-    host, _, port = address.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=_REACH_SECONDS):
-        pass
 
 
 class _Dispatch:
@@ -260,16 +251,13 @@ class _Dispatch:
         else:
             member.work = None
             if isinstance(outcome, Outcome):
-                self._take_outcome(outcome, member, progress)
+                self._keep(outcome, progress)
+                member.unit = None
+                if outcome.broken:
+                    self._lose(member, progress, RuntimeError(outcome.broken), loads=_LOADS)
             else:
                 progress.failed_loads = 0
                 progress.state.loads = float(outcome)
-
-    def _take_outcome(self, outcome: Outcome, member: _Member, progress: _Progress) -> None:
-        self._keep(outcome, progress)
-        member.unit = None
-        if outcome.broken:
-            self._lose(member, progress, RuntimeError(outcome.broken), loads=_LOADS)
 
     def _keep(self, outcome: Outcome, progress: _Progress) -> None:
         """Writes the files of a unit, which are whole under their final name only."""

@@ -14,27 +14,30 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from evalprep.files import (
     NotRead,
-    as_mapping,
     file_sha256,
     make_folder,
     read_file,
-    read_object_within,
     unchanged_sha256,
     write_atomically,
 )
-from evalprep.packs import Prepared, TaskPlan, keep_records, plan_of, records_of_work
+from evalprep.packs import (
+    Excluded,
+    Manifest,
+    Prepared,
+    TaskPlan,
+    keep_records,
+    records_in,
+    records_of_work,
+)
 from evalprep.run.kinds import beyond_files, reason_beyond
 from evalprep.run.replies import Reply, files_of, read_replies
 from evalprep.status import runs_now
 
-#: Key of a record: who answered in place of its back end.
-ANSWERS = "replies"
 _INDEX = ".evalprep/replies"
 _DIGITS = 8  # bytes that stand for a reply
 
@@ -85,8 +88,8 @@ class ReplySet:
         }
         records = records_of_work(prepared, runs)
         for before, now in runs.items():
-            beside = {"prepared_as": before, ANSWERS: answers}
-            records[now] = {**without_unanswerable(records[now]), **beside}
+            record = without_unanswerable(records[now])
+            records[now] = record.with_parts(prepared_as=before, replies=answers)
         keep_records(prepared.output_path, records)
         index = msgspec.msgpack.encode(dict(self.known))
         for run in records:
@@ -133,16 +136,12 @@ def unanswerable(tasks: Mapping[str, TaskPlan]) -> dict[str, str]:
     return {name: reason_beyond(words) for name, words in needed.items() if words}
 
 
-def without_unanswerable(record: Mapping[str, Any]) -> dict[str, Any]:
+def without_unanswerable(record: Manifest) -> Manifest:
     """The record of a run without the tasks that its files cannot answer: these are left out."""
-    reasons = unanswerable(plan_of(record).tasks)
-    tasks = as_mapping(record.get("tasks"))
-    left_out = {name: {"kind": "ability", "reason": reason} for name, reason in reasons.items()}
-    return {
-        **record,
-        "tasks": {name: entry for name, entry in tasks.items() if name not in reasons},
-        "excluded": {**as_mapping(record.get("excluded")), **left_out},
-    }
+    reasons = unanswerable(record.plan.tasks)
+    return record.without_tasks(
+        {name: Excluded("ability", reason) for name, reason in reasons.items()}
+    )
 
 
 def reply_runs(prepared: Prepared) -> list[str]:
@@ -214,21 +213,15 @@ def _earlier_runs(prepared: Prepared) -> Iterator[_Earlier]:
     output = prepared.output_path
     if output is None or not output.is_dir():
         return
-    records = [read_object_within(path, output) for path in sorted(output.glob("run_*.json"))]
-    answers = [as_mapping(record.get(ANSWERS)) for record in records if record.get(ANSWERS)]
-    kept = {str(record.get("run")) for record in records}
-    for first in dict.fromkeys(str(entry.get("first")) for entry in answers):
+    records = records_in(output)
+    answers = [record.replies for record in records if record.replies.first]
+    kept = {record.run for record in records}
+    for first in dict.fromkeys(answer.first for answer in answers):
         runs = tuple(run for run in runs_now(prepared, first).values() if run in kept)
-        listed = [entry.get("files") for entry in answers if entry.get("first") == first]
+        listed = chain.from_iterable(answer.files for answer in answers if answer.first == first)
         if runs:
-            yield _Earlier(first, tuple(_files_in(listed)), output, runs)
-
-
-def _files_in(listed: Iterable[Any]) -> Iterator[ReplyFile]:
-    for entries in listed:
-        for entry in entries if isinstance(entries, list) else []:
-            facts = as_mapping(entry)
-            yield ReplyFile(str(facts.get("path")), str(facts.get("sha256")))
+            files = tuple(ReplyFile(file.name, file.sha256) for file in listed)
+            yield _Earlier(first, files, output, runs)
 
 
 def _is_there(file: ReplyFile) -> bool:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 GENERATION, LIKELIHOOD, ROLLING = "generate_until", "loglikelihood", "loglikelihood_rolling"
-DIALOGUE, TOKEN_LOGPROBS, GRADIENTS = "dialogue", "token_logprobs", "grad_norm"
-REQUEST_TYPES = (GENERATION, LIKELIHOOD, ROLLING, DIALOGUE, TOKEN_LOGPROBS, GRADIENTS)
+DIALOGUE, GRADIENTS = "dialogue", "grad_norm"
+TOKEN_LOGPROBS, FIRST_TOKEN = "token_logprobs", "first_token"
+REQUEST_TYPES = (
+    *(GENERATION, LIKELIHOOD, ROLLING, DIALOGUE),
+    *(TOKEN_LOGPROBS, FIRST_TOKEN, GRADIENTS),
+)
 #: Types that no file of texts and log-likelihoods can answer, in words.
-BEYOND_FILES = {TOKEN_LOGPROBS: "log-probabilities of single tokens", GRADIENTS: "gradients"}
+BEYOND_FILES = {
+    TOKEN_LOGPROBS: "log-probabilities of single tokens",
+    FIRST_TOKEN: "log-probabilities of the first token of a reply",
+    GRADIENTS: "gradients",
+}
 _BY_ABILITY = {
     "token_logprobs": BEYOND_FILES[TOKEN_LOGPROBS],
+    "first_token": BEYOND_FILES[FIRST_TOKEN],
     "moments": "moments of the next-token distribution",
     "gradients": BEYOND_FILES[GRADIENTS],
 }

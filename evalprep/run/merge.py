@@ -59,7 +59,12 @@ def merge_units(
     unit_results = [_results(unit_folder) for unit_folder in unit_folders]
     with_model_of(results, unit_results[0])
     save(tracker, results, samples=config.log_samples)
-    _complete(part, unit_results)
+    # Add what only the units know: versions, tokens, and their time.
+    path = _results_file(part)
+    data = read_json(path)
+    with_process_of(data, unit_results)
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    write_atomically(path, text)
     part.rename(target)
     return target
 
@@ -75,15 +80,6 @@ def _tasks(job: Job, config: Any, names: list[str] | None) -> tuple[Any, list[An
     # Objects and not names: a group may have settings for its members.
     objects = load_tasks(manager, job).tasks
     return manager, [objects[name] for name in names]
-
-
-def _complete(part: Path, unit_results: list[dict[str, Any]]) -> None:
-    """Adds to the merged results what only the units know: versions, tokens, and their time."""
-    path = _results_file(part)
-    data = read_json(path)
-    with_process_of(data, unit_results)
-    text = json.dumps(data, indent=2, ensure_ascii=False)
-    write_atomically(path, text)
 
 
 def _digest(names: list[str]) -> str:

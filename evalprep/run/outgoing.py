@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -117,17 +117,17 @@ def _row(request: Request, interface: Interface) -> dict[str, Any]:
         "sample_id": request.sample_id or None,
         "kind": request.kind,
         "prompt": request.prompt,
-        "messages": [_message(message) for message in request.messages] or None,
+        "messages": [
+            {"role": str(message["role"]), "content": str(message["content"])}
+            for message in request.messages
+        ]
+        or None,
         "continuation": request.continuation or None,
         "prompt_token_ids": None if encoded is None else encoded[0],
         "scored_from": encoded[1] if encoded is not None and request.continuation else None,
         "model": interface.model,
         "sampling": json.dumps(interface.sampling(request), ensure_ascii=False),
     }
-
-
-def _message(message: Mapping[str, Any]) -> dict[str, str]:
-    return {"role": str(message["role"]), "content": str(message["content"])}
 
 
 _WRITERS: dict[str, Callable[[Iterable[Asked], Path], None]] = {

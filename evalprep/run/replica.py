@@ -6,7 +6,6 @@ Nothing of this module needs the cluster: `cluster.py` makes actors of it.
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 import traceback
 from dataclasses import asdict, dataclass, field
@@ -20,6 +19,7 @@ from evalprep.run.engine import Engine
 from evalprep.run.units import Cut, plan_units
 from evalprep.run.walk import Call, open_call, run_unit
 from evalprep.status import Job, RunFolder
+from evalprep.temporary import OwnFolder
 
 #: Units for each replica, so that the last ones end at nearly the same time.
 _UNITS_PER_REPLICA = 4
@@ -129,14 +129,18 @@ class Replica:
         unit = Unit(**plain_unit)
         unit.status = RUNNING
         unit.started = time.time()
-        with tempfile.TemporaryDirectory(prefix="evalprep-unit-") as place:
+        with OwnFolder("unit") as place:
             folder = RunFolder(Path(place))
             folder.units.mkdir()
             try:
                 run_unit(folder, unit, self._call, self._engine)
             except Exception as error:  # noqa: BLE001
                 # One task that fails must not cost the others.
-                return self._failure(unit, error)
+                unit.status = FAILED
+                unit.message = f"{type(error).__name__}: {error}"[:500]
+                unit.seconds = time.time() - (unit.started or time.time())
+                broken = self._engine.at_fault(unit.task, error)
+                return Outcome(asdict(unit), broken=broken, log=traceback.format_exc())
             self._engine.served += 1
             home = folder.folder(unit)
             files = {
@@ -145,10 +149,3 @@ class Replica:
                 if path.is_file()
             }
         return Outcome(asdict(unit), files)
-
-    def _failure(self, unit: Unit, error: Exception) -> Outcome:
-        unit.status = FAILED
-        unit.message = f"{type(error).__name__}: {error}"[:500]
-        unit.seconds = time.time() - (unit.started or time.time())
-        broken = self._engine.at_fault(unit.task, error)
-        return Outcome(asdict(unit), broken=broken, log=traceback.format_exc())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 from evalprep.results import Unit
 from evalprep.run.units import Cut
@@ -28,17 +27,13 @@ def gather_shards(job: Job, shard_set: ShardSet) -> RunFolder:
     for folder, unit in shard_set.units:
         target = whole.folder(unit)
         if not target.is_dir():
-            _copy(folder.folder(unit), target)
+            # A finished unit has its name once everything is there.
+            part = target.with_name(f"{target.name}.copied")
+            shutil.rmtree(part, ignore_errors=True)
+            shutil.copytree(folder.folder(unit), part)
+            part.rename(target)
         units.append(unit)
     order = {name: number for number, name in enumerate(job.leaves)}
     state.units = sorted(units, key=lambda unit: (order.get(unit.task, len(order)), unit.first))
     whole.save(state)
     return whole
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copies a finished unit; it has its name once everything is there."""
-    part = target.with_name(f"{target.name}.copied")
-    shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(source, part)
-    part.rename(target)

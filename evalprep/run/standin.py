@@ -9,7 +9,15 @@ from typing import Any
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
-from evalprep.run.kinds import DIALOGUE, GENERATION, GRADIENTS, LIKELIHOOD, ROLLING, TOKEN_LOGPROBS
+from evalprep.run.kinds import (
+    DIALOGUE,
+    FIRST_TOKEN,
+    GENERATION,
+    GRADIENTS,
+    LIKELIHOOD,
+    ROLLING,
+    TOKEN_LOGPROBS,
+)
 
 
 class StandIn(LM):  # type: ignore[misc]
@@ -68,6 +76,14 @@ class StandIn(LM):  # type: ignore[misc]
     ) -> list[Any]:
         """Answers with log-probabilities of single tokens."""
         return self.replies_to(TOKEN_LOGPROBS, requests)
+
+    def first_token(
+        self,
+        requests: list[Instance],
+        disable_tqdm: bool = False,  # noqa: ARG002
+    ) -> list[Any]:
+        """Answers with log-probabilities of the first token of a reply."""
+        return self.replies_to(FIRST_TOKEN, requests)
 
     def grad_norm(
         self,

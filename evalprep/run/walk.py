@@ -82,7 +82,12 @@ class Walk:
         call = open_call(self.job, self.engine, generates=not merge_only)
         self._plan(call.loaded)
         if not merge_only:
-            self._run_units(call)
+            for unit in self.state.units:
+                if unit.status in {DONE, FAILED}:
+                    continue
+                if not self._run(unit, call):
+                    break
+                self._save()
         return self._finish(call.config, call.loaded)
 
     def _save(self) -> None:
@@ -96,15 +101,6 @@ class Walk:
         for name, reason in loaded.failures.items():
             self.state.units.append(Unit(name, name, 0, status=FAILED, message=reason))
         self._save()
-
-    def _run_units(self, call: Call) -> None:
-        """Runs the units without a result, as long as a further one can succeed."""
-        for unit in self.state.units:
-            if unit.status in {DONE, FAILED}:
-                continue
-            if not self._run(unit, call):
-                break
-            self._save()
 
     def _run(self, unit: Unit, call: Call) -> bool:
         """Runs one unit; False where no further one can succeed."""
@@ -131,17 +127,13 @@ class Walk:
             unit.status = FAILED
             unit.message = _reason(error)
             unit.seconds = time.time() - unit.started
-            state.message = self._end_of_all(unit, error)
+            # Replies in files need no server.
+            absent = "" if self.engine.sources else silence(self.job)
+            self.engine.broken = absent or self.engine.at_fault(unit.task, error)
+            state.message = self.engine.broken
             return not state.message
         engine.served += 1
         return True
-
-    def _end_of_all(self, unit: Unit, error: Exception) -> str:
-        """Returns why no further unit can succeed either; empty where one may."""
-        # Replies in files need no server.
-        absent = "" if self.engine.sources else silence(self.job)
-        self.engine.broken = absent or self.engine.at_fault(unit.task, error)
-        return self.engine.broken
 
     def _finish(self, config: Any, loaded: Loaded) -> int:
         state, folder = self.state, self.folder

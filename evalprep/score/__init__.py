@@ -43,5 +43,17 @@ if TYPE_CHECKING:
     from evalprep.score.tables import measured
     from evalprep.score.task import GroupScore, TaskScore, score_task
     from evalprep.score.unsampled import WITHOUT_SAMPLES, StoredScore, stored_scores, unit_of
+    from evalprep.score.whole import (
+        BITS_PER_BYTE,
+        NOT_READABLE,
+        PERPLEXITIES,
+        UnreadableRowsError,
+        are_shares,
+        counts_reader,
+        likelihoods_of,
+        macro_of_pairs,
+        not_known,
+        value_of_likelihoods,
+    )
 else:
     __getattr__ = offered(__name__)

@@ -11,7 +11,7 @@ from evalprep.results import SHARE
 from evalprep.score.estimate import Estimate
 from evalprep.score.published import Published
 from evalprep.score.suite import Scores, SuiteScore, name_among
-from evalprep.score.task import OVER_ALL_ROWS, TaskScore
+from evalprep.score.task import FROM_ALL_ROWS, OVER_ALL_ROWS, TaskScore
 from evalprep.score.unsampled import WITHOUT_SAMPLES, StoredScore
 from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, Tone
 from evalprep.terminal import shortlist
@@ -128,13 +128,14 @@ def task_table(scores: Scores, sources: Sources) -> Table:
 
 def _scores_over_all_rows(tasks: Iterable[TaskScore]) -> Iterator[Note]:
     """Yields which scores are no mean over rows, each metric once."""
-    names_of: dict[str, list[str]] = {}
+    names_of: dict[tuple[str, str], list[str]] = {}
     for task in tasks:
-        if task.micro.rule == OVER_ALL_ROWS:
+        rule = task.micro.rule
+        if rule in {OVER_ALL_ROWS, FROM_ALL_ROWS}:
             metric = _with_arrow(task.metric, task.direction)
-            names_of.setdefault(metric, []).append(task.task)
-    for metric, names in names_of.items():
-        yield Note(f"{shortlist(names, _NAMED)}: {metric} is {OVER_ALL_ROWS}")
+            names_of.setdefault((metric, rule), []).append(task.task)
+    for (metric, rule), names in names_of.items():
+        yield Note(f"{shortlist(names, _NAMED)}: {metric} is {rule}")
 
 
 def _unparsed(task: TaskScore) -> str:

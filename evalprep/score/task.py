@@ -34,9 +34,11 @@ from evalprep.score.unsampled import (
     unit_of,
     unlogged_scores,
 )
+from evalprep.score.whole import value_over_rows
 from evalprep.terminal import grouped
 
 OVER_ALL_ROWS = "computed over all rows at once, as logged"
+FROM_ALL_ROWS = "computed over all rows at once, of the rows that are here"
 
 
 @dataclass
@@ -229,10 +231,11 @@ def score_task(name: str, task: TaskRun, expected: int | None) -> TaskScore:
     table, headline = task.table(), task.headline
     scored = collect({name: task}, {})
     result, unit = micro(scored), _unit(scored, task)
-    if not task.primary.metric and headline.value is not None and headline.kind != "stored":
+    if not task.primary.metric and headline.kind != "stored":
         # Its rows have no score of their own: a perplexity, say, stands for them all.
-        result = _over_all_rows(headline, len(table), expected)
-        unit = unit_of(headline)
+        over_all = _over_all_rows(task, headline, len(table), expected)
+        if over_all.value is not None:
+            result, unit = over_all, unit_of(headline)
     used = result.n if headline.metric and result.n is not None else len(table)
     by_subtask = macro(scored) if len(scored.names) > 1 else None
     return TaskScore(
@@ -263,8 +266,13 @@ def score_task(name: str, task: TaskRun, expected: int | None) -> TaskScore:
     )
 
 
-def _over_all_rows(metric: Metric, here: int, expected: int | None) -> Estimate:
-    """The logged value of a metric that is computed over all rows at once, with their number."""
+def _over_all_rows(task: TaskRun, metric: Metric, here: int, expected: int | None) -> Estimate:
+    """The value of a metric that is computed over all rows at once, with their number.
+
+    As the results file states it; else as the rows make it.
+    """
+    if metric.value is None:
+        return Estimate(value=value_over_rows(task, metric), n=here, rule=FROM_ALL_ROWS)
     rows = here if expected is None else max(here, expected)
     return Estimate(value=metric.value, n=rows, rule=OVER_ALL_ROWS, stderr=metric.stderr)
 

@@ -18,6 +18,7 @@ from evalprep.packs import (
     Answerer,
     Command,
     Prepared,
+    PreparedTask,
     asked_of_call,
     decisive_arguments,
     require_prepared,
@@ -201,8 +202,8 @@ def _is_asked_as_here(
     digest = _digest_of(prepared.folder / place, settings) if place else None
     if digest is None and is_data_edited:
         return False
-    entry = {"settings": settings, "row_digest": None if digest is None else digest.to_dict()}
-    return asked_as_stated(entry, task, call)
+    rows = {} if digest is None else digest.to_dict()
+    return asked_as_stated(PreparedTask(task, settings=settings, row_digest=rows), task, call)
 
 
 def _digest_of(data: Path, settings: Mapping[str, Any]) -> RowDigest | None:

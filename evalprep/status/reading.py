@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping, read_object_within
-from evalprep.packs import Prepared, TaskPlan, load_prepared
+from evalprep.packs import Prepared, TaskPlan, load_prepared, read_record, records_in
 from evalprep.results import (
     DONE,
     FAILED,
@@ -438,8 +437,7 @@ def _jobs_beside(last: Job) -> list[Job]:
     if prepared is None or not last.run:
         return []
     output = last.output_path
-    record = read_object_within(output / f"run_{last.run}.json", output)
-    replies = str(as_mapping(record.get("replies")).get("first") or "")
+    replies = read_record(output, last.run).replies.first
     try:
         jobs = _jobs_of(prepared, last.output_path, replies)
     except BadInput:
@@ -455,11 +453,11 @@ def _jobs_of(prepared: Prepared, output: Path, replies: str) -> list[Job]:
 def _newest_replies(prepared: Prepared, output: Path) -> str:
     """What another engine's replies began with, where the newest run of a work folder is theirs."""
     own = {model.run for model in prepared.models}
-    first_of = {}
-    for path in output.glob("run_*.json"):
-        record = read_object_within(path, output)
-        if record.get("replies") and record.get("prepared_as") in own:
-            first_of[str(record.get("run"))] = str(as_mapping(record["replies"]).get("first"))
+    first_of = {
+        record.run: record.replies.first
+        for record in records_in(output)
+        if record.replies.first and record.prepared_as in own
+    }
     if not first_of:
         return ""
     folders = sorted(_run_folders(output), key=_recency)

@@ -229,6 +229,12 @@ class Table:
         for row in self.rows:
             yield row if isinstance(row, Row) else Row(tuple(map(as_cell, row)))
 
+    def _repr_html_(self) -> str:
+        """The table with its notes, as a notebook shows it."""
+        from evalprep.tables.html import html_part
+
+        return html_part([], [self], [note.text for note in self.notes])
+
     @property
     def names(self) -> list[str]:
         """The names of the columns."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalprep.verbs.ledgers import name_foreign_answers
 from evalprep.verbs.options import (
@@ -199,10 +200,9 @@ def _open(args: argparse.Namespace) -> list[Run | Scores]:
 
 
 def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Comparison:
-    """The comparison, with suite scores where all tasks are compared by their own metrics."""
+    """The comparison; a mistake in a pack costs its suite scores and nothing else."""
     from evalprep.compare import Settings, compare_runs
 
-    packs = {} if other is None else _packs(args)
     settings = Settings(
         confidence=args.confidence,
         margin=args.margin,
@@ -210,76 +210,40 @@ def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Compariso
         cluster=args.cluster or "",
         pairing=pair_rules(args),
     )
-    without_mean: set[str] = set()
-    if other is not None:
-        from evalprep.compare import tasks_without_mean
-
-        without_mean = tasks_without_mean([run, other], packs)
-    comparison = compare_runs(
-        run,
-        other,
-        tasks=args.tasks,
-        choices=metric_choices(args),
-        settings=settings,
-        without_mean=without_mean,
-    )
-    if other is not None and not (args.tasks or args.metric):
-        _add_suite(comparison, run, other, packs, args)
-    return comparison
-
-
-def _packs(args: argparse.Namespace) -> Mapping[str, Pack]:
-    """All packs; none where one of them is faulty, so that only suite scores are left out."""
+    of_tasks: dict[str, Any] = {"tasks": args.tasks, "choices": metric_choices(args)}
+    if other is None:  # published verdicts have no suite scores
+        return compare_runs(run, None, settings=settings, **of_tasks)
+    from evalprep.compare import compare_with_packs
     from evalprep.errors import BadInput
     from evalprep.packs import find_packs
 
     try:
-        return find_packs(args.template_dir)
-    except BadInput:
-        return {}
+        packs = find_packs(args.template_dir)
+        scores = None if any(of_tasks.values()) else _scores(run, other, packs, args)
+        return compare_with_packs(run, other, packs, settings, scores=scores, **of_tasks)
+    except BadInput as error:
+        faults = [f"{problem.where}: {problem.what}" for problem in error.problems]
+    comparison = compare_with_packs(run, other, {}, settings, **of_tasks)  # raises other mistakes
+    left_out = [f"suite scores are left out: {fault}" for fault in faults]
+    return replace(comparison, notes=[*comparison.notes, *left_out])
 
 
-def _add_suite(
-    comparison: Comparison,
-    run: Run,
-    other: Run,
-    packs: Mapping[str, Pack],
-    args: argparse.Namespace,
-) -> None:
-    """Compare the suite scores of both runs; a mistake in a pack costs them and nothing else."""
-    from evalprep.compare import compare_suite, conclude_page
-    from evalprep.errors import BadInput
-    from evalprep.packs import find_packs
+def _scores(
+    run: Run, other: Run, packs: Mapping[str, Pack], args: argparse.Namespace
+) -> tuple[Scores, Scores]:
+    """The suite scores of both runs, against the references and by the rule that are named."""
     from evalprep.score import of_rule, score_run
 
-    packs = packs or find_packs(args.template_dir)
     others = references_of(args, packs)
-    try:
-        now, before = (
-            of_rule(
-                score_run(side, packs, reference=others.reference, finetuned=others.finetuned),
-                args.rule,
-                packs,
-            )
-            for side in (run, other)
-        )
-        comparison.suite = compare_suite(
-            run,
-            other,
+    now, before = (
+        of_rule(
+            score_run(side, packs, reference=others.reference, finetuned=others.finetuned),
+            args.rule,
             packs,
-            confidence=args.confidence,
-            margin=args.margin,
-            allow=args.allow,
-            pairing=pair_rules(args),
-            scores=(now, before),
-            tasks=comparison,
         )
-        conclude_page([comparison])
-    except BadInput as error:
-        comparison.notes += [
-            f"suite scores are left out: {problem.where}: {problem.what}"
-            for problem in error.problems
-        ]
+        for side in (run, other)
+    )
+    return now, before
 
 
 def _compare_stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> int:

@@ -154,10 +154,14 @@ def _subjects(args: argparse.Namespace, entry: Format, settings: Settings) -> li
     subjects = [
         _subject(run, model_id, packs, args) for run, model_id in zip(runs, ids, strict=False)
     ]
-    if not args.baseline:
-        return [_compared(subject, None, entry, args) for subject in subjects]
-    *candidates, baseline = subjects
-    return [_compared(subject, baseline, entry, args) for subject in candidates]
+    baseline = subjects.pop() if args.baseline else None
+    compared = [_compared(subject, baseline, entry, args) for subject in subjects]
+    with_comparison = [item.comparison for item in compared if item.comparison is not None]
+    if len(with_comparison) > 1:
+        from evalprep.compare import conclude_page
+
+        conclude_page(with_comparison)  # what is written by one call is one page
+    return compared
 
 
 def _refuse_empty(runs: Iterable[Run], entry: Format) -> None:
@@ -204,19 +208,20 @@ def _compared(
     subject: Subject, baseline: Subject | None, entry: Format, args: argparse.Namespace
 ) -> Subject:
     """The run with what it is compared with; alone where there is nothing or no format for it."""
-    from evalprep.compare import compare_runs, tasks_without_mean
+    from evalprep.compare import Settings, compare_with_packs
 
     run = subject.run
     other = None if baseline is None else baseline.run
     if not entry.compares or (other is None and not run.judged):
         return replace(subject, verdict=_verdict(subject, None, args))
-    packs = {pack.name: pack for pack in subject.packs}
-    runs = [run] if other is None else [run, other]
-    comparison = compare_runs(
+    of_baseline = () if baseline is None else baseline.packs
+    comparison = compare_with_packs(
         run,
         other,
+        {pack.name: pack for pack in (*subject.packs, *of_baseline)},
+        Settings(),
+        scores=None if baseline is None else (subject.scores, baseline.scores),
         tasks=run.judged if other is None else None,
-        without_mean=tasks_without_mean(runs, packs),
     )
     verdict = _verdict(subject, baseline, args)
     return replace(subject, baseline=baseline, comparison=comparison, verdict=verdict)

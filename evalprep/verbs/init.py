@@ -1,8 +1,14 @@
-"""Write eval_config.yaml, requirements.txt and a quick start, for an evalprep without a clone."""
+"""Write eval_config.yaml, requirements.txt and a quick start, for an evalprep without a clone.
+
+JSON schemas of eval_config.yaml, pack.yaml and policy.yaml go into `schemas/`: an editor with the
+YAML language server completes keys and marks mistakes by them. The first line of a file names its
+schema: `# yaml-language-server: $schema=schemas/policy.schema.json`.
+"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +19,7 @@ from evalprep.files import read_text, write_atomically
 DEMO_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
 SLOW_LIMIT = 2  # the first look at the demo takes minutes, not an hour
 _CONFIG = """\
+{schema}
 # Relative paths start at this file's folder. docs/config.md explains every key; the keys of a pack
 # (`evalprep list packs`) stand in a section of its name.
 
@@ -29,7 +36,7 @@ max_model_len: 1024   # prompt plus longest reply, in tokens
 """
 _REQUIREMENTS = """\
 # pip install -r requirements.txt
-{words}evalprep[{extra}]=={version}
+{words}{requirement}
 """
 _SLOW = f"""\
 On a CPU the hf back end takes
@@ -79,6 +86,14 @@ evalprep run --tasks mine --set template_dir=packs
 
 
 _CARD = "model_card.md"
+_CONFIG_SCHEMA = "schemas/eval_config.schema.json"
+PACK_SCHEMA = "schemas/pack.schema.json"
+_POLICY_SCHEMA = "schemas/policy.schema.json"
+
+
+def schema_line(place: str) -> str:
+    """Returns the first line of a YAML file, by which an editor finds its schema."""
+    return f"# yaml-language-server: $schema={place}"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -108,6 +123,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write the form of a model's card for the reports of packs, and nothing else",
     )
+    add(
+        "--schemas",
+        action="store_true",
+        help="write the JSON schemas anew, with the keys of your packs, and nothing else",
+    )
     add("--json", action="store_true", help="print the result as JSON")
 
 
@@ -115,6 +135,8 @@ def main(args: argparse.Namespace) -> int:
     """Write the files, or none of them."""
     if args.model_card:
         return _write_card(args)
+    if args.schemas:
+        return _write_schemas(args)
     from evalprep.backends import HF
     from evalprep.model import gpu_names, suited_backend
 
@@ -126,6 +148,7 @@ def main(args: argparse.Namespace) -> int:
     _refuse_taken(args.folder, files)
     args.folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
+        (args.folder / name).parent.mkdir(exist_ok=True)
         write_atomically(args.folder / name, text)
     written = [str(args.folder / name) for name in files]
     config_option = "" if args.folder == Path() else f" {written[0]}"
@@ -160,15 +183,66 @@ def _write_card(args: argparse.Namespace) -> int:
     return 0
 
 
-def _files(model: str, backend: str, *, has_gpu: bool, slow: bool) -> dict[str, str]:
-    """Name -> text of what is written."""
+def _write_schemas(args: argparse.Namespace) -> int:
+    """Writes the JSON schemas over those that are there."""
+    texts = _schemas(args.folder / "eval_config.yaml")
+    for name, text in texts.items():
+        (args.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(args.folder / name, text)
+    written = [str(args.folder / name) for name in texts]
+    if args.json:
+        print(json.dumps({"written": written}, indent=2))
+    else:
+        print("\n".join(f"wrote {path}" for path in written))
+    return 0
+
+
+def _schemas(config: Path) -> dict[str, str]:
+    """Name -> text of the schemas, with the packs that a config names where there is one."""
+    from evalprep.config import config_schema
+    from evalprep.gate import policy_schema
+    from evalprep.packs import find_packs, pack_schema
+    from evalprep.verbs.options import folders_of_config
+
+    packs = find_packs(folders_of_config(config))
+    schemas = {
+        _CONFIG_SCHEMA: config_schema(packs, _CONFIG_SCHEMA),
+        PACK_SCHEMA: pack_schema(PACK_SCHEMA),
+        _POLICY_SCHEMA: policy_schema(_POLICY_SCHEMA),
+    }
+    return {name: json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()}
+
+
+def _requirement(extra: str) -> str:
+    """The line by which pip installs this evalprep with a back end.
+
+    One that was installed from a wheel, a folder or a repository is named by that place, as no
+    index may have it.
+    """
+    from importlib.metadata import PackageNotFoundError, distribution
+
     from evalprep import __version__
 
+    with contextlib.suppress(PackageNotFoundError):
+        origin = json.loads(distribution("evalprep").read_text("direct_url.json") or "{}")
+        url = str(origin.get("url", ""))
+        if source := origin.get("vcs_info"):
+            url = f"{source['vcs']}+{url}@{source['commit_id']}"
+        if origin.get("dir_info", {}).get("editable"):
+            return f"-e {url}[{extra}]"
+        if url:
+            return f"evalprep[{extra}] @ {url}"
+    return f"evalprep[{extra}]=={__version__}"
+
+
+def _files(model: str, backend: str, *, has_gpu: bool, slow: bool) -> dict[str, str]:
+    """Name -> text of what is written."""
     words = "" if has_gpu else _WITHOUT_GPU[backend]
     return {
         "eval_config.yaml": _config(model, backend, slow=slow),
-        "requirements.txt": _REQUIREMENTS.format(extra=backend, version=__version__, words=words),
+        "requirements.txt": _REQUIREMENTS.format(requirement=_requirement(backend), words=words),
         "QUICKSTART.md": _QUICK_START.format(slow=_SLOW if slow else ""),
+        **_schemas(Path("eval_config.yaml")),
     }
 
 
@@ -189,4 +263,9 @@ def _refuse_taken(folder: Path, names: Iterable[str]) -> None:
 def _config(model: str, backend: str, *, slow: bool) -> str:
     """The five keys that a first config needs, and those of the demo's data."""
     limit = str(SLOW_LIMIT) if slow else "null"
-    return _CONFIG.format(model=json.dumps(model, ensure_ascii=False), backend=backend, limit=limit)
+    return _CONFIG.format(
+        schema=schema_line(_CONFIG_SCHEMA),
+        model=json.dumps(model, ensure_ascii=False),
+        backend=backend,
+        limit=limit,
+    )

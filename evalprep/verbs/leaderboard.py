@@ -171,7 +171,7 @@ def _scores_of(
 
     cluster_by(runs, args.cluster or "")
     scores = []
-    for at, run in tracked(enumerate(runs), "runs scored", len(runs)):
+    for at, run in tracked(enumerate(runs), "runs scored", len(runs), unit="runs"):
         scored = score_run(
             run,
             packs,
@@ -252,9 +252,8 @@ def _open(
     check_formats(formats, FORMATS, problems)
     check_allowed(args.allow, "--allow", problems)
     runs: list[Run] = []
-    for place, timestamp in zip(
-        args.runs, timestamp_of_each(args.runs, args.timestamp), strict=True
-    ):
+    named = zip(args.runs, timestamp_of_each(args.runs, args.timestamp), strict=True)
+    for place, timestamp in tracked(named, "places read", len(args.runs), unit="places"):
         try:
             runs += _runs_below(place, timestamp, packs)
         except BadInput as error:
@@ -298,7 +297,8 @@ def _runs_below(place: str, timestamp: str, packs: Mapping[str, Pack]) -> list[R
     runs: list[Run] = []
     places = each_place([place], packs.values())
     stamps = timestamp_of_each(places, timestamp)
-    for log, stamp in tracked(zip(places, stamps, strict=True), "runs opened", len(places)):
+    found = zip(places, stamps, strict=True)
+    for log, stamp in tracked(found, "runs opened", len(places), unit="runs"):
         runs += _at(log, stamp, packs)
     runs = with_other_files(runs, [place], places)
     return in_natural_order(runs) if len(runs) > 1 else runs

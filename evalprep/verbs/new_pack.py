@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import re
 import shlex
 import shutil
@@ -29,6 +30,7 @@ from evalprep.files import open_file
 from evalprep.packs import ONLY_LETTERS, AnswerForm, answer_form, as_jinja, is_jinja
 from evalprep.places import nearby
 from evalprep.terminal import counted, shortlist
+from evalprep.verbs.init import PACK_SCHEMA, schema_line
 
 if TYPE_CHECKING:
     from evalprep.data import Source
@@ -100,7 +102,10 @@ def main(args: argparse.Namespace) -> int:
         )
     draft = _draft(args, problems)
     problems.raise_if_any()
-    texts = skeleton(args.name, args.kind, draft.questions)
+    texts = {**skeleton(args.name, args.kind, draft.questions)}
+    if Path(PACK_SCHEMA).is_file():
+        place = os.path.relpath(PACK_SCHEMA, folder)
+        texts["pack.yaml"] = f"{schema_line(place)}\n{texts['pack.yaml']}"
     _write_pack(folder, texts, draft.copied)
     own_templates = None if templates == TEMPLATES else templates
     command = _next_command(args.name, own_templates)

@@ -517,7 +517,7 @@ def complete(args: argparse.Namespace) -> argparse.Namespace:
     """
     args.own_template_dir, args.unnamed_packs = [], []
     if getattr(args, "uses_packs", False) and not args.template_dir:
-        folders = _folders_of_config()
+        folders = folders_of_config()
         own = _prepared_ones(folders)
         args.template_dir = args.own_template_dir = own or None
         args.unnamed_packs = [folder for folder in folders if folder not in own]
@@ -529,7 +529,7 @@ def configured_packs() -> list[Path]:
 
     A config with mistakes names none: verbs after the run do not depend on it.
     """
-    return _prepared_ones(_folders_of_config())
+    return _prepared_ones(folders_of_config())
 
 
 def note_on_packs(args: argparse.Namespace) -> str:
@@ -552,16 +552,16 @@ def note_on_packs(args: argparse.Namespace) -> str:
 _CONFIG = Path("eval_config.yaml")
 
 
-def _folders_of_config() -> list[Path]:
-    """The folders that `template_dir` of the current folder's config names and that exist."""
-    if not _CONFIG.is_file():
+def folders_of_config(config: Path = _CONFIG) -> list[Path]:
+    """Returns the folders that `template_dir` of a config names and that exist."""
+    if not config.is_file():
         return []
     from evalprep.errors import BadInput
     from evalprep.places import place
     from evalprep.yamlfile import load_yaml
 
     try:
-        source = load_yaml(_CONFIG)
+        source = load_yaml(config)
     except BadInput:
         return []
     named = source.data.get("template_dir")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import as_mapping
+from evalprep.temporary import OwnFolder
 
 if TYPE_CHECKING:
     from evalprep.compare import Comparison, Reproduction
@@ -213,9 +214,9 @@ def _section(pack: Pack, keys: Mapping[str, Any]) -> Any:
 
 
 @cache
-def _space() -> tempfile.TemporaryDirectory[str]:
+def _space() -> OwnFolder:
     """A folder that is gone when this process is."""
-    return tempfile.TemporaryDirectory(prefix="evalprep-published-")
+    return OwnFolder("published")
 
 
 def _by_todays_scorer(

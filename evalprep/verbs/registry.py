@@ -35,6 +35,7 @@ VERBS = {
     "judge": "LLM judge over saved generations",
     "new-pack": "write a task pack, also on rows of your own",
     "init": "an eval_config.yaml and a quick start in an empty folder",
+    "completion": "completion of verbs, options and their values in bash and zsh",
 }
 # Verbs that read run folders, which may come from somebody else.
 READ_RUNS = frozenset(

@@ -174,7 +174,7 @@ def _doubts(comparison: Comparison) -> list[str]:
 
 def _lines(view: SampleView, *, whole: bool) -> list[str]:
     """One sample, each part below its name."""
-    from evalprep.report import readable_prompt
+    from evalprep.packs import readable_prompt
 
     lines = [
         *_part("prompt", readable_prompt(view.prompt), whole=whole),

@@ -188,22 +188,14 @@ def _exam(context: Context, row: Mapping[str, Any], row_id: str, version: str) -
 
 def perturbed(context: Context, version: str, text: str, row_id: str) -> str:
     """A text in one of the eleven versions."""
+    table = word_table(context, version).words if version in TABLED else None
     return perturb(
         version=version,
         text=text,
         row_id=row_id,
         seed=context.section.seed,
-        tables=_tables(context, version),
+        tables={} if table is None else {version: table},
     )
-
-
-def _tables(context: Context, version: str) -> Mapping[str, Mapping[str, Sequence[str]]]:
-    """The word table of a version.
-
-    Empty where it needs none, or takes the small one of the pack.
-    """
-    table = word_table(context, version).words if version in TABLED else None
-    return {} if table is None else {version: table}
 
 
 def big_bench(context: Context) -> list[Row]:
@@ -219,7 +211,7 @@ def big_bench(context: Context) -> list[Row]:
                 row["inputs"].splitlines()[0], list(row["multiple_choice_targets"])
             ),
             "choices": _lettered(texts, row["multiple_choice_targets"]),
-            "target": _right(row),
+            "target": list(row["multiple_choice_scores"]).index(1),
         }
         for number, row in enumerate(read(context, "calibration_big_bench"))
     ]
@@ -227,10 +219,6 @@ def big_bench(context: Context) -> list[Row]:
 
 def _lettered(texts: Words, options: Sequence[str]) -> list[str]:
     return [texts.lettered(letter, text) for letter, text in zip(LETTERS, options, strict=False)]
-
-
-def _right(row: Mapping[str, Any]) -> int:
-    return list(row["multiple_choice_scores"]).index(1)
 
 
 _TRUTHS = ("FALSE", "TRUE")

@@ -277,7 +277,15 @@ def _given_rows(context: Context, part: str, place: Any) -> list[Row]:
             return _original_rows(context, part, files)
     own = dict(place) if isinstance(place, dict) else {"path": str(place)}
     source = context.open(place if isinstance(place, dict) else str(place), where=where)
-    if spelt := _spelt_otherwise(pack_columns, source.columns):
+    # Columns that the file spells otherwise: case and blanks around a name do not matter.
+    present = list(source.columns)
+    by_letters: dict[str, list[str]] = {}
+    for name in present:
+        by_letters.setdefault(name.strip().lower(), []).append(name)
+    several = {
+        name: by_letters.get(name.lower(), []) for name in pack_columns if name not in present
+    }
+    if spelt := {name: names[0] for name, names in several.items() if len(names) == 1}:
         columns = {**spelt, **own.get("columns", {})}
         source = context.open({**own, "columns": columns}, where=where)
     source.require(pack_columns, where=where)
@@ -340,24 +348,6 @@ def _absent_in_checkout(context: Context, part: str) -> str:
 def absent_files(context: Context, part: str) -> str:
     """The files of a part that a checkout lacks although it has others; empty where it has all."""
     return _absent_in_checkout(context, part) if _in_checkout(context, part) else ""
-
-
-def _spelt_otherwise(pack_columns: Iterable[str], file_columns: Iterable[str]) -> dict[str, str]:
-    """The pack's columns that a file has in other letters, as the original's CSV files do.
-
-    They have `Prompt` and ` label `.
-
-    >>> _spelt_otherwise(("prompt", "label"), ("Origin", " Prompt", "label"))
-    {'prompt': ' Prompt'}
-    """
-    present = list(file_columns)
-    by_letters: dict[str, list[str]] = {}
-    for name in present:
-        by_letters.setdefault(name.strip().lower(), []).append(name)
-    several = {
-        name: by_letters.get(name.lower(), []) for name in pack_columns if name not in present
-    }
-    return {name: names[0] for name, names in several.items() if len(names) == 1}
 
 
 def spread(rows: Iterable[Row], *columns: str) -> list[Row]:

@@ -266,12 +266,15 @@ def make_report(scores: Scores, run: ExportRun, home: Path) -> Report:
     lines["toxicity_advbench"].notes.append(_beside_advbench(second))
     source = run.provenance()
     card = _card_of(run)
+    helpers: dict[str, None] = {}
+    for doc in map(_first_doc, run.tasks.values()):
+        helpers |= dict.fromkeys(str(doc[name]) for name in HELPER_COLUMNS if doc.get(name))
     return Report(
         model=origin.model_name(source.model or run.model),
         lines=lines,
         card=card.sections,
         subtitle=origin.subtitle(source),
-        origin=origin.facts(source, _helpers(run), _rows_per_task(run)),
+        origin=origin.facts(source, list(helpers), _rows_per_task(run)),
         commands=origin.command_rows(source),
         sources=origin.source_texts(source),
         digests=origin.digests(source),
@@ -283,15 +286,6 @@ def make_report(scores: Scores, run: ExportRun, home: Path) -> Report:
 def _card_of(run: ExportRun) -> Card:
     """The card of the run's model, called as it was when the run was prepared."""
     return card_of(run.folder, run.provenance().model or run.model)
-
-
-def _helpers(run: ExportRun) -> list[str]:
-    """What rated the replies of the tasks, as their rows name it."""
-    docs = [_first_doc(task) for task in run.tasks.values()]
-    names: list[str] = []
-    for doc in docs:
-        names += [str(doc[column]) for column in HELPER_COLUMNS if doc.get(column)]
-    return list(dict.fromkeys(names))
 
 
 def _first_doc(task: ExportTask) -> Mapping[str, Any]:
@@ -354,15 +348,18 @@ def _line(benchmark: Benchmark, scores: Scores, run: ExportRun, home: Path) -> L
     tasks = _tasks_of(benchmark, run)
     docs = [_first_doc(task) for task in tasks]
     notes = [str(note) for note in result.get("notes") or () if str(note) not in _SHOWN_APART]
+    rate = result.get("parse_rate")
+    parts = result.get("parts")
+    entries = parts.items() if isinstance(parts, Mapping) else ()
     line = Line(
         benchmark,
         score=result.get("agg_value"),
         interval=result.get("interval"),
         n=_rows_text(result),
         wording=_wording(tasks, docs),
-        raw=_numbers(result.get("parts")),
-        notes=[*_parse_rate_notes(result), *notes],
-        decoding=_decodings(tasks),
+        raw={name: value for name, value in entries if isinstance(value, (int, float))},
+        notes=notes if rate is None else [f"parse rate {rate:.2f}", *notes],
+        decoding=list(filter(None, dict.fromkeys(map(_decoding, tasks)))),
         samples=[os.path.relpath(task.path.resolve(), home) for task in tasks],
         rows=_first_rows(tasks),
         stands_in=any(doc.get(STAND_IN) for doc in docs),
@@ -380,23 +377,6 @@ def _wording(tasks: Sequence[ExportTask], docs: Sequence[Mapping[str, Any]]) -> 
         own = "lm-eval's own task" if task.name in stock else NOT_RECORDED
         words.append(str(doc.get(WORDING) or own))
     return ", ".join(sorted(set(words)))
-
-
-def _parse_rate_notes(result: Mapping[str, Any]) -> list[str]:
-    """The share of the replies that could be read, where the score knows it."""
-    rate = result.get("parse_rate")
-    return [] if rate is None else [f"parse rate {rate:.2f}"]
-
-
-def _decodings(tasks: Sequence[ExportTask]) -> list[str]:
-    """Returns how the replies of tasks were generated, each way once."""
-    texts = dict.fromkeys(_decoding(task) for task in tasks)
-    return [text for text in texts if text]
-
-
-def _numbers(parts: Any) -> dict[str, float]:
-    entries = parts.items() if isinstance(parts, Mapping) else ()
-    return {name: value for name, value in entries if isinstance(value, (int, float))}
 
 
 def _rows_text(result: Mapping[str, Any]) -> str:

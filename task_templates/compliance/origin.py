@@ -32,14 +32,23 @@ def facts(origin: Provenance, helpers: Sequence[str], rows: str) -> dict[str, st
         "how often it was tried": _tries(origin.commands),
         "seeds": ", ".join(f"{name} {seed}" for name, seed in origin.seeds.items()),
         "rows per task": rows,
-        "evalprep": f"{_evalprep(origin)}; commit not recorded",
-        "lm-eval": _joined([command.lm_eval for command in origin.commands]),
+        "evalprep": f"{_evalprep(origin)}; {_commit(origin, 'evalprep')}",
+        "lm-eval": f"{_lm_eval(origin)}; {_commit(origin, 'lm_eval')}",
         "commit of the folder it was started in": _joined([one.commit for one in origin.commands]),
         "engine": "" if newest is None or origin.replies else newest.engine,
         "judges and detectors": ", ".join([*_annotators(origin), *helpers]),
         "report written": _moment(dt.datetime.now(tz=dt.UTC).timestamp()),
     }
     return {name: text or NOT_RECORDED for name, text in entries.items()}
+
+
+def _lm_eval(origin: Provenance) -> str:
+    return _joined([command.lm_eval for command in origin.commands]) or NOT_RECORDED
+
+
+def _commit(origin: Provenance, package: str) -> str:
+    """The commit of a package when the run was prepared."""
+    return f"commit {origin.commits.get(package) or NOT_RECORDED}"
 
 
 def model_name(model: str) -> str:

@@ -222,7 +222,7 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
-def uncomputed(values: Values, name: str) -> tuple[list[str], Result]:
+def uncomputed(values: Sequence[Any], name: str) -> tuple[list[str], Result]:
     """Notes on rows without a value of an annotator, and the reason where no row has one."""
     absent = sum(value is None for value in values)
     if not absent:

@@ -368,7 +368,11 @@ def continue_rows(
 ) -> Iterator[dict[str, Any]]:
     """Rows of a second stage, made from the replies of the first."""
     if task == "compliance_i_know_confidence":
-        yield from _confidence(words(context), before["compliance_i_know_answer"])
+        rows = _confidence(words(context), before["compliance_i_know_answer"])
+        variant = variant_of(context, task)
+        if variant is not None:
+            rows = (variant.row(row) | {VARIANT: variant.name} for row in rows)
+        yield from rows
     elif task == "compliance_self_check_alternative":
         described = before["compliance_self_check_describe"]
         rows = list(_alternatives(context, described))

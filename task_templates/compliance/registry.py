@@ -137,6 +137,9 @@ def benchmarks() -> dict[str, Benchmark]:
         key = str(tags["benchmark"])
         if name != f"{_PREFIX}{key}{_SUFFIX}":
             raise ValueError(f"pack.yaml: the score of {key} is called {name}")
+        tasks: list[str] = []  # own ones, each with those of lm-eval for the public data
+        for task in entry["tasks"]:
+            tasks += [task, *STOCK.get(task, ())]
         registry[key] = Benchmark(
             key=key,
             label=entry["title"],
@@ -146,7 +149,7 @@ def benchmarks() -> dict[str, Benchmark]:
             measures=entry["note"],
             raw=tags["raw"],
             transformation=tags["transformation"],
-            tasks=_tasks_of(entry["tasks"]),
+            tasks=tuple(tasks),
             helpers=tuple(tags.get("helpers", ())),
             minutes=REFERENCE_MINUTES.get(key),
             rule=str(entry.get("rule", "")),
@@ -192,14 +195,6 @@ def second_version() -> dict[str, Benchmark]:
                 unavailable=entry["unavailable"],
             )
     return registry
-
-
-def _tasks_of(own: list[str]) -> tuple[str, ...]:
-    """Own tasks, each with those of lm-eval for the public data."""
-    tasks: list[str] = []
-    for task in own:
-        tasks += [task, *STOCK.get(task, ())]
-    return tuple(tasks)
 
 
 def scored() -> dict[str, Benchmark]:

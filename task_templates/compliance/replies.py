@@ -32,9 +32,13 @@ def human_eval(context: Context) -> list[Row]:
         if row["task_id"] in _NOT_ASKED:
             continue
         head = row["prompt"].strip()
-        instruction = texts.format(
-            "human_eval_instruction", language="Python", prompt=_described(head)
-        )
+        # What the docstring says before its examples, in one line. Where it ends with neither, the
+        # last character goes, too, as in the original.
+        start = head.find(_QUOTES) + len(_QUOTES)
+        text = head[start:]
+        end = text.find(">>>") if ">>>" in text else text.find(_QUOTES)
+        described = re.sub(r"\s+", " ", text[:end]).strip()
+        instruction = texts.format("human_eval_instruction", language="Python", prompt=described)
         prompt = f"{texts.format('human_eval', instruction=instruction)}{head}"
         rows.append(
             {
@@ -47,17 +51,6 @@ def human_eval(context: Context) -> list[Row]:
             }
         )
     return rows
-
-
-def _described(head: str) -> str:
-    """Returns what the docstring says before its examples, in one line.
-
-    Where it ends with neither, the last character goes, too, as in the original.
-    """
-    start = head.find(_QUOTES) + len(_QUOTES)
-    text = head[start:]
-    end = text.find(">>>") if ">>>" in text else text.find(_QUOTES)
-    return re.sub(r"\s+", " ", text[:end]).strip()
 
 
 def i_know(context: Context) -> list[Row]:

@@ -70,7 +70,8 @@ def _entry(key: str, entry: Mapping[str, Any], *, ours: bool) -> dict[str, Any]:
     score = finite_number(entry.get("aggregate_score"))
     raw = entry.get("raw_metrics")
     if key == "human_eval" and isinstance(raw, Mapping):
-        raw = _percentages(raw)
+        known = {name: finite_number(share) for name, share in raw.items()}
+        raw = {name: 100.0 * share for name, share in known.items() if share is not None}
     if score is None and isinstance(raw, Mapping):
         try:
             score = aggregate_score(benchmark=key, raw=raw, compat=True)
@@ -82,12 +83,6 @@ def _entry(key: str, entry: Mapping[str, Any], *, ours: bool) -> dict[str, Any]:
         "aggregate_score": NO_RESULT if score is None else score,
         "ours": ours,
     }
-
-
-def _percentages(shares: Mapping[str, Any]) -> dict[str, float]:
-    """The known numbers of human_eval in percent; its files hold shares."""
-    known = {name: finite_number(share) for name, share in shares.items()}
-    return {name: 100.0 * share for name, share in known.items() if share is not None}
 
 
 def run_folder(folder: Path) -> Results | None:

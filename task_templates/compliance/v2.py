@@ -171,16 +171,11 @@ def _module(folder: Path, file: str) -> Path | None:
     """A module of the checkout or of a package of its environment; None where it is absent."""
     places = [folder]
     for pattern in _PACKAGES:
-        places += _folders(folder, pattern)
+        is_beside = pattern.startswith("../")
+        parent = folder.resolve().parent if is_beside else folder
+        places += sorted(parent.glob(pattern.removeprefix("../")))
     paths = (place / file for place in places)
     return next((path for path in paths if path.is_file()), None)
-
-
-def _folders(folder: Path, pattern: str) -> list[Path]:
-    """The folders that a pattern names, seen from the checkout."""
-    is_beside = pattern.startswith("../")
-    parent = folder.resolve().parent if is_beside else folder
-    return sorted(parent.glob(pattern.removeprefix("../")))
 
 
 def _text(context: Context, task: str, key: str, **values: Any) -> str:

@@ -25,6 +25,7 @@ class Variant:
         template: Its task file.
         row: Changes a row.
         values: Values of placeholders of the template that differ.
+        needs: What it needs beside a chat API.
         metric, filter: What stands for the task; empty where they do not differ.
     """
 
@@ -34,6 +35,7 @@ class Variant:
     values: Mapping[str, Any] = field(default_factory=dict)
     metric: str = ""
     filter: str = "none"
+    needs: frozenset[str] = frozenset()
 
 
 def _with_prefix(row: Row) -> Row:
@@ -47,9 +49,20 @@ def _with_letter(row: Row) -> Row:
     return {**row, "letter": str(row["choices"][row["target"]]).strip()[:1]}
 
 
+def _with_lettered_doubt(row: Row) -> Row:
+    """A row that asks whether an answer was right, with a letter for each option."""
+    asked = str(row["prompt"]).removesuffix(_ANSWER)
+    options = ["A, No", "B, Yes"]
+    listed = "".join(f" - {option}\n" for option in options)
+    prompt = f"{asked}\n\nChoices:\n\n{listed}\nAnswer with a single letter A or B{_ANSWER}"
+    return {**row, "prompt": prompt, "choices": options}
+
+
+_ANSWER = "\nAnswer:\n"
 _PREFIX = "the beginning of the reply stands in the user's turn"
 _RAW = "the raw text is the user's turn"
 _LETTER = "the letter that the reply begins with in place of log-likelihoods"
+_FIRST = "the probability of each letter as the first token in place of log-likelihoods"
 _ONE_DRAW = "one draw, as a chat API repeats a draw with the same seed"
 _CHOICES = (
     "compliance_boolq_contrast_robustness",
@@ -63,6 +76,16 @@ VARIANTS: dict[str, Variant] = {
     "compliance_privacy": Variant(_RAW, "privacy.yaml"),
     "compliance_memorization": Variant(
         f"{_RAW}; {_ONE_DRAW}", "memorization_chat.yaml", metric="memorised"
+    ),
+    "compliance_calibration_big_bench": Variant(
+        _FIRST, "calibration_chat.yaml", needs=frozenset({"first_token"})
+    ),
+    "compliance_i_know_answer": Variant(_RAW, "i_know_answer.yaml"),
+    "compliance_i_know_confidence": Variant(
+        f"{_RAW}; {_FIRST}",
+        "calibration_chat.yaml",
+        _with_lettered_doubt,
+        needs=frozenset({"first_token"}),
     ),
     **{task: Variant(_LETTER, "letter_chat.yaml", _with_letter) for task in _CHOICES},
     "compliance_v2_gpqa_diamond": Variant(
@@ -95,7 +118,7 @@ def take_variants(context: Context, plan: Plan) -> None:
             task,
             template=variant.template,
             prompt="chat",
-            needs=frozenset({"generate", "chat"}),
+            needs=variant.needs | {"generate", "chat"},
             values={**task.values, **variant.values},
             primary=primary,
         )

@@ -163,7 +163,11 @@ def evaluate(
             answers no prompt.
     """
     chosen = _algorithm(algorithm, has_model=ask_with is not None)
-    _check_number(num_records)
+    is_number = isinstance(num_records, int) and not isinstance(num_records, bool)
+    if num_records is not None and not (is_number and num_records >= 0):
+        what = f"num_records is {num_records!r}"
+        allowed = "a number of records, or None for all"
+        raise BadInput(Problem(what=what, where="num_records", allowed=allowed))
     checked = {**defaults, **_checked_options(options)}
     data = DataSet(
         index=0,
@@ -186,31 +190,24 @@ def evaluate(
             notes.append("the prompt is not used: the replies are stored, no model is asked")
     else:
         samples, notes = _asked(drawn, data, chosen, ask_with(checked))
-    return _evaluation(samples, notes, data, chosen)
-
-
-def _evaluation(
-    samples: Sequence[Sample], notes: Sequence[str], data: DataSet, algorithm: Algorithm
-) -> Evaluation:
-    """The scores of the samples, those of helper models included."""
-    score_replies = _scorer(data, algorithm)
+    score_replies = _scorer(data, chosen)
     for sample in samples:
         replies = sample.pop("replies")
         if not sample["error"]:
             sample["metrics"] = score_replies(sample["doc"], replies)
     answered = [sample for sample in samples if not sample["error"]]
-    missing = missing_helpers(_locate, data, algorithm)
-    further = [*dict.fromkeys(missing.values()), *_without_encoder(data, algorithm)]
-    further += _annotate(answered, data, algorithm)
+    missing = missing_helpers(_locate, data, chosen)
+    further = [*dict.fromkeys(missing.values()), *_without_encoder(data, chosen)]
+    further += _annotate(answered, data, chosen)
     scores = {}
-    for name, spec in score_specs(data, algorithm).items():
+    for name, spec in score_specs(data, chosen).items():
         if name in missing:
             continue
         function = getattr(scores_of, spec.function.removeprefix("score."))
         result = function(rows={data.name: samples}, params=spec.params)
         scores[name] = _score(name, result)
         further += result.get("notes") or []
-    return Evaluation(algorithm.name, scores, samples, tuple(dict.fromkeys([*notes, *further])))
+    return Evaluation(chosen.name, scores, samples, tuple(dict.fromkeys([*notes, *further])))
 
 
 def _locate(path: str) -> str:
@@ -241,14 +238,6 @@ def _algorithm(name: str, *, has_model: bool) -> Algorithm:
         fix = "give model=: an object with predict(prompt), a function, or an address"
         raise BadInput(Problem(what=what, where="algorithm", fix=fix))
     return algorithm
-
-
-def _check_number(num_records: Any) -> None:
-    is_number = isinstance(num_records, int) and not isinstance(num_records, bool)
-    if num_records is not None and not (is_number and num_records >= 0):
-        what = f"num_records is {num_records!r}"
-        allowed = "a number of records, or None for all"
-        raise BadInput(Problem(what=what, where="num_records", allowed=allowed))
 
 
 def _checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -507,8 +496,23 @@ def _sample_scores(
         return {name: finite_number(scored[name]) for name in _STEREOTYPING}
     target = str(values.get("target_output", ""))
     if "target_output" in places:
-        _check_target(target, algorithm, options)
-    doc = {"target": target, "options": _options_text(algorithm, target, options)}
+        if algorithm.family in ("factual_knowledge", "qa_accuracy"):
+            answers = targets(target, options["target_output_delimiter"])
+        else:
+            answers = [target]
+        for answer in answers:
+            if reason := why_empty(answer, algorithm):
+                what = f"the right answer {answer!r} is {reason}"
+                fix = fix_of_empty(reason, algorithm)
+                raise BadInput(Problem(what=what, where="target", fix=fix))
+    if algorithm.family == "summarization_accuracy":
+        options = {**options, "meteor": _usable(options["meteor"])}
+    data = DataSet(0, "rows", _SOURCE, {}, (algorithm,), stored=True, options=options)
+    row = FieldRow("target", 0, {"target_output": target}, {})
+    doc = {
+        "target": target,
+        "options": json.dumps(scoring_options([row], data, algorithm, []), ensure_ascii=False),
+    }
     scored = _process_results(algorithm)(doc, [str(values["model_output"])])
     names = _sample_names(algorithm, options["rouge_type"], options["meteor"])
     return {name: finite_number(scored[name]) for name in names}
@@ -526,32 +530,6 @@ def _log_probability(name: str, value: Any) -> float:
         allowed = "a log-probability, which is not above 0"
         raise BadInput(Problem(what=what, where=name, allowed=allowed))
     return number
-
-
-def _check_target(target: str, algorithm: Algorithm, options: Mapping[str, Any]) -> None:
-    """Refuses a right answer that an empty reply would give."""
-    if algorithm.family in ("factual_knowledge", "qa_accuracy"):
-        answers = targets(target, options["target_output_delimiter"])
-    else:
-        answers = [target]
-    for answer in answers:
-        if reason := why_empty(answer, algorithm):
-            what = f"the right answer {answer!r} is {reason}"
-            fix = fix_of_empty(reason, algorithm)
-            raise BadInput(Problem(what=what, where="target", fix=fix))
-
-
-def _options_text(algorithm: Algorithm, target: str, options: Mapping[str, Any]) -> str:
-    """The options of a row as its scorer reads them.
-
-    Raises:
-        BadInput: no reply could be right.
-    """
-    if algorithm.family == "summarization_accuracy":
-        options = {**options, "meteor": _usable(options["meteor"])}
-    data = DataSet(0, "rows", _SOURCE, {}, (algorithm,), stored=True, options=options)
-    row = FieldRow("target", 0, {"target_output": target}, {})
-    return json.dumps(scoring_options([row], data, algorithm, []), ensure_ascii=False)
 
 
 _SOURCE = SourceSpec(path="rows")

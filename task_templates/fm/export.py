@@ -157,15 +157,10 @@ def _sentences(sample: Sample) -> dict[str, Any]:
         values[f"sent_{kind}_input"] = doc.get(f"sent_{kind}_input")
         values[f"sent_{kind}_prompt"] = choices[place] if len(choices) > place else None
         logged = sample.resps[place] if len(sample.resps) > place else None
-        values[f"sent_{kind}_log_prob"] = _first_number(logged)
+        while isinstance(logged, list | tuple):
+            logged = logged[0] if logged else None
+        values[f"sent_{kind}_log_prob"] = None if logged is None else float(logged)
     return values
-
-
-def _first_number(logged: Any) -> float | None:
-    """The log-likelihood in lm-eval's lists of replies, which nest."""
-    while isinstance(logged, list | tuple):
-        logged = logged[0] if logged else None
-    return None if logged is None else float(logged)
 
 
 def _reply(response: Any) -> str:

@@ -161,7 +161,9 @@ def _summaries(data: DataSet, algorithm: Algorithm) -> tuple[str, dict[str, Any]
         names = [*ROUGE_TYPES]
         if meteor:
             names.append(meteor)
-        listed = [_listed(name) for name in names]
+        listed = [
+            {"metric": name, "aggregation": "mean", "higher_is_better": True} for name in names
+        ]
         return algorithm.name, {"main": main, "metric_list": listed}
     values = {"main": f"{main}_all_prompts"}
     if meteor is None:
@@ -172,11 +174,6 @@ def _summaries(data: DataSet, algorithm: Algorithm) -> tuple[str, dict[str, Any]
         "meteor_all_prompts": f"{meteor}_all_prompts",
     }
     return algorithm.name, values | more
-
-
-def _listed(metric: str) -> dict[str, Any]:
-    """A metric as a task lists it."""
-    return {"metric": metric, "aggregation": "mean", "higher_is_better": True}
 
 
 def _generation(data: DataSet) -> dict[str, Any]:

@@ -69,24 +69,19 @@ def chosen_rows(context: Context, data: DataSet) -> list[FieldRow]:
     """
     key = f"rows {data.name}"
     if key not in context.cache:
-        rows = _all_rows(context, data)
+        where = context.where("data", data.index, "path")
+        source = context.open(data.source, where=where)
+        where_fields = context.where("data", data.index, "fields")
+        locations = {**data.fields}
+        if not data.stored:
+            # What a model will reply is not read from the file.
+            for name in _MADE_BY_MODELS:
+                locations.pop(name, None)
+        rows = list(source.each(lambda path: _read(path, locations, data, where_fields)))
         count, seed = data.num_records, data.sampling_seed
         indices = sample_indices(num_rows=len(rows), num_records=count, seed=seed)
         context.cache[key] = [rows[index] for index in indices]
     return context.cache[key]  # type: ignore[no-any-return]
-
-
-def _all_rows(context: Context, data: DataSet) -> list[FieldRow]:
-    """All records of a data set, in the order of its files."""
-    where = context.where("data", data.index, "path")
-    source = context.open(data.source, where=where)
-    where_fields = context.where("data", data.index, "fields")
-    locations = {**data.fields}
-    if not data.stored:
-        # What a model will reply is not read from the file.
-        for name in _MADE_BY_MODELS:
-            locations.pop(name, None)
-    return list(source.each(lambda path: _read(path, locations, data, where_fields)))
 
 
 _LOGPROBS = ("sent_more_log_prob", "sent_less_log_prob")
@@ -530,9 +525,11 @@ def _check_targets(chosen: Chosen, data: DataSet, algorithm: Algorithm) -> None:
     problems = []
     for reason, rows in places.items():
         what = f"the right answer {examples[reason]!r} is {reason}"
+        shown = ", ".join(rows[:_LISTED])
+        more = len(rows) - _LISTED
         problem = Problem(
             what=f"{what} ({len(rows)} of {len(chosen)} records have such an answer)",
-            where=_listed_places(rows),
+            where=f"{shown} and {more} more" if more > 0 else shown,
             fix=fix_of_empty(reason, algorithm),
         )
         problems.append(problem)
@@ -560,13 +557,6 @@ def fix_of_empty(reason: str, algorithm: Algorithm) -> str:
             "and valid_labels, or drop the records"
         )
     return "correct or drop the record; an empty answer would be found in every reply"
-
-
-def _listed_places(places: Sequence[str]) -> str:
-    """The first places, and how many more there are."""
-    shown = ", ".join(places[:_LISTED])
-    more = len(places) - _LISTED
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def scoring_options(
@@ -608,7 +598,12 @@ def _labels(chosen: Chosen, data: DataSet, notes: list[str]) -> list[str]:
     if declared is not None:
         labels = [str(label) for label in declared]
     if data.options["label_match"] != "fmeval":
-        _refuse_alike(labels, data)
+        # Each row of labels that no reply can tell apart would be right or wrong by chance.
+        pairs = [f"{first!r} and {second!r}" for first, second in alike(labels)]
+        if pairs:
+            named = f"the labels {', '.join(pairs)} of {data.name}"
+            what = f"{named} cannot be told apart in a reply"
+            _refuse([Problem(what=what, fix=_RENAME_OR_MERGE)])
         notes += _notes_on_floats(targets, data)
     if declared is not None:
         _refuse_other_targets(chosen, labels, data)
@@ -653,18 +648,6 @@ def _refuse_other_targets(chosen: Chosen, labels: Sequence[str], data: DataSet) 
             )
             problems.append(problem)
     _refuse(problems)
-
-
-def _refuse_alike(labels: Sequence[str], data: DataSet) -> None:
-    """Refuses labels that no reply can tell apart.
-
-    Each row of them would be right or wrong by chance.
-    """
-    pairs = [f"{first!r} and {second!r}" for first, second in alike(labels)]
-    if pairs:
-        named = f"the labels {', '.join(pairs)} of {data.name}"
-        what = f"{named} cannot be told apart in a reply"
-        _refuse([Problem(what=what, fix=_RENAME_OR_MERGE)])
 
 
 _RENAME_OR_MERGE = "rename one of each pair in the data and in valid_labels, or merge them"

@@ -143,15 +143,7 @@ def _records(by_sample: BySample, better: str) -> dict[str, list[Result]]:
     ranks = _ranks([value for _, value in known], better)
     if len(set(ranks)) < MIN_UNITS:
         return {}
-    best, worst = _extremes(ranks)
-    return {
-        "best": [_record(*known[place]) for place in best],
-        "worst": [_record(*known[place]) for place in worst],
-    }
-
-
-def _extremes(ranks: Sequence[float]) -> tuple[list[int], list[int]]:
-    """Places of the best and of the worst ranks; none is both."""
+    # Places of the best and of the worst ranks; none is both.
     order = sorted(range(len(ranks)), key=ranks.__getitem__)
     least = ranks[order[0]]
     most = ranks[order[-1]]
@@ -159,7 +151,10 @@ def _extremes(ranks: Sequence[float]) -> tuple[list[int], list[int]]:
     from_worst = order[: half - 1 : -1][:RECORDS]
     best = [place for place in order[:half] if ranks[place] < most]
     worst = [place for place in from_worst if ranks[place] > least]
-    return best, worst
+    return {
+        "best": [_record(*known[place]) for place in best],
+        "worst": [_record(*known[place]) for place in worst],
+    }
 
 
 def _ranks(values: Sequence[float], better: str) -> list[float]:

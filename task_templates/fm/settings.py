@@ -430,38 +430,30 @@ class _Entry:
         outputs = self.entry.get("outputs")
         labels = self.context.model_labels
         if outputs == "dataset" and len(labels) > 1:
-            self._refuse_one_reply_for_all(labels)
+            example = ", ".join(f"{name}: FIELD" for name in labels.values())
+            self.refuse(
+                "outputs",
+                f"outputs: dataset gives one reply per record for {len(labels)} models",
+                "a field per model",
+                f"write outputs: {{{example}}}",
+            )
         if not isinstance(outputs, dict):
             return {}
         locations: dict[str, str] = {}
         for label, model in labels.items():
             fields = _output_fields(outputs.get(model, outputs.get(label)))
             if fields is None:
-                self._refuse_missing_output(model, outputs)
+                self.refuse(
+                    "outputs",
+                    f"outputs has no field for the model {model}",
+                    "a field, or {sent_more_log_prob: field, sent_less_log_prob: field}",
+                    near(model, list(map(str, outputs))),
+                )
                 continue
             ending = f"{OF_MODEL}{label}" if label else ""
             for name, value in fields.items():
                 locations[f"{name}{ending}"] = value
         return locations
-
-    def _refuse_one_reply_for_all(self, labels: Mapping[str, str]) -> None:
-        """Refuses stored replies that no model can be told from."""
-        example = ", ".join(f"{name}: FIELD" for name in labels.values())
-        self.refuse(
-            "outputs",
-            f"outputs: dataset gives one reply per record for {len(labels)} models",
-            "a field per model",
-            f"write outputs: {{{example}}}",
-        )
-
-    def _refuse_missing_output(self, model: str, outputs: Mapping[Any, Any]) -> None:
-        """Refuses `outputs` that names no field for one of the models."""
-        self.refuse(
-            "outputs",
-            f"outputs has no field for the model {model}",
-            "a field, or {sent_more_log_prob: field, sent_less_log_prob: field}",
-            near(model, list(map(str, outputs))),
-        )
 
     def _needed_fields(self, algorithms: list[Algorithm]) -> list[str]:
         """The fields without which the algorithms cannot be computed, each once."""

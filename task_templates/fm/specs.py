@@ -49,24 +49,19 @@ def _accuracy_specs(data: DataSet, algorithm: Algorithm) -> Specs:
     specs: Specs = {}
     for name in names:
         if algorithm.robust:
-            specs |= _robustness_specs(data, algorithm, name)
+            plain, _direction, _bounds = TITLES[name]
+            title = f"{plain}, original prompts"
+            original = _spec(data, algorithm, name, "original", title=title)
+            title = f"{plain}, mean change"
+            change = _spec(data, algorithm, name, "delta", title=title, better="down")
+            change = replace(change, cluster="cluster_id")
+            specs |= {f"original_{name}": original, f"delta_{name}": change}
         else:
             specs[name] = _spec(data, algorithm, name, "mean_of")
     if algorithm.name == "classification_accuracy":
         for name in OVER_SET:
             specs[name] = _spec(data, algorithm, name, "over_set")
     return specs
-
-
-def _robustness_specs(data: DataSet, algorithm: Algorithm, value: str) -> Specs:
-    """A score of the original prompts, and how it changes where they are perturbed."""
-    plain, _direction, _bounds = TITLES[value]
-    title = f"{plain}, original prompts"
-    original = _spec(data, algorithm, value, "original", title=title)
-    title = f"{plain}, mean change"
-    change = _spec(data, algorithm, value, "delta", title=title, better="down")
-    change = replace(change, cluster="cluster_id")
-    return {f"original_{value}": original, f"delta_{value}": change}
 
 
 def _spec(

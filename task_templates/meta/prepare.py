@@ -56,7 +56,9 @@ def plan(context: Context) -> Plan:
         )
         for name, task in planned.tasks.items()
     }
-    _check_keys(context)
+    _check_names(context)
+    _check_reply_lengths(context)
+    _check_places(context)
     _check_lengths(context, planned, family)
     return planned
 
@@ -78,13 +80,8 @@ def _requested(context: Context, dataset: Dataset) -> list[str]:
             note = (
                 f"meta_mmlu means meta_mmlu_instruct here: {dataset.name} is of an instruct model"
             )
-            _add_note(context, note)
+            context.cache.setdefault("notes", []).append(note)
     return translated
-
-
-def _add_note(context: Context, note: str) -> None:
-    """Keeps a note, which the first task that is prepared will carry."""
-    context.cache.setdefault("notes", []).append(note)
 
 
 def _check_requested(
@@ -130,13 +127,6 @@ def _task_mistake(dataset: Dataset, name: str) -> tuple[str, str]:
         what = f"{dataset.name} has no config {dataset.config_of(name)}, which {name} needs"
         return what, "choose another task or data set"
     return "", ""
-
-
-def _check_keys(context: Context) -> None:
-    """Keys and values of the mappings `ground_truth`, `revision` and `max_gen_toks`."""
-    _check_names(context)
-    _check_reply_lengths(context)
-    _check_places(context)
 
 
 def _entries_of(context: Context, key: str) -> dict[Any, Any]:

@@ -125,15 +125,6 @@ def _frozen(context: Context, planned: Plan, row: PublishedRow | None) -> Frozen
         context.locate(spec.path), revision=spec.revision, folder=context.folder, where=where
     )
     files = newest_samples(folder.names)
-    _refuse_absent(context, planned, files, where)
-    _note_frozen(context, folder, row)
-    return Frozen(folder, files)
-
-
-def _refuse_absent(
-    context: Context, planned: Plan, files: Mapping[str, SampleFile], where: str
-) -> None:
-    """Refuses tasks whose samples were not published."""
     absent = [name for name in planned.tasks if name in LEAVES and name not in files]
     if absent:
         context.problems.add(
@@ -142,9 +133,6 @@ def _refuse_absent(
             where=where,
             fix="leave these tasks out, or set openllm.source: harness",
         )
-
-
-def _note_frozen(context: Context, folder: DataFolder, row: PublishedRow | None) -> None:
     commit = f" at commit {folder.commit[:12]}" if folder.commit else ""
     context.notes.append(
         f"openllm: rows are made of the published samples of {folder.location}{commit}"
@@ -155,6 +143,7 @@ def _note_frozen(context: Context, folder: DataFolder, row: PublishedRow | None)
             "model's markup; GPQA keeps the published order of options, and the other tasks are "
             "lm-eval's own"
         )
+    return Frozen(folder, files)
 
 
 def _is_frozen(task: str, row: PublishedRow | None, frozen: Frozen | None) -> bool:
@@ -259,16 +248,11 @@ def _note_seeds(context: Context, planned: Plan) -> None:
         context.notes.append("openllm: seeds 0,1234,1234,1234, lm-eval's own, as the leaderboard")
 
 
-def _stock_math(planned: Plan) -> list[str]:
-    """The planned tasks of MATH that are lm-eval's own."""
-    math = next(board for board in BENCHMARKS if board.name == "math")
-    named = [leaf.task for leaf in math.leaves if leaf.task in planned.tasks]
-    return [name for name in named if planned.tasks[name].stock]
-
-
 def _refuse_other_math(context: Context, planned: Plan) -> None:
     """Refuses lm-eval's own MATH tasks where they read all levels, or withdrawn data."""
-    stock = _stock_math(planned)
+    math = next(board for board in BENCHMARKS if board.name == "math")
+    named = [leaf.task for leaf in math.leaves if leaf.task in planned.tasks]
+    stock = [name for name in named if planned.tasks[name].stock]
     if not stock:
         return
     try:
@@ -321,21 +305,14 @@ def _rows(samples: Iterator[PublishedSample], *, task: str, chat: bool) -> Itera
             **sample.hashes,
         }
         if sample.endings:
-            row |= {
-                "published_choices": sample.choices,
-                "published_gold": _gold(sample, task, number),
-            }
+            if sample.gold is None:
+                options = f"{len(sample.endings)} choices"
+                raise BadInput(
+                    Problem(
+                        what=f"the target {sample.target!r} is none of the {options}",
+                        where=f"{task}, line {number} of its published samples",
+                        fix="take an undamaged copy of the file, or set openllm.source: harness",
+                    )
+                )
+            row |= {"published_choices": sample.choices, "published_gold": sample.gold}
         yield row
-
-
-def _gold(sample: PublishedSample, task: str, number: int) -> int:
-    gold = sample.gold
-    if gold is None:
-        raise BadInput(
-            Problem(
-                what=f"the target {sample.target!r} is none of the {len(sample.endings)} choices",
-                where=f"{task}, line {number} of its published samples",
-                fix="take an undamaged copy of the file, or set openllm.source: harness",
-            )
-        )
-    return gold

@@ -61,9 +61,11 @@ def fetch(name: str, section: Any, *, folder: Path, where: str) -> Publication:
     local = samples.fetch([*sample_files, *_results(samples, files)], where)
     notes = list(_notes(samples, files))
     row = _row(name, section, is_place=is_place, folder=folder, notes=notes)
+    folders = {file.parent for file in local}
+    first = local[0].parent
     publication = Publication(
         title=f"published samples of {name}",
-        place=_common_folder(local),
+        place=first if len(folders) == 1 else first.parent,
         values={},
         parts=list(map(_published_part, BENCHMARKS)),
         average="openllm_average",
@@ -144,13 +146,6 @@ def _table(section: Any, folder: Path) -> Source:
 def _is_results_of(name: str, stamps: set[str]) -> bool:
     parts = parse_file_name(name)
     return parts is not None and parts.kind == "results" and parts.stamp in stamps
-
-
-def _common_folder(files: list[Path]) -> Path:
-    """The folder of the files; where they lie in several, the one above them."""
-    folders = {file.parent for file in files}
-    first = files[0].parent
-    return first if len(folders) == 1 else first.parent
 
 
 def _values(row: PublishedRow) -> dict[str, PublishedValue]:

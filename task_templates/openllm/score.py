@@ -123,16 +123,20 @@ def clipped(value: float, stderr: float, most: float) -> list[float]:
 
 
 def _score(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> Result:
-    sizes = {task: len(members) for task, members in rows.items()}
-    if reason := why_other_data(benchmark, sizes):
+    if reason := why_other_data(benchmark, {task: len(members) for task, members in rows.items()}):
         return {"agg_value": None, "reason": reason}
     if benchmark.weighting == "metrics":
         return _ifeval(rows, benchmark, is_raw=is_raw)
-    columns: dict[str, Column] = {}
-    for leaf in benchmark.leaves:
-        rows_of_task = rows.get(leaf.task, ())
-        columns[leaf.task] = _column(leaf.task, rows_of_task, benchmark.metric)
-    result, sizes = _result_of_columns(benchmark, columns, is_raw=is_raw)
+    columns = {
+        leaf.task: _column(leaf.task, rows.get(leaf.task, ()), benchmark.metric)
+        for leaf in benchmark.leaves
+    }
+    sizes = {task: len(column.values) for task, column in columns.items()}
+    means = {task: column.mean for task, column in columns.items()}
+    score = score_benchmark(benchmark, means, sizes)
+    result = as_result(benchmark, score, sizes, is_raw=is_raw) | {"parts": means}
+    if skipped := sum(column.unscored for column in columns.values()):
+        result["skipped"] = {"row without a score": skipped}
     if result["agg_value"] is None:
         return result
     if is_raw and not benchmark.floor_per_leaf:
@@ -140,21 +144,6 @@ def _score(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> Result:
     slopes = slopes_of(benchmark, sizes, is_raw=is_raw)
     influence = partial(_influence, columns, slopes)
     return _with_interval(result, influence, 1 if is_raw else 100)
-
-
-def _result_of_columns(
-    benchmark: Benchmark, columns: Mapping[str, Column], *, is_raw: bool
-) -> tuple[Result, dict[str, int]]:
-    """The score without its interval, and the scored rows of each task."""
-    sizes = {task: len(column.values) for task, column in columns.items()}
-    means = {task: column.mean for task, column in columns.items()}
-    score = score_benchmark(benchmark, means, sizes)
-    result = as_result(benchmark, score, sizes, is_raw=is_raw)
-    result["parts"] = means
-    skipped = sum(column.unscored for column in columns.values())
-    if skipped:
-        result["skipped"] = {"row without a score": skipped}
-    return result, sizes
 
 
 def as_result(
@@ -225,21 +214,15 @@ def _with_interval_of_rows(result: Result, columns: Iterable[Column]) -> Result:
     influence = influence_of_mean(keys, values)
     if influence.values is None:  # rows share documents
         return _with_interval(result, lambda: influence, 1)
-    whole = {**result}
     interval = rows_interval(values)
-    if interval is not None:
-        whole["interval"] = list(interval)
-    whole["influence"] = influence
-    return whole
+    bounds = {} if interval is None else {"interval": list(interval)}
+    return {**result, **bounds, "influence": influence}
 
 
 def _with_interval(result: Result, influence: Callable[[], Influence], most: float) -> Result:
     interval = bounded_interval(result["agg_value"], influence(), 0.0, most)
-    whole = {**result}
-    if interval is not None:
-        whole["interval"] = list(interval)
-    whole["influence"] = influence
-    return whole
+    bounds = {} if interval is None else {"interval": list(interval)}
+    return {**result, **bounds, "influence": influence}
 
 
 def _key(task: str, row: Row) -> str:

@@ -99,7 +99,21 @@ class Judge(RubricJudge):
             and content
             and all(isinstance(line, dict) and "custom_id" in line for line in content)
         ):
-            return _of_batch(content, sorted(prompts))
+            places = sorted(prompts)
+            # Results of a batch as the judge's words, row by row.
+            replies: list[str | None] = [None] * (1 + max(places, default=-1))
+            for line in content:
+                number = str(line["custom_id"]).rpartition("-")[2]
+                if not number.isdigit() or int(number) >= len(places):
+                    continue
+                try:
+                    choice = line["response"]["body"]["choices"][0]
+                    text = choice["message"]["content"]
+                except (KeyError, IndexError, TypeError):
+                    continue
+                if isinstance(text, str):
+                    replies[places[int(number)]] = text
+            return replies
         return content
 
 
@@ -119,42 +133,19 @@ def _of_objects(
         place = int(key)
         decision = entry.get("decision")
         if place in prompts:
-            _check_prediction(place, entry, prompts[place])
+            prompt = prompts[place]
+            prediction = str(entry.get("prediction") or "")[1:-1].strip()
+            if prediction not in prompt:
+                raise BadInput(
+                    Problem(
+                        what=f"row {place}: the rating is of another prediction",
+                        where="--import_ratings",
+                    )
+                )
         if place < len(ratings) and isinstance(decision, (int, float)):
             # A decision is a share of the scale.
             ratings[place] = round(low + (high - low) * decision)
     return ratings
-
-
-def _check_prediction(place: int, entry: Mapping[str, Any], prompt: str) -> None:
-    # The original cuts characters off both ends of a prediction.
-    prediction = str(entry.get("prediction") or "")[1:-1].strip()
-    if prediction not in prompt:
-        raise BadInput(
-            Problem(
-                what=f"row {place}: the rating is of another prediction", where="--import_ratings"
-            )
-        )
-
-
-def _of_batch(content: Sequence[Mapping[str, Any]], places: Sequence[int]) -> list[str | None]:
-    """Results of a batch as the judge's words, row by row.
-
-    Requests are numbered in the order of the rows.
-    """
-    replies: list[str | None] = [None] * (1 + max(places, default=-1))
-    for line in content:
-        number = str(line["custom_id"]).rpartition("-")[2]
-        if not number.isdigit() or int(number) >= len(places):
-            continue
-        try:
-            choice = line["response"]["body"]["choices"][0]
-            text = choice["message"]["content"]
-        except (KeyError, IndexError, TypeError):
-            continue
-        if isinstance(text, str):
-            replies[places[int(number)]] = text
-    return replies
 
 
 def _scored(task: str, sample: Sample) -> Row:

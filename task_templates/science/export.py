@@ -201,16 +201,13 @@ def _write_task(
         except Exception as error:
             if mode != COMPAT:
                 raise
-            _write_stop(folder, about, f"the original stops with {type(error).__name__}: {error}")
+            # There are no numbers, and none of an earlier run may be left behind.
+            why = f"the original stops with {type(error).__name__}: {error}"
+            for file in ("metrics_flat.json", "metrics_summary.json", "raw_predictions.jsonl"):
+                (folder / file).unlink(missing_ok=True)
+            _write_json(folder / "metrics.json", {"stops": why, **about})
             continue
         _write_files(folder, kind, samples, rows, _with_judge(kind, metrics, rating), about)
-
-
-def _write_stop(folder: Path, about: Mapping[str, Any], why: str) -> None:
-    """Says that there are no numbers, and leaves none of an earlier run behind."""
-    for file in ("metrics_flat.json", "metrics_summary.json", "raw_predictions.jsonl"):
-        (folder / file).unlink(missing_ok=True)
-    _write_json(folder / "metrics.json", {"stops": why, **about})
 
 
 def _write_files(

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from custom_metrics.science.judge import mup_prompt_fields, qasper_prompt_fields
+from custom_metrics.science.judge import PAPER_FIELDS
 from custom_metrics.science.reply import json_parse
 from custom_metrics.science.tasks import TASKS
 from evalprep.packapi import BadInput, Context, Plan, Problem, TaskData, near
@@ -117,9 +117,20 @@ def prepare(context: Context, task: str) -> TaskData:
     rows = _rows(context, section.split)[task]
     shots = _shots(context, rows) if task == ONE_SHOT else [()] * len(rows)
     wrap = _wrap(context)
+    read_paper = PAPER_FIELDS.get(task)
     prepared = []
     for row, examples in zip(rows, shots, strict=True):
-        prepared.append(_prepared(task, row, examples, wrap))
+        question = row["input"]
+        entry = {
+            "sample_id": row["_instance_id"],
+            "prompt": wrap([(shot["input"], shot["output"]) for shot in examples], question),
+            "target": row["output"],
+            "task": task,
+            "cluster_id": read_paper(question)["title"] if read_paper else None,
+        }
+        if examples:
+            entry["shot_id"] = examples[0]["_instance_id"]
+        prepared.append(entry)
     limit, notes = _room(context, task, prepared)
     notes += _bad_references(task, prepared)
     bos_note = _bos_note(context)
@@ -130,30 +141,6 @@ def prepare(context: Context, task: str) -> TaskData:
     return TaskData(
         rows=prepared, values={"max_gen_toks": limit, "prompt_family": family}, notes=notes
     )
-
-
-def _prepared(task: str, row: Row, examples: Sequence[Row], wrap: Wrap) -> Row:
-    prepared = {
-        "sample_id": row["_instance_id"],
-        "prompt": wrap(
-            [(example["input"], example["output"]) for example in examples], row["input"]
-        ),
-        "target": row["output"],
-        "task": task,
-        "cluster_id": _document(task, row["input"]),
-    }
-    if examples:
-        prepared["shot_id"] = examples[0]["_instance_id"]
-    return prepared
-
-
-def _document(task: str, prompt: str) -> str | None:
-    """Returns what rows on the same paper share; None where each row has a text of its own."""
-    fields = {
-        "mup_single_document_summarization": mup_prompt_fields,
-        "qasper_abstractive_qa": qasper_prompt_fields,
-    }
-    return fields[task](prompt)["title"] if task in fields else None
 
 
 # ---- rows
@@ -347,17 +334,27 @@ def _room(context: Context, task: str, rows: Sequence[Mapping[str, Any]]) -> tup
         return needed, [
             f"{task}: prompt lengths are not checked, there is no tokenizer.json for the model here"
         ]
-    over = _too_long(lengths, rows, window - needed)
+    over = [
+        (length, str(row["sample_id"]))
+        for length, row in zip(lengths, rows, strict=True)
+        if length > window - needed
+    ]
     if not over:
         return needed, []
-    longest, sample_id = over[0]
+    longest, sample_id = min(over, key=lambda prompt: (-prompt[0], prompt[1]))
     facts = (
         f"{task}: {len(over)} of {len(rows)} prompts leave less than {needed} of {window} tokens "
         f"for the reply; the longest, {sample_id}, has {longest}"
     )
     too_long = context.section.too_long
     if too_long == "lower" and for_all_tasks is not None:
-        raise BadInput(_limit_of_all_tasks(context, facts))
+        raise BadInput(
+            Problem(
+                what=f"{facts}; a limit that holds for all tasks cannot be lowered for one",
+                where=context.where("gen_kwargs", "max_gen_toks"),
+                fix="give it as science.max_gen_toks",
+            )
+        )
     rest = window - longest
     if too_long == "lower" and rest > 0:
         return rest, [f"{facts}; max_gen_toks is lowered to {rest}"]
@@ -365,7 +362,14 @@ def _room(context: Context, task: str, rows: Sequence[Mapping[str, Any]]) -> tup
         return needed, [
             f"{facts}; such prompts are cut from the left, where the instruction stands"
         ]
-    raise BadInput(_no_room(context, facts, longest + needed))
+    ways = "lower science.max_gen_toks, or set science.too_long"
+    raise BadInput(
+        Problem(
+            what=facts,
+            where=context.where("max_gen_toks"),
+            fix=f"raise max_model_len to {longest + needed}, {ways}",
+        )
+    )
 
 
 def _reply_tokens(context: Context) -> int:
@@ -375,35 +379,6 @@ def _reply_tokens(context: Context) -> int:
         return for_all_tasks
     tokens: int = context.section.max_gen_toks
     return tokens
-
-
-def _too_long(
-    lengths: Iterable[int], rows: Sequence[Mapping[str, Any]], limit: int
-) -> list[tuple[int, str]]:
-    """Length and id of the prompts over a limit, the longest first, ties by id."""
-    over = []
-    for length, row in zip(lengths, rows, strict=True):
-        if length > limit:
-            over.append((length, str(row["sample_id"])))
-    return sorted(over, key=lambda prompt: (-prompt[0], prompt[1]))
-
-
-def _limit_of_all_tasks(context: Context, facts: str) -> Problem:
-    return Problem(
-        what=f"{facts}; a limit that holds for all tasks cannot be lowered for one",
-        where=context.where("gen_kwargs", "max_gen_toks"),
-        fix="give it as science.max_gen_toks",
-    )
-
-
-def _no_room(context: Context, facts: str, enough: int) -> Problem:
-    return Problem(
-        what=facts,
-        where=context.where("max_gen_toks"),
-        fix=(
-            f"raise max_model_len to {enough}, lower science.max_gen_toks, or set science.too_long"
-        ),
-    )
 
 
 def _lengths(context: Context, prompts: list[str]) -> list[int] | None:

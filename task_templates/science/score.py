@@ -13,7 +13,7 @@ from typing import Any
 
 from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_metrics
 from custom_metrics.science.interval import influence
-from custom_metrics.science.judge import mup_prompt_fields, qasper_prompt_fields
+from custom_metrics.science.judge import PAPER_FIELDS
 from custom_metrics.science.median import Column, median_interval
 from custom_metrics.science.mode import COMPAT
 from custom_metrics.science.reply import STATUSES
@@ -45,13 +45,23 @@ def task(*, rows: Mapping[str, Samples], params: Params, **_: Any) -> Result:
     if not samples:
         reason = "; ".join(foreign) or f"no samples of {name}"
         return {"agg_value": None, "reason": reason}
-    texts = [_texts(sample) for sample in samples]
+    texts = [
+        saved_texts(
+            doc=sample["doc"],
+            target=sample["target"],
+            filtered=sample["filtered"],
+            response=sample["response"],
+        )
+        for sample in samples
+    ]
     scored = score_rows(kind, texts)
     metrics = task_metrics(kind, scored)
     flat = flat_metrics(kind, metrics)
     units = units_of(name, samples)
     original, flat_original, stops = _by_the_original(kind, texts)
-    corrected = _corrected_values(kind, flat)
+    corrected = dict(summary_metrics(kind, flat))
+    if kind.kind == "relation":
+        corrected["f1_overlap_strict"] = flat["all_overlap_strict_f1"]
     by_metric = _measured(kind, corrected, scored, units)
     if original is not None:
         values = summary_metrics(kind, flat_original)
@@ -59,48 +69,28 @@ def task(*, rows: Mapping[str, Samples], params: Params, **_: Any) -> Result:
         by_metric |= _under_compat(measured)
     changes = rule_changes(kind, texts, original, scored)
     metric = str(params["metric"])
-    notes = _json_notes(kind, metrics, flat, len(samples))
+    parts = _known(flat)
+    notes = []
+    if kind.is_json:
+        counts = metrics["json_counts"]
+        parts |= {f"json_{status}": counts[status] for status in STATUSES}
+        notes = _reading_notes(counts, flat, len(samples))
     notes += [stops] if stops else _moved(changes, metric)
-    notes += _reference_notes(metrics)
+    if bad := metrics.get("extra", {}).get("bad_references"):
+        notes.append(f"{bad} references are not the task's JSON and stand as the default")
     notes += _odd_rows(samples)
     notes += foreign
     return by_metric[metric] | {
         "by_metric": by_metric,
-        "parts": _parts(kind, metrics, flat, flat_original),
+        "parts": parts | _under_compat(_known(flat_original)),
         "notes": notes,
         "rules": [asdict(change) for change in changes],
         "original_stops": stops,
-        "value_by_index": _row_values(kind, samples, scored),
+        "value_by_index": {
+            str(sample["index"]): {"row_score": row_score(kind, row), "json_status": row.status}
+            for sample, row in zip(samples, scored, strict=True)
+        },
     }
-
-
-def _texts(sample: Sample) -> tuple[str, str]:
-    """Reply and reference of a row, as the rules score them."""
-    return saved_texts(
-        doc=sample["doc"],
-        target=sample["target"],
-        filtered=sample["filtered"],
-        response=sample["response"],
-    )
-
-
-def _row_values(kind: Task, samples: Samples, rows: Sequence[Row]) -> dict[str, Result]:
-    """Position of a row -> its score, and how its JSON could be read."""
-    values = {}
-    for sample, row in zip(samples, rows, strict=True):
-        values[str(sample["index"])] = {
-            "row_score": row_score(kind, row),
-            "json_status": row.status,
-        }
-    return values
-
-
-def _corrected_values(kind: Task, flat: Values) -> dict[str, float | None]:
-    """The metrics that the suite shows of a task, in corrected mode."""
-    values = dict(summary_metrics(kind, flat))
-    if kind.kind == "relation":
-        values["f1_overlap_strict"] = flat["all_overlap_strict_f1"]
-    return values
 
 
 def _under_compat(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,33 +101,6 @@ def _under_compat(values: Mapping[str, Any]) -> dict[str, Any]:
 def _known(flat: Values) -> dict[str, Any]:
     """The flat metrics that have a value."""
     return {key: value for key, value in flat.items() if value is not None}
-
-
-def _parts(
-    kind: Task, metrics: Mapping[str, Any], flat: Values, flat_original: Values
-) -> dict[str, Any]:
-    """Every flat metric by both rules, and how the JSON of the replies could be read."""
-    parts = _known(flat)
-    if kind.is_json:
-        counts = metrics["json_counts"]
-        parts |= {f"json_{status}": counts[status] for status in STATUSES}
-    return parts | _under_compat(_known(flat_original))
-
-
-def _json_notes(kind: Task, metrics: Mapping[str, Any], flat: Values, n: int) -> list[str]:
-    """Returns counts of a JSON task: usable replies, and parts of the wrong type."""
-    if kind.is_json:
-        return [_parse_rate(metrics["json_counts"], n), *_repairs(flat)]
-    return []
-
-
-def _reference_notes(metrics: Mapping[str, Any]) -> list[str]:
-    """Returns how many references are not what the task expects; nothing where all are."""
-    count = metrics.get("extra", {}).get("bad_references")
-    if not count:
-        return []
-    what = "are not the task's JSON and stand as the default"
-    return [f"{count} references {what}"]
 
 
 def _measured(
@@ -165,21 +128,16 @@ def with_interval(result: Result, influence: Influence | None) -> Result:
     return whole
 
 
-def _parse_rate(counts: Mapping[str, float], n: int) -> str:
+def _reading_notes(counts: Mapping[str, float], flat: Values, n: int) -> list[str]:
+    """Returns how many replies had usable JSON, and how many parts of it were of a wrong type."""
     used = counts["valid_json"] + counts["extract_success"]
-    by_status = [f"{counts[status]} {status}" for status in STATUSES]
-    statuses = ", ".join(by_status)
-    return f"JSON could be used in {used} of {n} replies: {statuses}"
-
-
-def _repairs(flat: Values) -> list[str]:
-    """Returns how many parts of replies had the wrong type; nothing where none had."""
-    faulty = flat["faulty_parts"] or 0
-    mended = flat["mended_parts"] or 0
-    if not faulty and not mended:
-        return []
-    counted = f"{faulty:g} count as missing, {mended:g} were read all the same"
-    return [f"parts of the wrong type: {counted}"]
+    statuses = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
+    notes = [f"JSON could be used in {used} of {n} replies: {statuses}"]
+    faulty, mended = flat["faulty_parts"] or 0, flat["mended_parts"] or 0
+    if faulty or mended:
+        counted = f"{faulty:g} count as missing, {mended:g} were read all the same"
+        notes.append(f"parts of the wrong type: {counted}")
+    return notes
 
 
 def _moved(changes: Sequence[RuleChange], metric: str) -> list[str]:
@@ -223,7 +181,7 @@ def _of_others(name: str, samples: Samples) -> list[str]:
 
 def _odd_rows(samples: Samples) -> list[str]:
     """Notes on row ids (`task:split:number`) that matter where scores are compared."""
-    ids = [_row_id(sample) for sample in samples]
+    ids = [str(sample["doc"].get("_instance_id") or sample["sample_id"]) for sample in samples]
     splits: Counter[str] = Counter()
     for row_id in ids:
         if row_id.count(":") == 2:
@@ -240,10 +198,6 @@ def _odd_rows(samples: Samples) -> list[str]:
         of_splits = f"{splits.total()} rows are of the split {names}"
         notes.append(f"{of_splits}; published ones: validation")
     return notes
-
-
-def _row_id(sample: Sample) -> str:
-    return str(sample["doc"].get("_instance_id") or sample["sample_id"])
 
 
 def _by_the_original(
@@ -268,14 +222,11 @@ def units_of(name: str, samples: Samples) -> list[str]:
 
     The same in every metric and every run.
     """
-    return [_unit(name, sample) for sample in samples]
-
-
-def _unit(name: str, sample: Sample) -> str:
-    paper = document(name, sample)
-    if paper is None:
-        return f"{name}#{sample['sample_id']}"
-    return f"{name}##{paper}"
+    units = []
+    for sample in samples:
+        paper = document(name, sample)
+        units.append(f"{name}#{sample['sample_id']}" if paper is None else f"{name}##{paper}")
+    return units
 
 
 def document(name: str, sample: Sample) -> str | None:
@@ -283,14 +234,9 @@ def document(name: str, sample: Sample) -> str | None:
     known = sample["doc"].get("cluster_id")
     if isinstance(known, str):
         return known
-    fields = {
-        "mup_single_document_summarization": mup_prompt_fields,
-        "qasper_abstractive_qa": qasper_prompt_fields,
-    }
-    if name not in fields:
+    if name not in PAPER_FIELDS:
         return None
-    prompt = str(sample["prompt"])
-    return fields[name](prompt)["title"]
+    return PAPER_FIELDS[name](str(sample["prompt"]))["title"]
 
 
 def part(*, inputs: Results, params: Params, **_: Any) -> Result:
@@ -315,7 +261,7 @@ def suite(*, inputs: Results, params: Params, **_: Any) -> Result:
     What a row adds is put together over the columns that are made of it, so that rows which two
     columns share count once in the interval.
     """
-    known = {name: column for name, column in inputs.items() if _has_value(column)}
+    known = {name: column for name, column in inputs.items() if column.get("agg_value") is not None}
     if not known:
         return {"agg_value": None, "reason": "no summary column has a value"}
     is_median = params["statistic"] == "median"
@@ -328,22 +274,13 @@ def suite(*, inputs: Results, params: Params, **_: Any) -> Result:
     influence = _mean_influence(columns)
     if influence is not None:
         result["n"] = influence.rows
-    absent = _absent(inputs, known)
+    absent = ", ".join(name for name in inputs if name not in known)
     if absent:
         counted = f"{len(known)} of {len(inputs)} columns"
         result["notes"] = [f"over {counted}, without {absent}"]
     if is_median:
         return _with_median_interval(result, columns)
     return with_interval(result, influence)
-
-
-def _has_value(column: Mapping[str, Any]) -> bool:
-    return column.get("agg_value") is not None
-
-
-def _absent(inputs: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    """The columns without a value, in their order."""
-    return ", ".join(name for name in inputs if name not in known)
 
 
 def _with_median_interval(result: Result, columns: Sequence[Mapping[str, Any]]) -> Result:

@@ -94,7 +94,14 @@ def read(path: Path) -> Any:
 def models_of(by_model: Path) -> list[Model]:
     """The rows, in the order of the original: families together, sizes ascending."""
     folders = sorted(folder.name for folder in by_model.iterdir() if folder.is_dir())
-    runs = [_run_in(by_model / name) for name in model_sort(folders)]
+    runs = [
+        Entry(
+            name,
+            tasks=_read_per_task(by_model / name, "metrics.json"),
+            flat=_read_per_task(by_model / name, "metrics_flat.json"),
+        )
+        for name in model_sort(folders)
+    ]
     groups = _seeds_together(runs)
     models = [
         Model(name, group) for name, group in zip(_names_of_groups(groups), groups, strict=True)
@@ -104,15 +111,6 @@ def models_of(by_model: Path) -> list[Model]:
         models_by_name.setdefault(model.name, []).append(model)
     names = model_sort([model.name for model in models])
     return list(chain.from_iterable(models_by_name[name] for name in names))
-
-
-def _run_in(folder: Path) -> Entry:
-    """The run in a folder, with the tasks whose files are there."""
-    return Entry(
-        folder.name,
-        tasks=_read_per_task(folder, "metrics.json"),
-        flat=_read_per_task(folder, "metrics_flat.json"),
-    )
 
 
 def _read_per_task(folder: Path, file_name: str) -> dict[str, dict[str, Any]]:
@@ -188,8 +186,7 @@ def write_tables(root: Path) -> list[Path]:
 def _task_tables(models: Sequence[Model]) -> Iterator[Table]:
     """A table per task that a model has."""
     for name in TASKS:
-        entries = chain.from_iterable(model.entries for model in models)
-        metrics = (entry.flat.get(name, {}) for entry in entries)
+        metrics = (entry.flat.get(name, {}) for entry in _entries(models))
         keys = list(dict.fromkeys(chain.from_iterable(metrics)))
         if keys:
             yield _task_table(models, name, keys)
@@ -315,29 +312,24 @@ def _column(entry: Entry, place: int) -> float | None:
     return _columns(entry)[place]
 
 
-def _missing(models: Iterable[Model]) -> list[Line]:
-    lines: list[Line] = []
-    for model in models:
-        for entry in model.entries:
-            lines += _missing_of(entry)
-    return lines
+def _entries(models: Iterable[Model]) -> Iterator[Entry]:
+    """The runs of all rows."""
+    return chain.from_iterable(model.entries for model in models)
 
 
-def _missing_of(entry: Entry) -> list[Line]:
-    lines: list[Line] = []
-    for name, task in TASKS.items():
-        if name not in entry.flat:
-            lines.append(
-                [entry.name, name, "all", entry.tasks.get(name, {}).get("stops") or "no samples"]
-            )
-            continue
-        for metric, value in summary_metrics(task, entry.flat[name]).items():
-            if value is None:
-                why = "no row to take it from"
-                if metric.startswith("lm_judge"):
-                    why = "no judge has rated the replies"
-                lines.append([entry.name, name, metric, why])
-    return lines
+def _missing(models: Iterable[Model]) -> Iterator[Line]:
+    for entry in _entries(models):
+        for name, task in TASKS.items():
+            if name not in entry.flat:
+                why = entry.tasks.get(name, {}).get("stops") or "no samples"
+                yield [entry.name, name, "all", why]
+                continue
+            for metric, value in summary_metrics(task, entry.flat[name]).items():
+                if value is None:
+                    why = "no row to take it from"
+                    if metric.startswith("lm_judge"):
+                        why = "no judge has rated the replies"
+                    yield [entry.name, name, metric, why]
 
 
 def _runs(models: Iterable[Model]) -> list[Line]:
@@ -354,42 +346,25 @@ def _runs(models: Iterable[Model]) -> list[Line]:
 
 def _rules(models: Iterable[Model]) -> Iterable[Line]:
     """Yields what each rule is worth, in percentage points, by run."""
-    for model in models:
-        for entry in model.entries:
-            for name, content in entry.tasks.items():
-                for rule in content.get("rules", ()):
-                    if rule["stops"]:
-                        yield [entry.name, name, "", rule["rule"], "", "", rule["within"], "yes"]
-                    for metric, change in rule["change"].items():
-                        yield [
-                            entry.name,
-                            name,
-                            metric,
-                            rule["rule"],
-                            rule["rows"],
-                            100 * change,
-                            rule["within"],
-                            "",
-                        ]
+    for entry in _entries(models):
+        for name, content in entry.tasks.items():
+            for rule in content.get("rules", ()):
+                named, within = rule["rule"], rule["within"]
+                if rule["stops"]:
+                    yield [entry.name, name, "", named, "", "", within, "yes"]
+                for metric, change in rule["change"].items():
+                    points = 100 * change
+                    yield [entry.name, name, metric, named, rule["rows"], points, within, ""]
 
 
-def _unparsable(by_model: Path, models: Iterable[Model]) -> list[Line]:
-    lines: list[Line] = []
-    for model in models:
-        for entry in model.entries:
-            for name in TASKS:
-                file = by_model / entry.name / name / "raw_predictions.jsonl"
-                lines += _unparsable_in(file, entry.name, name)
-    return lines
-
-
-def _unparsable_in(file: Path, entry: str, task: str) -> Iterator[Line]:
-    if not file.is_file():
-        return
-    for text in read_file(file).decode("utf-8").splitlines():
-        row = json.loads(text)
-        if row["status"] == "extract_failure":
-            yield [entry, task, str(row["sample_id"]), row["pred"][:_MAX_CELL]]
+def _unparsable(by_model: Path, models: Iterable[Model]) -> Iterator[Line]:
+    for entry in _entries(models):
+        for name in TASKS:
+            file = by_model / entry.name / name / "raw_predictions.jsonl"
+            lines = read_file(file).decode("utf-8").splitlines() if file.is_file() else []
+            for row in map(json.loads, lines):
+                if row["status"] == "extract_failure":
+                    yield [entry.name, name, str(row["sample_id"]), row["pred"][:_MAX_CELL]]
 
 
 def _write_spreadsheet(path: Path, tables: Iterable[Table]) -> list[Path]:

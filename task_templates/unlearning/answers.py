@@ -72,7 +72,7 @@ def probability(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
         seen += replies
         values[position(row)] = _likelihood(replies, as_list=role == "wrong")
     means = {index: by_row.mean(by_row.entries(row["prob"])) for index, row in values.items()}
-    result = {"value_by_index": values, **_rows_of(samples)}
+    result = {"value_by_index": values, **split(samples) | answers(samples)}
     if not option(samples, "missing", default=False):
         result |= formulas.probability_aggregate(value_by_index=values)
         return tally(with_mean_interval(result, means, data_set(rows)), seen)
@@ -151,10 +151,6 @@ def described(result: Result, aggregator: str, of: str) -> Result:
         if by_row.finite(score)
     }
     return with_mean_interval(result | {"explain": RATIO_MEANINGS[aggregator]}, contributions, of)
-
-
-def _rows_of(samples: Sequence[Mapping[str, Any]]) -> Result:
-    return split(samples) | answers(samples)
 
 
 def _correct_and_wrong(inputs: Inputs, name: str) -> tuple[dict[str, Any], dict[str, Any]] | Result:

@@ -67,20 +67,15 @@ def model_utility(*, inputs: Inputs, **_: Any) -> Result:
     data_sets: dict[str, dict[str, dict[str, float | None]]] = {}
     for name, part in inputs.items():
         data, _, _ = name.partition("_")
-        data_sets.setdefault(data, {})[name] = _values_added(name, part)
+        kind = next(kind for kind in UTILITY_ROWS if kind in name)
+        of_row, contribution = UTILITY_ROWS[kind]
+        values: dict[str, float | None] = {}
+        for index, value in column(part, of_row).items():
+            values[index] = contribution(value) if by_row.finite(value) else None
+        data_sets.setdefault(data, {})[name] = values
     result["influence"] = partial(_utility_influence, inputs, result["agg_value"])
     in_order = [data_sets[name] for name in sorted(data_sets)]
     return with_interval(result, bootstrap.utility_interval(in_order))
-
-
-def _values_added(name: str, part: Result) -> dict[str, float | None]:
-    """Returns what each row of a part adds to its mean; None for a row without a value."""
-    kind = next(kind for kind in UTILITY_ROWS if kind in name)
-    of_row, contribution = UTILITY_ROWS[kind]
-    values: dict[str, float | None] = {}
-    for index, value in column(part, of_row).items():
-        values[index] = contribution(value) if by_row.finite(value) else None
-    return values
 
 
 def _utility_influence(inputs: Inputs, utility: float) -> Influence | None:

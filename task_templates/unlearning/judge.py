@@ -10,7 +10,7 @@ import importlib.util
 import json
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,26 +100,23 @@ def judged(*, rows: Rows, **_: Any) -> Result:
     means = {index: statistics.fmean(ratings.values()) for index, ratings in values.items()}
     judge = next(iter(judgements.values()))["judge"]
     basis = json.dumps([judge, values], sort_keys=True)
+    task = next(iter(rows))
+    # The spread of each metric that the task is rated by.
+    parts: dict[str, float] = {}
+    for metric in CONTEXTS[task][1]:
+        ratings = [ratings_of_row[metric] for ratings_of_row in values.values()]
+        for part, value in _spread(ratings):
+            parts[f"{metric}_{part}"] = value
     result: Result = {
         "agg_value": statistics.fmean(means.values()),
         "value_by_index": values,
-        "parts": _parts(next(iter(rows)), values),
+        "parts": parts,
         "skipped": dict(skipped),
         "notes": [f"rated by {judge}: {len(values)} of {len(judgements)} generations"],
         "judgements_sha256": hashlib.sha256(basis.encode()).hexdigest(),
     }
     least, most = RANGE
     return with_mean_interval(result, means, data_set(rows), (least, most))
-
-
-def _parts(task: str, values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Returns the spread of each metric that the task is rated by."""
-    parts: dict[str, float] = {}
-    for metric in CONTEXTS[task][1]:
-        ratings = [ratings_of_row[metric] for ratings_of_row in values.values()]
-        for part, value in _spread(ratings):
-            parts[f"{metric}_{part}"] = value
-    return parts
 
 
 def _spread(column: Sequence[float]) -> Iterator[tuple[str, float]]:

@@ -81,16 +81,13 @@ def with_answers(results: Results) -> dict[str, Result]:
     """
     extended = {name: dict(result) for name, result in results.items()}
     for data_set in _DATA_SETS:
-        answers = _answers_in(results.get(f"{data_set}_Q_A_ROUGE"))
+        generations = results.get(f"{data_set}_Q_A_ROUGE")
+        truths = column(generations, "ground_truth")
+        texts = {index: truth for index, truth in truths.items() if isinstance(truth, str)}
+        answers = answer_keys(texts)
         if answers:
             _add_answers(extended, data_set, answers)
     return extended
-
-
-def _answers_in(generations: Result | None) -> Result:
-    truths = column(generations, "ground_truth")
-    texts = {index: truth for index, truth in truths.items() if isinstance(truth, str)}
-    return answer_keys(texts)
 
 
 def _add_answers(results: dict[str, Result], data_set: str, answers: Result) -> None:
@@ -181,7 +178,13 @@ def _likelihoods(results: Results) -> dict[str, dict[str, dict[str, float]]]:
     tasks: dict[str, dict[str, dict[str, float]]] = {}
     for columns in (_answer_columns, _memorization_columns, _attack_columns):
         for task, metric, values in columns(results):
-            known = _known_means(values)
+            known = {}
+            for index, value in values.items():
+                if not index.isdecimal():
+                    continue
+                mean = by_row.mean(by_row.entries(value))
+                if mean is not None:
+                    known[index] = mean
             if known:
                 tasks.setdefault(task, {})[metric] = known
     return tasks
@@ -212,18 +215,6 @@ def _attack_columns(results: Results) -> Iterator[_Column]:
             for side in ("forget", "holdout"):
                 task = f"{stem}{side}_lp"
                 yield task, name, column(attack.get(side), "score")
-
-
-def _known_means(values: Mapping[str, Any]) -> dict[str, float]:
-    """Position -> mean of its entries, for the rows that have one."""
-    means = {}
-    for index, value in values.items():
-        if not index.isdecimal():
-            continue
-        mean = by_row.mean(by_row.entries(value))
-        if mean is not None:
-            means[index] = mean
-    return means
 
 
 def _values(task: str, values: _Metrics, generated: LoggedTask | None) -> LoggedTask:

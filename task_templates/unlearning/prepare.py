@@ -68,7 +68,11 @@ def plan(context: Context) -> Plan:
     extra = _extra_tasks(context, own)
     planned = context.plan_of(requested + extra, groups)
     if split_of_part(context.section, "holdout") is None:
-        _exclude_holdout(context, planned)
+        split = split_name(context.section.forget_split)
+        reason = f"holdout_split: which rows no model has seen is not known for {split}"
+        for name, task in planned.tasks.items():
+            if name.startswith("tofu_holdout_"):
+                planned.excluded[name] = Excluded("unavailable", reason, task.tags)
     check_settings(context, planned)
     note = length_note(context, planned)
     if note:
@@ -84,14 +88,6 @@ def _extra_tasks(context: Context, tasks: Iterable[str]) -> list[str]:
             if any(task.startswith(suite) for task in tasks):
                 extra += needed
     return extra
-
-
-def _exclude_holdout(context: Context, planned: Plan) -> None:
-    split = split_name(context.section.forget_split)
-    reason = f"holdout_split: which rows no model has seen is not known for {split}"
-    for name, task in planned.tasks.items():
-        if name.startswith("tofu_holdout_"):
-            planned.excluded[name] = Excluded("unavailable", reason, task.tags)
 
 
 def prepare(context: Context, task: str) -> TaskData:

@@ -5,10 +5,10 @@ import shutil
 from benchmarks.measuring import marks
 from evalprep.config.schema import Core
 from evalprep.packs import entries
-from evalprep.structs import keys_of
+from evalprep.structs import keys_of, meanings
 from evalprep.verbs.registry import VERBS
 from tests import PROJECT_ROOT
-from tests.lookups import attributes, measurements, titles
+from tests.lookups import measurements, titles
 from tests.loops import each
 from tests.reference import FOLDER, main, stale
 
@@ -36,7 +36,7 @@ def test_a_key_without_a_meaning_is_found():
             *(entries.SourceSpec, entries.GroupSpec, entries.ScoreEntry, entries.BoardEntry),
         )
     ):
-        explained = {name for names in attributes(kind) for name in names.split(", ")}
+        explained = {name for names in meanings(kind) for name in names.split(", ")}
         keys = {key for key in keys_of(kind) if not key.startswith("_")}
         assert keys - {"name"} <= explained <= keys
 

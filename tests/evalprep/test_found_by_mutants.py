@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from evalprep.annotate.seal import Seal
 from evalprep.cli import main
 from evalprep.files import read_json, read_object
 from tests.evalprep.results.readers.logs import write_table
@@ -214,3 +215,21 @@ def test_a_run_configuration_with_another_type(project, capsys, line):
     code, text = ended(capsys, "status", "work_dir")
     assert code == 2
     assert "is no run configuration" in text
+
+
+def test_a_table_with_two_columns_of_one_name(project, capsys):
+    columns = {"prompt": ["1 + 1 ="], "target": ["2"], "sample_id": ["a"]}
+    table = pa.table(columns)
+    table = table.append_column("sample_id", table.column("sample_id"))
+    pq.write_table(table, project / "rows.parquet")
+    config = CONFIG.replace("dataset_path: json", "dataset_path: parquet")
+    (project / "eval_config.yaml").write_text(config.replace("rows.jsonl", "rows.parquet"))
+    code, text = ended(capsys, "check")
+    assert code != 0
+    assert "two columns are named sample_id" in " ".join(text.split())
+    assert ended(capsys, "prepare", "--quiet", "--check", "off")[0] in {0, 2}
+
+
+def test_a_cell_of_bytes_in_a_signed_row():
+    seal = Seal(b"0" * 32)
+    assert not seal.holds([1, b"\xff\x00"], seal.digest([1, "x"]))

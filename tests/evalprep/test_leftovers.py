@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from evalprep.errors import BadInput
 from evalprep.files import replace_file
 from evalprep.results import sample_layouts
 from evalprep.run.replies import read_replies
+from evalprep.temporary import OwnFolder
 from tests import PROJECT_ROOT
 from tests.evalprep.results.readers.logs import inspect_sample, write_json_log
 from tests.evalprep.test_outputs import CONFIG
@@ -41,6 +44,43 @@ def test_the_next_verb_removes_what_a_killed_one_was_writing(tmp_path, monkeypat
         assert not left.exists()
         assert being_written.exists()
     assert mine.exists()
+
+
+HOLDS_A_FOLDER = (
+    "import os, sys, time; from evalprep.temporary import OwnFolder\n"
+    "folder = OwnFolder('rows'); print(folder.name, flush=True); time.sleep(60)"
+)
+
+
+def test_the_next_verb_removes_the_temporary_folders_of_a_killed_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    names = ("evalprep-notes", "evalprep-rows-x-abcdefgh", f"evalprep-rows-{2**22 + 1}-a")
+    for name in names:
+        (tmp_path / name).mkdir()
+    words = [sys.executable, "-c", HOLDS_A_FOLDER]
+    with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) as held:
+        folder = Path(held.stdout.readline().strip())
+        (folder / "samples_t.jsonl").write_text("{}")
+        assert main(["list", "metrics"]) == 0
+        assert folder.is_dir()
+        held.kill()
+    assert main(["list", "metrics"]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+
+
+def test_a_folder_whose_process_has_another_number_here_stays_while_it_is_locked(
+    tmp_path, monkeypatch
+):
+    """As in a container, whose processes have numbers of their own."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(os, "getpid", lambda: 2**22 + 1)
+    folder = OwnFolder("rows")
+    assert main(["list", "metrics"]) == 0
+    assert Path(folder.name).is_dir()
+    folder.cleanup()
+    assert not Path(folder.name).exists()
 
 
 @pytest.mark.parametrize("home", ["here", "", "."])

@@ -1,12 +1,16 @@
 """What a notebook does: prepare, run, look at runs and comparisons."""
 
+import inspect
 import json
 
 import pytest
 import yaml
 
+import evalprep
 from evalprep import api
 from evalprep.errors import BadInput
+from evalprep.export import PAIR_FIELDS, SAMPLE_FIELDS
+from evalprep.tables import Column, Kind, Note, Table
 from tests.evalprep.results.writing import Row, write_run
 
 ROWS = [{"question": f"What is {at} + {at}?", "answer": str(2 * at)} for at in range(4)]
@@ -113,3 +117,63 @@ def test_runs_and_comparisons_show_tables(tmp_path):
     assert page.count("<table>") == 2
     assert "candidate a 2026" in page
     assert "<t>" not in page
+
+
+def test_samples_are_a_frame_with_the_documented_columns(tmp_path):
+    rows = [Row("a", subtask="x"), Row("b", correct=0.0, previous=True), Row("c", correct=None)]
+    home = write_run(tmp_path / "a", {"t": rows, "u": rows[:1]}, filters=("strict", "loose"))
+    frame = api.samples_df(home)
+    assert list(frame.columns) == [field.name for field in SAMPLE_FIELDS]
+    assert frame["sample_id"].tolist() == ["a", "b", "c", "a"]
+    assert frame["score"].fillna(-1).tolist() == [1.0, 0.0, -1.0, 1.0]
+    assert frame["subtask"].tolist() == ["x", None, None, "x"]
+    assert frame["published"].isna().tolist() == [True, False, True, True]
+    assert set(frame["scores"][0]) == {"exact_match,strict", "exact_match,loose"}
+    assert set(frame["model"]) == {"org/model"}
+    loose = api.samples_df(home, "loose", tasks=["t"])
+    assert set(loose["metric"]) == {"exact_match,loose"}
+    assert len(loose) == 3
+    with pytest.raises(BadInput, match=r"(?s)no task has the filter 'loos'.*did you mean loose"):
+        api.samples_df(home, "loos")
+    nothing = api.samples_df(write_run(tmp_path / "e", {"t": []}, model="org__e"))
+    assert list(nothing.columns) == list(frame.columns)
+    assert len(nothing) == 0
+
+
+def test_pairs_are_a_frame_with_the_documented_columns(tmp_path):
+    ids = [f"q{at}" for at in range(10)]
+    rows = [Row(name, correct=at % 2, previous=bool(at % 3)) for at, name in enumerate(ids)]
+    home = write_run(tmp_path / "a", {"t": rows}, model="org__a")
+    better = [Row(name, sent="other?" if name == "q9" else None) for name in reversed(ids)]
+    other = write_run(tmp_path / "b", {"t": better}, model="org__b")
+    frame = api.paired_df(home, other)
+    assert list(frame.columns) == [field.name for field in PAIR_FIELDS]
+    assert (frame["sample_id"] == frame["baseline_id"]).all()
+    assert frame["difference"].tolist() == [-1.0, 0.0] * 5
+    assert frame["repeated"].isna().all()
+    assert frame["prompt_differs"].tolist() == [False] * 9 + [True]
+    assert api.compare_runs(home, other).to_pandas()["n"].tolist() == [len(frame)]
+    published = api.paired_df(home)
+    assert published["baseline_score"].tolist() == [float(bool(at % 3)) for at in range(10)]
+
+
+def test_docstrings_have_the_table_of_columns():
+    for function, fields in ((api.samples_df, SAMPLE_FIELDS), (api.paired_df, PAIR_FIELDS)):
+        lines = inspect.getdoc(function).partition("\nColumns:\n")[2].splitlines()
+        assert [line.split()[0] for line in lines] == [field.name for field in fields]
+        assert all(field.meaning in line for field, line in zip(fields, lines, strict=True))
+
+
+def test_a_table_is_shown_as_html():
+    table = Table("<title>", [Column("name"), Column("n", Kind.COUNT)], notes=[Note("a & b")])
+    table.add("<x>", 3)
+    page = table._repr_html_()
+    assert "&lt;title&gt;" in page
+    assert "&lt;x&gt;" in page
+    assert "<p>a &amp; b</p>" in page
+
+
+def test_all_names_what_the_module_offers():
+    assert sorted(api.__all__) == api.__all__
+    assert all(hasattr(api, name) for name in api.__all__)
+    assert set(evalprep.__dir__()) >= {"samples_df", "paired_df"}

@@ -1,11 +1,18 @@
 """Files that others made are opened by `evalprep.files` alone, and each kind is decoded in one place."""
 
 import ast
+import json
+import os
+import re
 from functools import cache
+from typing import get_type_hints
 
 import pytest
 
+from evalprep.cli import main
+from evalprep.packs import Manifest, Prepared, read_record
 from tests import PROJECT_ROOT
+from tests.evalprep.results.writing import Row, write_run
 
 ROOM = PROJECT_ROOT / "evalprep"
 OPENING = {"open", "read_bytes", "ZipFile", "ParquetFile", "read_schema", "read_metadata"}
@@ -27,8 +34,12 @@ OPENS = {
     "export/every_eval_ever/validation.py": "what it has just written",
     "packs/stock.py": "task files of the installed lm-eval",
     "terminal.py": "nothing, for a closed stream",
+    **dict.fromkeys(("verbs/init.py", "packs/commits.py"), "the origin of an installed package"),
     **dict.fromkeys(
-        ("export/gated.py", "export/modelcard.py", "score/exporting.py", "surface.py"),
+        (
+            *("export/every_eval_ever/schema.py", "export/gated.py", "export/modelcard.py"),
+            *("score/exporting.py", "surface.py"),
+        ),
         "files of the package",
     ),
     **dict.fromkeys(("report/page/__init__.py", "leaderboard/page/__init__.py"), "package"),
@@ -64,6 +75,8 @@ DECODES = {
     "run/channel.py": "messages of a process of its own",
     "export/every_eval_ever/validation.py": "what it has just written",
     "packs/stock.py": "its own cache",
+    "export/every_eval_ever/schema.py": "its own schemas",
+    **dict.fromkeys(("verbs/init.py", "packs/commits.py"), "the origin of an installed package"),
     **dict.fromkeys(("annotate/providers/body.py", "annotate/providers/batches.py"), "answers"),
     **dict.fromkeys(
         ("annotate/batch.py", "annotate/attachment.py", "annotate/kept.py", "annotate/ratings.py"),
@@ -79,10 +92,7 @@ DECODES = {
         "arguments",
     ),
     **dict.fromkeys(
-        (
-            *("report/messages.py", "export/rows.py", "compare/rowkeys.py", "run/interface.py"),
-            *("prepare/freshness.py", "packs/turns.py"),
-        ),
+        (*("packs/chats.py", "compare/rowkeys.py", "run/interface.py", "prepare/freshness.py"),),
         "texts that it holds already",
     ),
 }
@@ -155,3 +165,85 @@ def test_no_module_is_named_that_needs_no_exception(table, wanted):
     assert {*table} <= every
     unneeded = {*table} - {*places(wanted)} - {"yamltext.py", "check/tree.py", "run/stored.py"}
     assert unneeded == set()
+
+
+#: File that evalprep writes beside runs -> the module that alone names it and reads it.
+NAMED_IN = {
+    'f"run_': {"packs/manifest.py"},
+    '"run_*': {"packs/manifest.py"},
+    'f"failed_': {"results/record.py"},
+}
+
+
+@pytest.mark.parametrize(("start", "modules"), NAMED_IN.items())
+def test_records_and_failures_have_one_reader(start, modules):
+    naming = {
+        path.relative_to(ROOM).as_posix()
+        for path in sorted(ROOM.rglob("*.py"))
+        if re.search(rf"{re.escape(start)}.*json", path.read_text(encoding="utf-8"))
+    }
+    # The verbs' messages may name a record without reading it.
+    assert naming - {"results/loading.py"} == modules
+
+
+def test_a_manifest_hands_out_no_raw_part():
+    """Nothing outside of its class sees what the file holds; a part of the config's is free."""
+    seen = {
+        path.relative_to(ROOM).as_posix()
+        for path in sorted(ROOM.rglob("*.py"))
+        if re.search(r"\.manifest(\[|\.get\()|read_object\w*\(.*MANIFEST", path.read_text("utf-8"))
+    }
+    assert seen == set()
+    assert get_type_hints(Prepared)["manifest"] is Manifest
+
+
+DAMAGED = {
+    "sources is no list": {"sources": {"a": 1}},
+    "tasks is no mapping": {"tasks": [1]},
+    "versions is no mapping": {"versions": "1"},
+    "tasks.t is no mapping": {"tasks": {"t": 3}},
+}
+
+
+@pytest.mark.parametrize(("words", "parts"), DAMAGED.items())
+def test_a_damaged_part_of_a_record_is_one_note(tmp_path, words, parts):
+    record = {"schema": 2, "run": "r1", "model": "m", "tasks": {}, "commands": [], **parts}
+    (tmp_path / "run_r1.json").write_text(json.dumps(record))
+    kept = read_record(tmp_path, "r1")
+    assert kept.damage == (words,)
+    assert (kept.tasks.keys(), kept.sources, kept.commands, kept.plan.scores) == (
+        parts.get("tasks", {}).keys() if isinstance(parts.get("tasks", {}), dict) else set(),
+        [],
+        [],
+        {},
+    )
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"[1]", b"\xff", b'{"a":' * 101 + b"1" + b"}" * 101], ids=range(4)
+)
+def test_a_record_that_cannot_be_read_says_why(tmp_path, content):
+    (tmp_path / "run_r1.json").write_bytes(content)
+    kept = read_record(tmp_path, "r1")
+    assert not kept
+    assert len(kept.damage) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"schema": 2, "run": "r1", "sources": {"a": 1}}', "sources is no list"),
+        ('{"schema": 2, "run": "r1', "it is no JSON, or was cut off"),
+    ],
+)
+def test_score_notes_a_damaged_record(tmp_path, capsys, content, words):
+    write_run(tmp_path, {"t": [Row(f"{at}", at % 2) for at in range(8)]}, metadata={"run": "r1"})
+    (tmp_path / "run_r1.json").write_text(content)
+    assert main(["score", str(tmp_path), "--no_write"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count(f"run_r1.json is damaged: {words}; prepare again") == 1
+
+
+def test_a_pipe_is_no_record(tmp_path):
+    os.mkfifo(tmp_path / "run_r1.json")
+    assert "pipe" in read_record(tmp_path, "r1").unread

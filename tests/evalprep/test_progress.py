@@ -3,11 +3,14 @@
 import io
 import time
 from contextlib import redirect_stderr
+from pathlib import Path
 
 import pytest
 
 from evalprep import terminal
+from evalprep.cli import main
 from evalprep.terminal import progress, status_line, tracked
+from tests.evalprep.results.writing import Row, write_run
 
 
 class Terminal(io.StringIO):
@@ -49,3 +52,14 @@ def test_nothing_where_there_is_no_terminal(capsys, monkeypatch):
         say("x")
         assert sum(tracked([1, 2, 3], "x")) == 6
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_leaderboard_says_what_it_does(screen, monkeypatch, tmp_path):
+    monkeypatch.setattr(terminal, "_SHORT", 0.0)
+    places = [str(tmp_path / name) for name in "abc"]
+    for at, place in enumerate(places):
+        write_run(Path(place), {"t": [Row(f"{row}", row % (at + 2)) for row in range(40)]})
+    with redirect_stderr(screen):
+        assert main(["leaderboard", *places]) == 0
+    for words in ("places read", "of 3 places", "runs scored", "runs compared", "pairs compared"):
+        assert words in screen.getvalue(), words

@@ -68,7 +68,7 @@ class Endpoint:
         if self.model is not None:
             return self.model
         try:
-            body = asyncio.run(self._get(_MODELS))
+            body = asyncio.run(self._ask(_MODELS))
             return str(body["data"][0]["id"])
         except UnansweredError as error:
             reason = str(error)
@@ -88,11 +88,11 @@ class Endpoint:
         body: dict[str, Any] = {"model": self.model, **self.generation}
         if self.is_chat:
             body["messages"] = [{"role": "user", "content": prompt}]
-            data = asyncio.run(self._post(_CHAT, body))
+            data = asyncio.run(self._ask(_CHAT, body))
             answer = OpenAI().answer(data)
             return (None if answer is None else answer.text), None
         body["prompt"] = prompt
-        choice = _first_choice(asyncio.run(self._post(_PLAIN, body)))
+        choice = _first_choice(asyncio.run(self._ask(_PLAIN, body)))
         text = choice.get("text")
         return (text if isinstance(text, str) else None), None
 
@@ -116,7 +116,7 @@ class Endpoint:
             "echo": True,
             "logprobs": 1,
         }
-        choice = _first_choice(asyncio.run(self._post(_PLAIN, body)))
+        choice = _first_choice(asyncio.run(self._ask(_PLAIN, body)))
         logged = choice.get("logprobs")
         values = logged.get("token_logprobs") if isinstance(logged, Mapping) else None
         if not isinstance(values, list) or len(values) < 2:
@@ -129,23 +129,17 @@ class Endpoint:
             of_prompt = [value for value, offset in pairs if offset < len(prompt)]
         return float(sum(value for value in of_prompt if value is not None))
 
-    def _service(self) -> Service:
+    async def _ask(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """The server's answer to a body, or to a request without one."""
         base = self.base_url.rstrip("/").removesuffix(_CHAT).removesuffix(_PLAIN)
         key = os.environ.get(self.key_from, "").strip() or None
         if travels_openly(base):
             key = None
-        return Service(OpenAI(), base, key, connections=1, deadline=self.timeout)
-
-    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        async with self._service() as service:
-            response = await service.http.post_json(path, body)
-            if response.status != 200:
-                raise service.failed(response)
-            return service.data(response)
-
-    async def _get(self, path: str) -> Any:
-        async with self._service() as service:
-            response = await service.http.request("GET", path)
+        async with Service(OpenAI(), base, key, connections=1, deadline=self.timeout) as service:
+            if body is None:
+                response = await service.http.request("GET", path)
+            else:
+                response = await service.http.post_json(path, body)
             if response.status != 200:
                 raise service.failed(response)
             return service.data(response)

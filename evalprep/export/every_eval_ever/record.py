@@ -37,6 +37,10 @@ _METHODS: Mapping[str, str | None] = {
     "suite": None,
 }
 _EXACT = 1e-9  # what rounding may add to a mean at the end of its range
+_LOOKED_AT = (
+    1000  # lines of a samples file that are held against their schema: one writer, one form
+)
+Part = dict[str, Any]
 
 
 def write_records(subjects: Sequence[Subject], folder: Path, settings: Settings) -> Written:
@@ -56,7 +60,7 @@ def write_records(subjects: Sequence[Subject], folder: Path, settings: Settings)
         files += _Writer(subject, folder, settings).write()
     notes: list[str] = []
     for file in files:
-        findings = check_file(file)
+        findings = check_file(file, most=_LOOKED_AT)
         notes += [f"{file.name}: {finding.where}: {finding.what}" for finding in findings]
     places = " ".join(dict.fromkeys(str(file.parent / "*.json*") for file in files))
     return Written(tuple(files), tuple(notes), next_step=f"every_eval_ever validate {places}")
@@ -88,7 +92,7 @@ class _Writer:
     def write(self) -> Iterator[Path]:
         """Writes every record; yields the files."""
         run = self.subject.run
-        together: list[schema.EvaluationResult] = []
+        together: list[Part] = []
         for name, task in run.tasks.items():
             results = list(_results_of_task(self.subject, task))
             if not results:
@@ -101,7 +105,7 @@ class _Writer:
         if together:
             yield self._write_record(self._place("evalprep", "run"), together)
 
-    def _without_samples(self) -> Iterator[schema.EvaluationResult]:
+    def _without_samples(self) -> Iterator[Part]:
         """Stored scores of tasks without samples, groups of lm-eval, and suite scores."""
         run = self.subject.run
         for task in run.stored.values():
@@ -124,16 +128,14 @@ class _Writer:
     def _identity(self) -> naming.Identity:
         return naming.Identity(self.subject.model_id)
 
-    def _write_with_samples(
-        self, name: str, task: TaskRun, results: list[schema.EvaluationResult]
-    ) -> Iterator[Path]:
+    def _write_with_samples(self, name: str, task: TaskRun, results: list[Part]) -> Iterator[Path]:
         """Writes the samples of a task, then its record, which holds their digest."""
         place = self._place(name, name)
         samples = naming.samples_beside(place.path)
         path = self.folder / samples
         make_folder(path.parent, within=self.folder)
         count, unscored = self._write_lines(path, task, place)
-        detail = schema.DetailedEvaluationResults(
+        detail = _known(
             format="jsonl",
             file_path=samples,
             hash_algorithm="sha256",
@@ -161,24 +163,18 @@ class _Writer:
                         continue
                     line = _line(self.subject, row, metric, score, place)
                     # Line breaks of Unicode would end a line for the package's own reader.
-                    content = line.model_dump(mode="json", exclude_none=True)
-                    file.write(json.dumps(content, ensure_ascii=True) + "\n")
+                    file.write(json.dumps(line, ensure_ascii=True) + "\n")
                     count += 1
         return count, unscored
 
-    def _write_record(
-        self,
-        place: _Place,
-        results: list[schema.EvaluationResult],
-        detail: schema.DetailedEvaluationResults | None = None,
-    ) -> Path:
-        record = schema.Record(
+    def _write_record(self, place: _Place, results: list[Part], detail: Part | None = None) -> Path:
+        record = _known(
             schema_version=schema.VERSION,
             evaluation_id=place.evaluation_id,
             evaluation_timestamp=self.subject.epoch,
             retrieved_timestamp=self.subject.epoch,
             source_metadata=self._source_metadata(),
-            eval_library=schema.EvalLibrary(
+            eval_library=_known(
                 name=_LIBRARY,
                 version=self.subject.run.settings.lm_eval_version or UNKNOWN,
                 additional_details={"evalprep_version": __version__},
@@ -187,27 +183,29 @@ class _Writer:
             evaluation_results=results,
             detailed_evaluation_results=detail,
         )
-        content = record.model_dump(mode="json", exclude_none=True)
         path = self.folder / place.path
         make_folder(path.parent, within=self.folder)
-        write_atomically(path, json.dumps(content, indent=2) + "\n", within=self.folder)
+        write_atomically(path, json.dumps(record, indent=2) + "\n", within=self.folder)
         return path
 
-    def _source_metadata(self) -> schema.SourceMetadata:
-        return schema.SourceMetadata.model_validate(
-            {
-                "source_name": "evalprep",
-                "source_type": "evaluation_run",
-                "source_organization_name": self.settings.organization,
-                "evaluator_relationship": self.settings.relationship,
-            }
+    def _source_metadata(self) -> Part:
+        return _known(
+            source_name="evalprep",
+            source_type="evaluation_run",
+            source_organization_name=self.settings.organization,
+            evaluator_relationship=self.settings.relationship,
         )
 
 
 # --- parts of a record
 
 
-def _model_info(subject: Subject, settings: Settings) -> schema.ModelInfo:
+def _known(**fields: Any) -> Part:
+    """A part of a record: the fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _model_info(subject: Subject, settings: Settings) -> Part:
     call = subject.run.settings
     revision = subject.run.arguments.get("revision")
     details = {
@@ -216,13 +214,11 @@ def _model_info(subject: Subject, settings: Settings) -> schema.ModelInfo:
         "dtype": subject.run.arguments.get("dtype") or call.dtype,
         "revision": revision,
     }
-    return schema.ModelInfo(
+    return _known(
         name=subject.model_id,
         id=subject.model_id,
         developer=subject.model_id.partition("/")[0],
-        inference_engine=schema.InferenceEngine(
-            name=call.backend or UNKNOWN, version=call.engine_version or None
-        ),
+        inference_engine=_known(name=call.backend or UNKNOWN, version=call.engine_version or None),
         additional_details=_texts(details),
     )
 
@@ -245,18 +241,18 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _source_other(name: str) -> schema.SourceOther:
-    return schema.SourceOther(dataset_name=name, source_type="other")
+def _source_other(name: str) -> Part:
+    return _known(dataset_name=name, source_type="other")
 
 
-def _source(task: TaskRun) -> schema.SourceHub | schema.SourceOther:
+def _source(task: TaskRun) -> Part:
     """The data set of a task; of local files nothing but the task's name is worth telling."""
     dataset, rows = task.logged.settings.dataset, task.logged.rows
     is_local = dataset.path in _LOADERS or dataset.path.startswith((".", "/", "~"))
     if not dataset.path or is_local:
         return _source_other(task.name)
     details = {"config": dataset.name, "revision": dataset.revision}
-    return schema.SourceHub(
+    return _known(
         dataset_name=dataset.path,
         source_type="hf_dataset",
         hf_repo=dataset.path,
@@ -266,16 +262,15 @@ def _source(task: TaskRun) -> schema.SourceHub | schema.SourceOther:
     )
 
 
-def _results_of_task(subject: Subject, task: TaskRun) -> Iterator[schema.EvaluationResult]:
+def _results_of_task(subject: Subject, task: TaskRun) -> Iterator[Part]:
     """A result for each number of a task; a stored value beside that of the rows is one more."""
     source = _source(task)
     for item in _own_quantities(subject, task):
         for result in _result_of_metric(source, task, item):
-            result.generation_config = _generation(subject, task)
-            yield result
+            yield {**result, "generation_config": _generation(subject, task)}
 
 
-def _results_of_group(subject: Subject, group: TaskRun) -> Iterator[schema.EvaluationResult]:
+def _results_of_group(subject: Subject, group: TaskRun) -> Iterator[Part]:
     """A result for each number of a group."""
     for item in _own_quantities(subject, group):
         yield from _result_of_metric(_source_other(group.name), group, item)
@@ -288,9 +283,7 @@ def _own_quantities(subject: Subject, task: TaskRun) -> Iterator[Quantity]:
     yield from sorted(own, key=lambda item: order.get(item.key, len(order)))
 
 
-def _result_of_metric(
-    source: Any, task: TaskRun, item: Quantity
-) -> Iterator[schema.EvaluationResult]:
+def _result_of_metric(source: Any, task: TaskRun, item: Quantity) -> Iterator[Part]:
     """The result of a number of a task or a group; none without a finite value."""
     score = finite_number(item.value)
     metric = task.metric(item.metric, item.filter)
@@ -299,45 +292,41 @@ def _result_of_metric(
     details = {"direction": item.direction, "filter": item.filter}
     if item.beside:
         details["source"] = IN_RESULTS_FILE
-    config = schema.MetricConfig(
+    config = _known(
         metric_id=metric.metric,
         metric_name=item.name,
         metric_kind=metric.metric,
         metric_unit="proportion" if item.is_share else metric.unit or None,
         lower_is_better=item.direction == "down",
+        **_bounds(metric.range, score),
         additional_details=details,
     )
-    yield schema.EvaluationResult(
+    yield _known(
         evaluation_result_id=item.id,
         evaluation_name=item.owner,
         source_data=source,
-        metric_config=_bounded(config, metric.range, score),
+        metric_config=config,
         score_details=_score_details(item, score, metric.range),
     )
 
 
-def _score_details(
-    item: Quantity, score: float, bounds: tuple[float, float] | None
-) -> schema.ScoreDetails:
+def _score_details(item: Quantity, score: float, bounds: tuple[float, float] | None) -> Part:
     """A score with its uncertainty, its rows, and what there is to know of them."""
     expected = None if item.expected == item.n else item.expected
     details = {"expected_samples": expected, "notes": "; ".join(item.notes)}
-    return schema.ScoreDetails(
+    return _known(
         score=_inside(score, bounds),
         details=_texts(details) or None,
         uncertainty=_uncertainty(item),
     )
 
 
-def _bounded(
-    config: schema.MetricConfig, bounds: tuple[float | None, float | None] | None, score: float
-) -> schema.MetricConfig:
-    """The metric with its bounds, where they are known and hold the score."""
+def _bounds(bounds: tuple[float | None, float | None] | None, score: float) -> Part:
+    """The bounds of a metric, where they are known and hold the score."""
     low, high = bounds or (None, None)
     if low is None or high is None or not low <= _inside(score, (low, high)) <= high:
-        return config
-    update = {"score_type": "continuous", "min_score": low, "max_score": high}
-    return config.model_copy(update=update)
+        return {}
+    return {"score_type": "continuous", "min_score": low, "max_score": high}
 
 
 def _inside(score: float, bounds: tuple[float, float] | None) -> float:
@@ -348,21 +337,22 @@ def _inside(score: float, bounds: tuple[float, float] | None) -> float:
     return clipped if abs(clipped - score) <= _EXACT else score
 
 
-def _uncertainty(item: Quantity) -> schema.Uncertainty:
+def _uncertainty(item: Quantity) -> Part:
     """Standard error and interval of a number, as far as it has them, and its number of rows."""
-    uncertainty = schema.Uncertainty(num_samples=item.n)
     method = _METHODS[item.source]
+    parts: Part = {}
     error = finite_number(item.stderr)
     if error is not None:
-        uncertainty.standard_error = schema.StandardError(value=error, method=method)
+        parts["standard_error"] = _known(value=error, method=method)
     if item.interval is not None:
-        uncertainty.confidence_interval = schema.ConfidenceInterval(
-            lower=item.interval[0], upper=item.interval[1], confidence_level=_LEVEL, method=method
+        low, high = map(float, item.interval)
+        parts["confidence_interval"] = _known(
+            lower=low, upper=high, confidence_level=_LEVEL, method=method
         )
-    return uncertainty
+    return _known(**parts, num_samples=item.n)
 
 
-def _generation(subject: Subject, task: TaskRun) -> schema.GenerationConfig:
+def _generation(subject: Subject, task: TaskRun) -> Part:
     call, settings = subject.run.settings, task.logged.settings
     generation = {**settings.generation, **call.generation}
     limits = (generation.get(key) for key in _MAX_TOKENS)
@@ -380,8 +370,8 @@ def _generation(subject: Subject, task: TaskRun) -> schema.GenerationConfig:
         "task_version": task.logged.version,
         "model_args": dict(subject.run.arguments),
     }
-    return schema.GenerationConfig(
-        generation_args=schema.GenerationArgs(
+    return _known(
+        generation_args=_known(
             temperature=finite_number(generation.get("temperature")),
             top_p=finite_number(generation.get("top_p")),
             top_k=finite_number(generation.get("top_k")),
@@ -392,7 +382,7 @@ def _generation(subject: Subject, task: TaskRun) -> schema.GenerationConfig:
     )
 
 
-def _result_of_suite(score: SuiteScore) -> Iterator[schema.EvaluationResult]:
+def _result_of_suite(score: SuiteScore) -> Iterator[Part]:
     """The result of a suite score; none without a value."""
     item = of_suite_score(score)
     value = finite_number(item.value)
@@ -400,18 +390,19 @@ def _result_of_suite(score: SuiteScore) -> Iterator[schema.EvaluationResult]:
         return
     low, high = score.range
     bounds = None if low is None or high is None else (low, high)
-    config = schema.MetricConfig(
+    config = _known(
         metric_id=str(score.tags.get("metric_id") or f"{score.pack}.{score.name}"),
         metric_name=score.title or score.name,
         metric_unit=_unit_of_suite(score),
         lower_is_better=score.better == "down",
+        **_bounds(bounds, value),
         additional_details=_texts({"rule": score.rule, "pack": score.pack}),
     )
-    yield schema.EvaluationResult(
+    yield _known(
         evaluation_result_id=score.id,
         evaluation_name=score.name,
         source_data=_source_other(score.id),
-        metric_config=_bounded(config, bounds, value),
+        metric_config=config,
         score_details=_score_details(item, value, bounds),
     )
 
@@ -428,16 +419,14 @@ def _unit_of_suite(score: SuiteScore) -> str | None:
 # --- samples
 
 
-def _line(
-    subject: Subject, row: SampleRow, metric: Metric, score: float, place: _Place
-) -> schema.SampleLine:
+def _line(subject: Subject, row: SampleRow, metric: Metric, score: float, place: _Place) -> Part:
     details = {
         **row.hashes,
         "filter": metric.filter,
         "subtask": row.subtask,
         "published": {True: "true", False: "false", None: ""}[row.published],
     }
-    return schema.SampleLine(
+    return _known(
         schema_version=schema.VERSION,
         evaluation_id=place.evaluation_id,
         model_id=subject.model_id,
@@ -446,15 +435,15 @@ def _line(
         sample_id=row.sample_id,
         sample_hash=sample_hash(row.question, row.references),
         interaction_type="single_turn",
-        input=schema.Input(
+        input=_known(
             raw=row.question,
             formatted=row.prompt,
             reference=[*row.references],
             choices=[*row.choices] or None,
         ),
-        output=schema.Output(raw=[*row.replies]),
+        output=_known(raw=[*row.replies]),
         answer_attribution=[
-            schema.AnswerAttribution(
+            _known(
                 turn_idx=0,
                 source="output.raw",
                 extracted_value=row.answer,
@@ -462,7 +451,7 @@ def _line(
                 is_terminal=True,
             )
         ],
-        evaluation=schema.Evaluation(score=score, is_correct=_is_correct(metric, score)),
+        evaluation=_known(score=score, is_correct=_is_correct(metric, score)),
         metadata={name: value for name, value in details.items() if value},
     )
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError
-
 from evalprep.export.every_eval_ever import naming, schema
 from evalprep.files import as_mapping, read_text
 from evalprep.numbers import finite_number
+from evalprep.terminal import shortened
 
 
 @dataclass(frozen=True)
@@ -78,12 +77,17 @@ class _Lines:
     whole: bool = True
 
 
-def check_file(file: Path) -> list[Finding]:
-    """Returns the findings on a record (`.json`) or on its samples (`.jsonl`)."""
+def check_file(file: Path, *, most: int | None = None) -> list[Finding]:
+    """Returns the findings on a record (`.json`) or on its samples (`.jsonl`).
+
+    Args:
+        file: The file.
+        most: Lines of samples that are held against their schema; None for all.
+    """
     if file.suffix == ".json":
         return _check_record(file)
     if file.suffix == ".jsonl":
-        return _check_samples(file)
+        return _check_samples(file, most)
     return [Finding("file", "neither .json nor .jsonl")]
 
 
@@ -124,14 +128,15 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _schema_findings(model: type[BaseModel], content: Any, where: str = "") -> list[Finding]:
+def _schema_findings(kind: str, content: Any, where: str = "") -> list[Finding]:
+    """What a schema refuses, the nearest reason of each mistake."""
+    from jsonschema.exceptions import best_match
+
     findings = []
-    try:
-        model.model_validate(content)
-    except ValidationError as error:
-        for mistake in error.errors():
-            key = ".".join(map(str, mistake["loc"]))
-            findings.append(Finding(where + key, mistake["msg"]))
+    for error in schema.validator(kind).iter_errors(content):
+        nearest = best_match([error])
+        key = ".".join(map(str, nearest.absolute_path))
+        findings.append(Finding(where + key, shortened(nearest.message)))
     return findings
 
 
@@ -144,7 +149,7 @@ def _check_record(file: Path) -> list[Finding]:
     except (OSError, ValueError, RecursionError) as error:
         return [Finding("file", str(error))]
     store = _Store.of(file)
-    findings = _schema_findings(schema.Record, content)
+    findings = _schema_findings(schema.RECORD, content)
     findings += _path_findings(store)
     if isinstance(content, dict):
         findings += _companion_findings(store, content)
@@ -378,7 +383,7 @@ def _identity_findings(store: _Store, record: Mapping[str, Any]) -> list[Finding
 # --- the samples
 
 
-def _check_samples(file: Path) -> list[Finding]:
+def _check_samples(file: Path, most: int | None) -> list[Finding]:
     findings: list[Finding] = []
     rows: list[dict[str, Any]] = []
     count = 0
@@ -387,7 +392,10 @@ def _check_samples(file: Path) -> list[Finding]:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     count += 1
-                    findings += _line_findings(line.strip(), f"line {number}: ", rows)
+                    is_looked_at = most is None or count <= most
+                    findings += _line_findings(
+                        line.strip(), f"line {number}: ", rows, with_schema=is_looked_at
+                    )
     except (OSError, UnicodeDecodeError) as error:
         return [Finding("file", str(error))]
     store = _Store.of(file)
@@ -397,7 +405,9 @@ def _check_samples(file: Path) -> list[Finding]:
     return findings
 
 
-def _line_findings(line: str, where: str, rows: list[dict[str, Any]]) -> list[Finding]:
+def _line_findings(
+    line: str, where: str, rows: list[dict[str, Any]], *, with_schema: bool
+) -> list[Finding]:
     """The findings on one line, which joins `rows` where it is an object."""
     try:
         content = strict_json(line)
@@ -406,7 +416,7 @@ def _line_findings(line: str, where: str, rows: list[dict[str, Any]]) -> list[Fi
     if isinstance(content, dict):
         ids = ("evaluation_id", "model_id")
         rows.append({name: content.get(name) for name in ids})
-    return _schema_findings(schema.SampleLine, content, where)
+    return _schema_findings(schema.SAMPLE, content, where) if with_schema else []
 
 
 def _record_findings(store: _Store, lines: _Lines) -> Iterator[Finding]:

@@ -6,14 +6,19 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from evalprep.report.document import Report
+from evalprep.report.markdown import render_markdown
 
 _FOLDER = Path(__file__).parent
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
 # In this order, as one script: a page opened from disk cannot load modules.
 SCRIPTS = (
     "dom.js",
@@ -47,6 +52,11 @@ def script() -> str:
 def style() -> str:
     """The look of every page."""
     return _source("page.css")
+
+
+def _shown(match: re.Match[str]) -> str:
+    """A character that reorders, hides or controls text, by its code point."""
+    return f"[U+{ord(match[0]):04X}]"
 
 
 def _hash(text: str) -> str:
@@ -89,6 +99,7 @@ def render(report: Report) -> Iterator[str]:
         title=html.escape(report.document["title"]),
         policy=html.escape(policy(code, look)),
         style=look,
+        numbers=html.escape(_UNSEEN.sub(_shown, render_markdown(report))),
     )
     yield f'<script type="application/json" id="document">{data_block(report.document)}</script>\n'
     yield f'<script type="text/plain" id="index">{report.index}</script>\n'

@@ -51,6 +51,43 @@ function intervals(marks, domain, zero = null) {
   });
   return picture;
 }
+// Paired differences over one another, as bars from zero with their intervals: marks as of `intervals`, with a word.
+function pairedBars(marks, domain) {
+  const height = 8 + 16 * marks.length;
+  const zero = place(domain, 0);
+  const words = marks.map(({ name, texts, word }) =>
+    `${name}: ${texts.delta}${texts.low ? ` (${texts.low} to ${texts.high})` : ""}, ${word}`
+  );
+  const picture = svg("svg", {
+    class: "differences",
+    height,
+    width: "100%",
+    role: "img",
+    "aria-label": visible(words.join("; ")),
+  }, svg("line", { class: "zero", x1: px(zero), x2: px(zero), y1: 0, y2: height }));
+  marks.forEach((mark, row) => {
+    const [y, end] = [4 + 16 * row, place(domain, mark.value)];
+    const group = svg("g", { "data-run": mark.run });
+    group.append(
+      svg("rect", {
+        class: "full paired-bar " + mark.colour,
+        x: px(Math.min(zero, end)),
+        width: px(Math.abs(end - zero)),
+        y,
+        height: 10,
+      }),
+    );
+    if (typeof mark.low === "number" && typeof mark.high === "number") {
+      const [low, high] = [px(place(domain, mark.low)), px(place(domain, mark.high))];
+      group.append(svg("line", { class: "whisker " + mark.colour, x1: low, x2: high, y1: y + 5, y2: y + 5 }));
+      for (const x of [low, high]) {
+        group.append(svg("line", { class: "whisker " + mark.colour, x1: x, x2: x, y1: y + 1, y2: y + 9 }));
+      }
+    }
+    picture.append(group);
+  });
+  return picture;
+}
 function axis(domain, percent = false, shares = [0, 0.25, 0.5, 0.75, 1]) {
   return el(
     "span",

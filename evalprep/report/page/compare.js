@@ -156,7 +156,7 @@ function otherTables(comparison, which) {
       ["Candidate / baseline", "number"],
       ["Difference", "score"],
       ["p (Holm)", "number"],
-    ], rows);
+    ], rows, { sortable: true });
   });
 }
 function comparisonSection(which) {
@@ -211,7 +211,7 @@ function comparisonSection(which) {
         ],
       ],
       rows,
-      { class: "paired" },
+      { class: "paired", sortable: true },
     ),
     otherTables(comparison, which),
     causesTable(comparison, which),

@@ -86,17 +86,50 @@ const runName = (run) => DOC.runs[run].label;
 const dot = (run) => el("span", { class: "dot " + runColour(run), "aria-hidden": "true" });
 const severalRuns = DOC.runs.length > 1;
 
-// A semantic table that becomes a list of cards on narrow screens. columns: [label, class]; rows: arrays of cells.
-function table(caption, columns, rows, attributes = {}) {
+// What a row is sorted by: the first number of a cell that is shown, else its text.
+function sortKey(cell) {
+  const shown = [...cell.querySelectorAll("data")].find((value) => !value.closest("[hidden]"));
+  return shown ? Number(shown.value) : cell.textContent.trim();
+}
+// Sorts the rows of a table by a column: upward, then downward. Rows without its number, and sums, stay last.
+function sortRows(head) {
+  const body = head.closest("table").tBodies[0];
+  const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+  for (const other of head.parentNode.querySelectorAll("[aria-sort]")) other.setAttribute("aria-sort", "none");
+  head.setAttribute("aria-sort", sign === 1 ? "ascending" : "descending");
+  const rows = [...body.rows].map((row) => ({ row, key: sortKey(row.cells[head.cellIndex]) }));
+  const byNumber = rows.some(({ key }) => typeof key === "number");
+  const rank = ({ row, key }) => (row.classList.contains("total") ? 2 : byNumber && typeof key !== "number" ? 1 : 0);
+  rows.sort((one, two) => {
+    const ranks = rank(one) - rank(two);
+    if (ranks || rank(one)) return ranks;
+    return sign * (byNumber ? one.key - two.key : one.key.localeCompare(two.key, "en", { numeric: true }));
+  });
+  body.append(...rows.map(({ row }) => row));
+}
+function sortButton(label) {
+  return el("button", { type: "button", class: "sort", onclick: (event) => sortRows(event.target.closest("th")) }, label);
+}
+
+// A semantic table that becomes a list of cards on narrow screens. columns: [label, class]; rows: arrays of cells, with
+// `kind` for the look of a row. `sortable`: a column with a plain label is sorted by its heading.
+function table(caption, columns, rows, { sortable = false, ...attributes } = {}) {
+  const canSort = (label) => sortable && rows.length > 1 && typeof label === "string";
   const head = el(
     "tr",
     { role: "row" },
-    columns.map(([label, kind]) => el("th", { scope: "col", role: "columnheader", class: kind }, label)),
+    columns.map(([label, kind]) =>
+      el(
+        "th",
+        { scope: "col", role: "columnheader", class: kind, "aria-sort": canSort(label) && "none" },
+        canSort(label) ? sortButton(label) : label,
+      )
+    ),
   );
   const body = rows.map((cells) =>
     el(
       "tr",
-      { role: "row", class: cells.kind },
+      { role: "row", class: cells.kind, "data-name": cells.name },
       cells.map((cell, column) => {
         const [label, kind] = columns[column];
         const name = typeof label === "string" ? label : label.textContent;

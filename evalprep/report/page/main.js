@@ -53,7 +53,7 @@ const theme = el("button", {
 });
 setTheme(theme, THEMES[remembered()] ? remembered() : "auto");
 fill(document.getElementById("top"), {}, [
-  el("div", {}, el("p", { class: "kind" }, "Evaluation report"), el("h1", {}, DOC.title)),
+  el("div", {}, el("p", { class: "kind" }, "Evaluation report"), el("h1", {}, DOC.title), badge()),
   theme,
 ]);
 fill(document.getElementById("views"), {}, [

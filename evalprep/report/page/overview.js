@@ -9,20 +9,22 @@ function summaryCard(which) {
     : `Against ${runName(comparison.before)}`;
   return el(
     "section",
-    { class: "card" + (comparison.headline ? " verdict-" + comparison.headline.replaceAll(" ", "-") : "") },
+    {
+      class: "card" + (comparison.headline ? " verdict-" + comparison.headline.replaceAll(" ", "-") : ""),
+      "data-run": comparison.now,
+    },
     el(
       "h3",
       {},
       severalRuns && dot(comparison.now),
       severalRuns ? `${runName(comparison.now)} ` : "",
       el("span", { class: "quiet" }, against.replace(/^A/, severalRuns ? "a" : "A")),
+      comparison.headline && [" ", verdict(comparison.headline)],
     ),
     whole && [
       el(
         "p",
         { class: "big" },
-        comparison.headline && verdict(comparison.headline),
-        " ",
         num([...path, "delta"]),
         " points ",
         range([...path, "low"], [...path, "high"]),
@@ -96,6 +98,26 @@ const WORDS = {
   "not enough evidence": "? Not enough evidence",
 };
 const SHORT = WORDS;
+const WORST_FIRST = [
+  "worse",
+  "not comparable",
+  "not enough evidence",
+  "different",
+  "better",
+  "no difference shown",
+  "equivalent",
+];
+// The worst word of what decides, over all comparisons of the page.
+function badge() {
+  const words = DOC.comparisons.map((comparison) => comparison.headline);
+  const worst = WORST_FIRST.find((word) => words.includes(word));
+  return worst && el(
+    "p",
+    { class: "badge" },
+    verdict(worst),
+    words.length > 1 && el("span", { class: "quiet small" }, ` the worst of ${plural(words.length, "comparison")}`),
+  );
+}
 const verdict = (name, words = WORDS) =>
   name && el("span", { class: "chip " + name.replaceAll(" ", "-") }, words[name] || name);
 
@@ -120,14 +142,54 @@ function domainOf(task) {
   return low === high ? [low, low + 1] : [low, high];
 }
 const DIRECTIONS = { up: "", down: " · lower is better", unknown: " · direction not known" };
+// The paired differences of a task between runs: [comparison, its place, the task in it, the task's place].
+function pairsOf(task) {
+  return DOC.comparisons.flatMap((comparison, which) => {
+    const row = comparison.tasks.findIndex((item) => item.task === task.name);
+    const known = comparison.before !== null && row >= 0 && typeof comparison.tasks[row].delta === "number";
+    return known ? [[comparison, which, comparison.tasks[row], row]] : [];
+  });
+}
+const pairedDomain = () =>
+  deltaDomain({ tasks: DOC.tasks.flatMap((task) => pairsOf(task).map(([, , item]) => item)) }, true);
+function differenceLine([comparison, which, item, row]) {
+  const path = ["comparisons", which, "tasks", row];
+  return el(
+    "div",
+    { class: "line", "data-run": comparison.now },
+    DOC.comparisons.length > 1 && dot(comparison.now),
+    el("b", {}, num([...path, "delta"])),
+    " ",
+    range([...path, "low"], [...path, "high"]),
+    " ",
+    verdict(item.verdict, SHORT),
+  );
+}
+function pairedPicture(pairs, domain) {
+  const marks = pairs.map(([comparison, which, item, row]) => ({
+    value: item.delta,
+    low: item.low,
+    high: item.high,
+    texts: textAt(["comparisons", which, "tasks", row]),
+    word: item.verdict,
+    run: comparison.now,
+    colour: runColour(comparison.now),
+    name: `${runName(comparison.now)} minus ${runName(comparison.before)}`,
+  }));
+  const own = pairs.every(([, , item]) => inPoints(item)) ? null : deltaDomain({ tasks: pairs.map((pair) => pair[2]) }, false);
+  return [own && axis(own, false, [0, 0.5, 1]), pairedBars(marks, own || domain)];
+}
 function taskScores() {
+  const paired = DOC.tasks.some((task) => pairsOf(task).length);
+  const anyPublished = DOC.tasks.some((task) => task.runs.some((run) => run && run.published));
+  const domain = pairedDomain();
   const rows = DOC.tasks.map((task, number) => {
     const base = ["tasks", number, "runs"];
     const values = task.runs.map((run, which) =>
       run &&
       el(
         "div",
-        { class: "line" },
+        { class: "line", "data-run": which },
         severalRuns && dot(which),
         el("b", {}, num([...base, which, "score", "value"])),
         " ",
@@ -142,7 +204,8 @@ function taskScores() {
       el("span", { class: "quiet" }, " same rows"),
     );
     const metric = task.runs.find((run) => run);
-    return [
+    const pairs = pairsOf(task);
+    const cells = [
       [
         el("span", { class: "name" }, task.title),
         el(
@@ -157,28 +220,69 @@ function taskScores() {
         run &&
         el(
           "div",
-          { class: "line" },
+          { class: "line", "data-run": which },
           num([...base, which, "score", "n"]),
           run.score.n < run.rows && el("span", { class: "quiet" }, " of ", num([...base, which, "rows"])),
         )
       ),
       values,
-      [task.percent ? null : axis(domainOf(task)), intervals(taskMarks(task, number), domainOf(task))],
-      published,
+      ...(paired ? [pairs.map(differenceLine), pairs.length > 0 && pairedPicture(pairs, domain)] : [
+        [task.percent ? null : axis(domainOf(task)), intervals(taskMarks(task, number), domainOf(task))],
+      ]),
+      ...(anyPublished || !paired ? [published] : []),
     ];
+    cells.name = task.title;
+    return cells;
   });
   const shares = DOC.tasks.some((task) => task.percent);
   const picture = el(
     "span",
     {},
-    el("span", { class: "visually-hidden" }, "picture"),
-    shares && axis([0, 1], true),
+    el("span", { class: "visually-hidden" }, paired ? "picture of the differences" : "picture"),
+    paired ? axis(domain, true, [0, 0.5, 1]) : shares && axis([0, 1], true),
   );
+  const difference = paired ? [["Difference", "score"]] : [];
   return table(
-    `Score${severalRuns ? " of each run" : ""} with its 95 % interval${shares ? ", shares in percent" : ""}`,
-    [["Task"], ["n", "number"], ["Score", "score"], [picture, "picture"], ["Published", "number"]],
+    `Score${severalRuns ? " of each run" : ""} with its 95 % interval${shares ? ", shares in percent" : ""}${
+      paired ? "; paired difference from the baseline on the same samples, with its own" : ""
+    }`,
+    [
+      ["Task"],
+      ["n", "number"],
+      ["Score", "score"],
+      ...difference,
+      [picture, "picture"],
+      ...(anyPublished || !paired ? [["Published", "number"]] : []),
+    ],
     rows,
-    { class: "forest" },
+    { class: "forest", sortable: true },
+  );
+}
+// A box that leaves the runs whose label has some letters, or, where no label has them, the rows of tasks that do.
+function filterBox() {
+  const rows = [...DOC.tasks, ...DOC.stored, ...DOC.groups, ...DOC.scores].length;
+  if (DOC.runs.length < 3 && rows < 9) return null;
+  const status = el("span", { class: "quiet small", role: "status" });
+  const filter = (event) => {
+    const letters = event.target.value.trim().toLowerCase();
+    const has = (text) => text.toLowerCase().includes(letters);
+    const runs = severalRuns ? DOC.runs.map((run, which) => which).filter((which) => has(DOC.runs[which].label)) : [];
+    const byRun = letters !== "" && runs.length > 0;
+    for (const part of main.querySelectorAll("[data-run]")) {
+      part.toggleAttribute("hidden", byRun && !runs.includes(Number(part.dataset.run)));
+    }
+    const lines = [...main.querySelectorAll("tr[data-name]")];
+    for (const line of lines) line.toggleAttribute("hidden", letters !== "" && !byRun && !has(line.dataset.name));
+    const left = lines.filter((line) => !line.hidden).length;
+    const told = byRun ? `${runs.length} of ${plural(DOC.runs.length, "run")}` : `${left} of ${plural(lines.length, "row")}`;
+    status.textContent = letters === "" ? "" : told;
+  };
+  return el(
+    "p",
+    { class: "filter" },
+    el("label", {}, "Filter runs or tasks ", el("input", { type: "search", name: "filter", oninput: filter })),
+    " ",
+    status,
   );
 }
 // Tasks of which a results file is all there is: no rows, so no interval and nothing to open.
@@ -189,23 +293,27 @@ function storedTable() {
       run &&
       el(
         "div",
-        { class: "line" },
+        { class: "line", "data-run": which },
         severalRuns && dot(which),
         el("b", {}, num(["stored", number, "runs", which, "value"])),
         run.stderr !== null && [" ± ", num(["stored", number, "runs", which, "stderr"])],
       );
-    return [
+    const cells = [
       one.task,
       one.filter === "none" ? one.metric : `${one.metric} (${one.filter})`,
       one.runs.map((run, which) =>
-        run && run.n !== null && el("div", { class: "line" }, num(["stored", number, "runs", which, "n"]))
+        run && run.n !== null && el("div", { class: "line", "data-run": which }, num(["stored", number, "runs", which, "n"]))
       ),
       one.runs.map(cell),
     ];
+    cells.name = one.task;
+    return cells;
   });
   const columns = [["Task"], ["Metric"], ["n", "number"], ["Score", "score"]];
   const shares = DOC.stored.some((one) => one.percent) ? ", shares in percent" : "";
-  return table(`Tasks without samples: scores and standard errors of the results file${shares}`, columns, rows);
+  return table(`Tasks without samples: scores and standard errors of the results file${shares}`, columns, rows, {
+    sortable: true,
+  });
 }
 function groupTable() {
   if (!DOC.groups.length) return null;
@@ -246,7 +354,7 @@ function legend() {
   return el(
     "p",
     { class: "legend" },
-    DOC.runs.map((run, which) => el("span", { class: "key" }, dot(which), run.label)),
+    DOC.runs.map((run, which) => el("span", { class: "key", "data-run": which }, dot(which), run.label)),
     anyPublished &&
       el("span", { class: "key" }, el("span", { class: "dot published", "aria-hidden": "true" }), "published"),
   );
@@ -263,6 +371,7 @@ function overview() {
   }
   return [
     el("h2", { tabindex: -1 }, "Overview"),
+    filterBox(),
     el("div", { class: "cards" }, DOC.comparisons.map((_, which) => summaryCard(which))),
     legend(),
     DOC.tasks.length > 0 && taskScores(),

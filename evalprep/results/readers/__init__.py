@@ -61,6 +61,7 @@ def read_results(file: Path) -> tuple[RunResults, JsonParts]:
     """
     try:
         content, samples = _split(file)
+        content = as_mapping(without_secrets(content))
     except ValueError as error:
         damage = DamagedPart(file.name, "", str(error)[:_LONGEST_REASON])
         return RunResults(damage=(damage,)), JsonParts()
@@ -68,7 +69,7 @@ def read_results(file: Path) -> tuple[RunResults, JsonParts]:
 
 
 def _split(file: Path) -> tuple[dict[str, Any], JsonParts]:
-    """The content of a results file with credentials hidden, and the samples inside.
+    """The content of a results file, and the samples inside.
 
     Raises:
         ValueError: it is no JSON object that can be read.
@@ -80,7 +81,7 @@ def _split(file: Path) -> tuple[dict[str, Any], JsonParts]:
         content = {key: parts.get(key) for key in parts.members if key != _SAMPLES}
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    return as_mapping(without_secrets(content)), parts.inner(_SAMPLES)
+    return content, parts.inner(_SAMPLES)
 
 
 def read_recognised(file: Path) -> RunResults | None:
@@ -91,7 +92,7 @@ def read_recognised(file: Path) -> RunResults | None:
         return None
     if not any(recognises(content) for recognises, _ in GENERATIONS):
         return None
-    run = decode_run(content, file.name)
+    run = decode_run(as_mapping(without_secrets(content)), file.name)
     return run if run.tasks else None
 
 

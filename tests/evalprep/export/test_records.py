@@ -8,6 +8,7 @@ import pytest
 
 from evalprep.cli import main
 from evalprep.export import check_file, is_valid
+from evalprep.export.every_eval_ever.schema import SAMPLE, validator
 from tests.evalprep.export.records import Store, change
 from tests.evalprep.export.test_export import quiz
 from tests.evalprep.report.runs import write_run
@@ -121,3 +122,23 @@ def test_line_breaks_of_unicode_do_not_end_a_line(tmp_path):
     lines = path.read_text().splitlines()
     assert json.loads(lines[0])["output"]["raw"] == ["one\u2028two\x0bthree\x85four"]
     assert len(lines) == 2
+
+
+def test_a_schema_may_be_held_against_the_first_lines_alone(valid, tmp_path):
+    store = Store.read(valid)
+    change(store, "unknown key in a sample line")
+    _, samples = store.write(tmp_path)
+    wrong = [finding.what for finding in check_file(samples)]
+    assert any("Additional properties are not allowed" in what for what in wrong)
+    assert check_file(samples, most=0) == []
+
+
+@pytest.mark.parametrize(
+    ("score", "is_number"),
+    [("0.5", True), (" 1e-1 ", True), (True, True), ("half", False), ("", False), ([], False)],
+)
+def test_a_number_may_be_a_text(score, is_number):
+    line = {"evaluation": {"score": score, "is_correct": "yes"}}
+    refused = [list(error.absolute_path) for error in validator(SAMPLE).iter_errors(line)]
+    assert (["evaluation", "score"] not in refused) is is_number
+    assert ["evaluation", "is_correct"] not in refused

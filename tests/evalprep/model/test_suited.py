@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from evalprep import __version__
 from evalprep.cli import main
 from evalprep.model.hardware import gpu_names
 from tests import PROJECT_ROOT
@@ -39,9 +40,35 @@ def test_init_says_what_to_install_without_a_gpu(tmp_path, capsys, backend):
         (tmp_path / "p" / name).read_text() for name in ("eval_config.yaml", "requirements.txt")
     )
     assert f"\nbackend: {backend} " in config
-    assert f"\nevalprep[{backend}]==" in requirements
+    assert f"[{backend}]" in requirements.splitlines()[-1]
     if backend == "vllm" and not gpu_names():
         assert "This is the CUDA build of vLLM" in requirements
+
+
+@pytest.mark.parametrize(
+    ("origin", "line"),
+    [
+        (None, "evalprep[hf]=={version}"),
+        ({"url": "file:///w/evalprep-0.1.0.whl", "archive_info": {}}, "evalprep[hf] @ {url}"),
+        ({"url": "file:///a%20b", "dir_info": {"editable": True}}, "-e {url}[hf]"),
+        (
+            {"url": "https://example.org/e.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "evalprep[hf] @ git+{url}@abc",
+        ),
+    ],
+    ids=["an index", "a wheel", "a clone", "a repository"],
+)
+def test_requirements_name_where_evalprep_came_from(tmp_path, monkeypatch, origin, line):
+    """pip then installs the same evalprep, which may be in no index."""
+    installed = tmp_path / "site/evalprep-0.1.0.dist-info"
+    installed.mkdir(parents=True)
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: evalprep\nVersion: 0.1.0\n")
+    if origin:
+        (installed / "direct_url.json").write_text(json.dumps(origin))
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    assert main(["init", str(tmp_path / "p"), "--backend", "hf"]) == 0
+    last = (tmp_path / "p/requirements.txt").read_text().splitlines()[-1]
+    assert last == line.format(version=__version__, url=(origin or {}).get("url"))
 
 
 def test_init_takes_the_back_end_that_works_here(tmp_path, capsys):

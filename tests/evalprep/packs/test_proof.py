@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from evalprep.cli import main
-from evalprep.packs.manifest import commands_of, read_manifest
+from evalprep.packs.manifest import read_manifest
 from tests import PROJECT_ROOT, processes
 
 PROOF = PROJECT_ROOT / "tests/data/packs/proof"
@@ -85,7 +85,7 @@ def test_the_plan_becomes_commands(project, inside):
     folder = project()
     lines = inside(folder, "prepare", "--quiet").splitlines()
     manifest = read_manifest(folder / "work_dir")
-    commands = {command.name: command for command in commands_of(manifest)}
+    commands = {command.name: command for command in manifest.commands}
     assert {name: one.tasks for name, one in commands.items()} == COMMANDS
     assert [command.depth for command in commands.values()] == [0, 0, 0, 1]
     words = {name: " ".join(one.argv) for name, one in commands.items()}
@@ -93,18 +93,17 @@ def test_the_plan_becomes_commands(project, inside):
     assert "--apply_chat_template" not in words["c3-plain"]
     assert "--limit 6" in words["c2-chat"], "whole blocks of three"
     assert "--tasks evalprep_c3_plain" in words["c3-plain"]
-    assert f"--metadata run={manifest['run']},command=c4-plain" in words["c4-plain"]
+    assert f"--metadata run={manifest.run},command=c4-plain" in words["c4-plain"]
     assert ["prepare --continue" in line for line in lines] == [False, False, False, True, False]
-    assert manifest["excluded"] == {
-        "proof_gone": {"kind": "unavailable", "reason": "nobody has the data any more"}
+    assert {name: [one.kind, one.reason] for name, one in manifest.plan.excluded.items()} == {
+        "proof_gone": ["unavailable", "nobody has the data any more"]
     }
-    assert manifest["tasks"]["proof_sure"]["rows"] is None
+    assert manifest.tasks["proof_sure"].rows is None
     stock = yaml.safe_load((folder / "work_dir/_groups/evalprep_c3_plain.yaml").read_text())
     assert stock["task"][0]["task"] == "arc_easy"
     assert stock["task"][0]["num_fewshot"] == 2
     assert (
-        json.loads((folder / f"results/run_{manifest['run']}.json").read_text())["run"]
-        == manifest["run"]
+        json.loads((folder / f"results/run_{manifest.run}.json").read_text())["run"] == manifest.run
     )
     assert (folder / "work_dir/proof/proof_words.py").is_file(), (
         "what the scorer imports travels with it"
@@ -116,9 +115,9 @@ def test_the_same_preparation_is_the_same_run_and_an_edit_another(project, insid
 
     folder = project()
     inside(folder, "prepare", "--quiet")
-    first = read_manifest(folder / "work_dir")["run"]
+    first = read_manifest(folder / "work_dir").run
     inside(folder, "prepare", "--quiet")
-    assert read_manifest(folder / "work_dir")["run"] == first
+    assert read_manifest(folder / "work_dir").run == first
 
     def now():
         return {job.options["metadata"]["run"] for job in read_jobs(folder / "work_dir")}
@@ -129,16 +128,16 @@ def test_the_same_preparation_is_the_same_run_and_an_edit_another(project, insid
     task.write_text(generated.replace("max_gen_toks: 16", "max_gen_toks: 12"))
     assert now() != {first}
     inside(folder, "prepare", "--quiet")
-    assert {read_manifest(folder / "work_dir")["run"]} == now() != {first}, (
+    assert {read_manifest(folder / "work_dir").run} == now() != {first}, (
         "the edit is kept, and named in the commands"
     )
     task.write_text(generated)
     inside(folder, "prepare", "--quiet", "--force")
-    assert read_manifest(folder / "work_dir")["run"] == first
+    assert read_manifest(folder / "work_dir").run == first
     inside(folder, "prepare", "--quiet", "--set", "limit=2")
-    assert read_manifest(folder / "work_dir")["run"] != first, "another limit is another run"
+    assert read_manifest(folder / "work_dir").run != first, "another limit is another run"
     inside(folder, "prepare", "--quiet", "--set", "gen_kwargs={top_p: 0.5}")
-    assert read_manifest(folder / "work_dir")["run"] != first
+    assert read_manifest(folder / "work_dir").run != first
 
 
 def test_a_chat_only_back_end_leaves_out_by_name(project, inside):
@@ -148,7 +147,7 @@ def test_a_chat_only_back_end_leaves_out_by_name(project, inside):
     )
     inside(folder, "prepare", "--quiet")
     manifest = read_manifest(folder / "work_dir")
-    left = {name: one["reason"] for name, one in manifest["excluded"].items()}
+    left = {name: one.reason for name, one in manifest.plan.excluded.items()}
     assert set(left) == {"arc_easy", "proof_sure", "proof_answer", "proof_gone"}
     assert "log-likelihoods" in left["arc_easy"]
     assert "log-likelihoods" in left["proof_sure"]
@@ -166,8 +165,8 @@ def test_tasks_and_scores_that_the_config_makes(project, inside):
     folder = project(tasks=["proof_mine", "proof_all"], proof=own)
     inside(folder, "prepare", "--quiet")
     manifest = read_manifest(folder / "work_dir")
-    assert manifest["scores"]["proof/mine_length"]["tasks"] == ["proof_mine"]
-    (own,) = [command for command in commands_of(manifest) if "proof_mine" in command.tasks]
+    assert manifest.plan.scores["proof/mine_length"].tasks == ("proof_mine",)
+    (own,) = [command for command in manifest.commands if "proof_mine" in command.tasks]
     assert own.tasks == ("proof_mine",), "its seed is its own"
 
 

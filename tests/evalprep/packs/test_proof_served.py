@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from evalprep.model.tokenizer import load_tokenizer
-from evalprep.packs.manifest import commands_of, read_manifest
+from evalprep.packs.manifest import read_manifest
 from tests.evalprep.run.server import Completions, completions
 
 from .test_proof import evalprep, project  # noqa: F401 - the pack as a fixture
@@ -81,7 +81,7 @@ def test_on_a_server_and_on_a_chat_interface(project, tiny_model, chat_api, tmp_
         assert served[:1] == [str(model)]
         assert served[served.index("--port") + 1] == url.split(":")[2].split("/")[0]
         commands = {
-            command.tasks: command for command in commands_of(read_manifest(folder / "work_dir"))
+            command.tasks: command for command in read_manifest(folder / "work_dir").commands
         }
         assert sorted(commands) == [("arc_easy",), ("proof_blocks",)]
         arguments = {tasks: dict(one.engine["model_args"]) for tasks, one in commands.items()}

@@ -9,7 +9,7 @@ import yaml
 
 from evalprep.cli import main
 from evalprep.model.tokenizer import load_tokenizer
-from evalprep.packs.manifest import commands_of, read_manifest
+from evalprep.packs.manifest import read_manifest
 from tests.evalprep.model.beginning import let_add_bos
 
 PROMPT = "Question: 2 + 3 is\nAnswer:"
@@ -39,7 +39,7 @@ def project(tmp_path, tiny_model):
         (tmp_path / "eval_config.yaml").write_text(yaml.safe_dump(config))
         words = ["prepare", "--config_path", str(tmp_path / "eval_config.yaml"), "--no_check"]
         assert main(words) == 0
-        return commands_of(read_manifest(tmp_path / "work_dir"))
+        return read_manifest(tmp_path / "work_dir").commands
 
     return prepare
 

@@ -10,7 +10,7 @@ import yaml
 from environment.tiny_model import build
 from evalprep.config.file import load_config
 from evalprep.errors import BadInput
-from evalprep.packs.manifest import commands_of, read_manifest
+from evalprep.packs.manifest import read_manifest
 from evalprep.prepare.preparation import prepare
 from evalprep.status import read_status
 from evalprep.status.done import is_done
@@ -45,7 +45,7 @@ def three(tmp_path, models):
 
 def test_each_model_has_its_commands_and_its_run(three):
     manifest = read_manifest(three / "work_dir")
-    commands = commands_of(manifest)
+    commands = manifest.commands
     assert [command.name for command in commands] == [
         "retain90.c1-plain",
         "checkpoint-2.c1-plain",
@@ -56,7 +56,7 @@ def test_each_model_has_its_commands_and_its_run(three):
     ]
     runs = [command.run for command in commands]
     assert len(set(runs)) == 3
-    assert manifest["run"] == runs[0]
+    assert manifest.run == runs[0]
     for one in commands:
         assert f"run={one.run},command={one.name}" in " ".join(one.argv)
         record = json.loads((three / "eval_results" / f"run_{one.run}.json").read_text())
@@ -67,7 +67,7 @@ def test_each_model_has_its_commands_and_its_run(three):
 
 
 def test_jobs_have_the_id_of_their_own_run(three):
-    jobs, commands = read_jobs(three / "work_dir"), commands_of(read_manifest(three / "work_dir"))
+    jobs, commands = read_jobs(three / "work_dir"), read_manifest(three / "work_dir").commands
     assert [job.run for job in jobs] == [command.run for command in commands]
     assert len({job.id for job in jobs}) == 3
 
@@ -76,14 +76,14 @@ def test_a_model_alone_has_the_run_that_it_has_among_others(three, models, tmp_p
     (tmp_path / "alone").mkdir()
     prepared(tmp_path / "alone", [str(models / "npo" / "checkpoint-2")])
     alone = read_manifest(tmp_path / "alone" / "work_dir")
-    assert alone["run"] == commands_of(read_manifest(three / "work_dir"))[1].run
-    assert [command.name for command in commands_of(alone)] == ["c1-plain"]
+    assert alone.run == read_manifest(three / "work_dir").commands[1].run
+    assert [command.name for command in alone.commands] == ["c1-plain"]
 
 
 def test_status_and_done_know_the_models(three):
     work_dir = three / "work_dir"
     assert not is_done(work_dir, "checkpoint-2.c1-plain")
-    _finish(three, commands_of(read_manifest(work_dir))[1])
+    _finish(three, read_manifest(work_dir).commands[1])
     assert is_done(work_dir, "checkpoint-2.c1-plain")
     assert not is_done(work_dir, "checkpoint-10.c1-plain")
     lines = {line.name: line.status for line in read_status(work_dir).tasks}

@@ -11,6 +11,7 @@ from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element, parse
 
 import pytest
 
@@ -101,6 +102,21 @@ class Answers:
             *self.options,
         )
         return json.loads((out / "report.json").read_text())
+
+    @cached_property
+    def exported(self) -> dict[str, Element]:
+        """Kind and name -> test case of JUnit XML."""
+        out = self.folder / "exported"
+        code, said = run(
+            *("export", self.now, "--baseline", self.before, "--to", "junit", "--out", out),
+            *self.options,
+        )
+        assert code == 0, said
+        cases = parse(out / "junit.xml").iter("testcase")
+        return {
+            f"{case.get('classname').removeprefix('evalprep.')} {case.get('name')}": case
+            for case in cases
+        }
 
     @cached_property
     def scores(self) -> list[Any]:

@@ -128,7 +128,7 @@ def _renamed(name: str, names: dict[str, str]) -> str:
 
 
 def breaks_of_agreement(answers: Answers) -> Iterator[str]:
-    """score, compare, gate, report and leaderboard agree on each quantity that they share."""
+    """score, compare, gate, report, leaderboard and export agree on each quantity that they share."""
     quantities = answers.quantities
     yield from _report(answers, quantities)
     yield from _gate(answers, quantities)
@@ -136,6 +136,26 @@ def breaks_of_agreement(answers: Answers) -> Iterator[str]:
         yield from _scores(answers, quantities, place, key)
     yield from _board(answers, quantities)
     yield from _groups(answers)
+    yield from _exported(answers, quantities)
+
+
+def _exported(answers: Answers, quantities: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """An export has each quantity once, with its rows, its word and its sentence."""
+    cases = answers.exported
+    if cases.keys() != quantities.keys():
+        yield f"export: {cases.keys() ^ quantities.keys()} on one side alone"
+    for name in cases.keys() & quantities.keys():
+        item, case = quantities[name], cases[name]
+        output = case.findtext("system-out") or ""
+        if f"n={item['n']} " not in output:
+            yield f"export: {name} has {output.splitlines()[0]}, compare n={item['n']}"
+        open_ = [part.get("message") for part in case if part.tag in {"skipped", "failure"}]
+        said = open_[0] if open_ else output.splitlines()[0].partition(": ")[2]
+        if item["words"] and item["verdict"] and said != item["words"]:
+            yield f"export: {name} says {said}, compare {item['words']}"
+        is_open = item["verdict"] in UNDECIDED or (item["verdict"] == "worse" and item["decides"])
+        if bool(open_) != is_open:
+            yield f"export: {name} is {open_}, compare {item['verdict']}"
 
 
 def _groups(answers: Answers) -> Iterator[str]:

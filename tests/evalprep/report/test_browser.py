@@ -64,6 +64,7 @@ SCORE = {
     "pack": "pack",
     "better": "up",
     "range": [0.0, 1.0],
+    "unit": "",
     "explain": f"One sentence. {HOSTILE['image']}",
     "published": [
         {
@@ -77,6 +78,7 @@ SCORE = {
     "runs": [
         {
             "agg_value": 1.0966e-19,
+            "few_read": "",
             "reference": 0.5,
             "interval": [0.0, 0.125],
             "n": 400,
@@ -89,6 +91,7 @@ SCORE = {
         },
         {
             "agg_value": None,
+            "few_read": "",
             "reference": None,
             "reason": "no reference run",
             "notes": [],

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalprep.cli import main
+from evalprep.packs import messages_of, readable_prompt
 from evalprep.report import build_report, write_report
 from evalprep.report.mathematics import FORMULA, Formulas
-from evalprep.report.messages import messages_of, readable_prompt
 from evalprep.results import load_run
 from tests.effort import examples
 from tests.evalprep.report import chromium

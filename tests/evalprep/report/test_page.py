@@ -243,3 +243,12 @@ def test_a_number_that_is_no_verdict_is_shown_as_a_number(page, two_report):
         assert all(
             float(text) == pytest.approx(scores[int(row)], abs=1e-4) for row, text in texts.items()
         )
+
+
+def test_without_scripts_the_numbers_are_there_as_text(page, two_report):
+    text = re.search(r"<noscript>.*<pre>(.*)</pre></div></noscript>", page, re.DOTALL).group(1)
+    assert "<" not in text
+    read = html.unescape(text)
+    for comparison in each(two_report.document["comparisons"]):
+        assert all(f"| {task['name']} |" in read for task in comparison["tasks"])
+    assert re.search(r"\| capitals \| [\d/]+ \| \d+\.\d \[", read)

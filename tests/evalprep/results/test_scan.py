@@ -4,12 +4,14 @@ import json
 import math
 from unittest import mock
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from evalprep.cli import main
 from evalprep.results import Sample, read_samples, read_table
 from tests.effort import examples
-from tests.evalprep.results.writing import Row, line
+from tests.evalprep.results.writing import Row, line, write_run
 
 KINDS = {
     "ordinary": lambda at: line(Row(f"r{at}", float(at % 2), bool(at % 3)), at) + "\n",
@@ -104,3 +106,19 @@ def test_clusters_of_several_kinds_do_not_depend_on_where_a_block_ends(tmp_path_
             table = read_table(path, "none")
         names = [None if code < 0 else table.clusters[code] for code in table.cluster]
         assert names == texts
+
+
+@pytest.mark.parametrize("lines", [1, 40])
+@pytest.mark.parametrize(("levels", "rows"), [(99, 1), (100, 0), (400, 0), (5000, 0)])
+def test_lines_are_nested_in_a_hundred_levels_at_most(tmp_path, capsys, lines, levels, rows):
+    write_run(tmp_path, {"t": [Row(f"{at}", correct=1) for at in range(lines)]})
+    (file,) = tmp_path.rglob("samples_t_*")
+    first, *others = file.read_text().splitlines(keepends=True)
+    # Brackets in a text are no levels.
+    deep = "[" * levels + '"[[[{{{' + "{" * 200 + '"' + "]" * levels
+    file.write_text(first.rstrip()[:-1] + f', "extra": {deep}}}\n' + "".join(others))
+    assert main(["score", str(tmp_path), "--no_write", "--json"]) == (0 if rows or others else 3)
+    said = capsys.readouterr()
+    assert ("nested too deeply" in said.out + said.err) is not bool(rows)
+    table = read_table(file, "none")
+    assert len(table) == len(others) + rows

@@ -95,8 +95,8 @@ class Walk:
         process.wait(30)
 
     def stage(self):
-        facts = read_manifest(self.work_dir)["tasks"]["proof_sure"]
-        return facts["rows"], self.work_dir / facts["data"]
+        facts = read_manifest(self.work_dir).tasks["proof_sure"]
+        return facts.rows, self.work_dir / facts.data
 
 
 @pytest.fixture

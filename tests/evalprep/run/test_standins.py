@@ -7,10 +7,12 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.dummy import DummyLM
 
 from custom_metrics.dialogue.task import talk
+from custom_metrics.first_token.task import first_token
 from evalprep.run.collect import _Collector
 from evalprep.run.kinds import (
     BEYOND_FILES,
     DIALOGUE,
+    FIRST_TOKEN,
     GENERATION,
     GRADIENTS,
     LIKELIHOOD,
@@ -33,6 +35,7 @@ ARGUMENTS = {
     ROLLING: ("a",),
     DIALOGUE: (MESSAGES, {"until": []}, ""),
     TOKEN_LOGPROBS: ("a", " b", {}),
+    FIRST_TOKEN: ("a", {"until": []}),
     GRADIENTS: ("a", " b", {}),
 }
 KEYWORDS = ({}, {"disable_tqdm": True}, {"disable_tqdm": False})
@@ -85,7 +88,7 @@ ENGINES = [
     (collector, REQUEST_TYPES),
     (answers, [kind for kind in REQUEST_TYPES if kind not in BEYOND_FILES]),
     (replay, REQUEST_TYPES),
-    (dummy, [GENERATION, LIKELIHOOD, ROLLING, DIALOGUE, TOKEN_LOGPROBS, GRADIENTS]),
+    (dummy, REQUEST_TYPES),
 ]
 
 
@@ -99,6 +102,7 @@ def test_every_request_type_with_every_keyword(engine, kinds, keywords, job, tmp
     from custom_metrics.token_logprobs.attach import attach
 
     LM.dialogue = talk
+    LM.first_token = first_token
     attach()
     lm = engine(job, tmp_path)
     assert kinds

@@ -64,8 +64,10 @@ def test_the_origin_names_what_is_known_and_what_is_not(folder, report):
     for name in ("digest of the weights", "revision", "data type"):
         assert f"| {name} | not recorded |" in origin
     assert "| answered by | back end dummy |" in origin
-    assert "| evalprep | " in origin
-    assert "| lm-eval | 0.4.13 |" in origin
+    known = {name: manifest.get("commits", {}).get(name) for name in ("evalprep", "lm_eval")}
+    stated = {name: f"commit {commit or 'not recorded'}" for name, commit in known.items()}
+    assert re.search(rf"\| evalprep \| .*; {stated['evalprep']} \|", origin)
+    assert f"| lm-eval | 0.4.13; {stated['lm_eval']} |" in origin
     assert str(folder) not in report, "a local path is no name"
 
 
@@ -190,6 +192,15 @@ CHAT = {
 }
 
 
+ASKED_BY_V1 = {
+    *("instruction_goal_hijacking", "multiturn_goal_hijacking", "calibration_big_bench_i_know"),
+    *("calibration_big_bench", "bold", "bbq", "fairllm", "decoding_trust", "reddit_bias"),
+    *("self_check_consistency", "forecasting_consistency", "boolq_contrast_robustness"),
+    *("imdb_contrast_robustness", "mmlu_robustness", "toxicity", "privacy", "memorization"),
+    "human_deception",
+}
+
+
 def test_a_chat_api_is_asked_in_variants(tmp_path):
     tasks = ["compliance_bold", "compliance_imdb_contrast_robustness", "compliance_v2_aime_2025"]
     prepared(tmp_path, tasks=tasks, compliance=ALL, **CHAT)
@@ -201,6 +212,20 @@ def test_a_chat_api_is_asked_in_variants(tmp_path):
     row = rows_of(tmp_path, "compliance_imdb_contrast_robustness")[0]
     assert letter(row, [f"{row['letter']}. so it is"]) == {"acc": 1, "acc_norm": 1, "unparsed": 0}
     assert template_of(tmp_path, "compliance_v2_aime_2025")["repeats"] == 1
+
+
+def test_version_1_asks_eighteen_benchmarks_over_a_chat_api(tmp_path):
+    """All but reddit_bias, for which no service has what it asks: log-probabilities of prompts."""
+    done = prepared(tmp_path, compliance=ALL, **CHAT)
+    asked = {task.tags["benchmark"] for task in done.tasks.values()}
+    assert asked == ASKED_BY_V1 - {"reddit_bias"} | {"toxicity_advbench"}
+    (row, *_) = rows_of(tmp_path, "compliance_calibration_big_bench")
+    assert row["variant"].startswith("the probability of each letter as the first token")
+    template = template_of(tmp_path, "compliance_calibration_big_bench")
+    assert (template["output_type"], template["generation_kwargs"]["max_gen_toks"]) == (
+        "generate_until",
+        5,
+    )
 
 
 def test_variants_can_be_declined(tmp_path):

@@ -9,7 +9,6 @@ import pytest
 from tests.packs.compliance.scoring import PACK, SOCIETY, rows_of_replies
 from tests.packs.compliance.test_unknown import judged
 
-COUNTS = PACK.module("counts")
 SCORES = PACK.module("score")
 
 
@@ -81,29 +80,11 @@ def test_the_score_of_the_counts_is_the_score(name):
     result = function(rows=make(12))
     influence = result["influence"]
     assert sum(unit.influence for unit in influence.units.values()) == pytest.approx(0.0, abs=1e-9)
-    again = {"fairllm": fairllm_again, "reddit_bias": reddit_again, "bold": bold_again}[name]
-    assert again(make(12), result) == pytest.approx(result["agg_value"])
-
-
-def value_of(counts):
-    return counts.value(np.asarray(counts.lines).sum(axis=0))
-
-
-def fairllm_again(rows, _result):
-    samples = rows["compliance_fairllm"]
-    parsed = [SOCIETY.fairllm_formulas.fairllm_parse(text=row["response"]) for row in samples]
-    return value_of(COUNTS.fairllm_counts(SOCIETY._similarities(samples, parsed)[0]))
-
-
-def reddit_again(rows, _result):
-    categories = SOCIETY._perplexities(rows["compliance_reddit_bias"])
-    complete = {name: SOCIETY._complete_pairs(pairs) for name, pairs in categories.items()}
-    return value_of(COUNTS.reddit_counts(complete))
-
-
-def bold_again(rows, result):
-    completions = [SOCIETY._completion(row) for row in rows["compliance_bold"]]
-    return value_of(COUNTS.bold_counts(completions, result["raw_metrics"]["aggregated_scores"]))
+    rows = make(12)
+    readings = PACK.module("scorer").Readings(rows, list(map(function.read, *rows.values())))
+    counts = function.counts(readings, function.aggregate(readings))
+    again = counts.value(np.asarray(counts.lines).sum(axis=0))
+    assert again == pytest.approx(result["agg_value"])
 
 
 def test_sentences_of_one_topic_are_one_unit():

@@ -22,7 +22,7 @@ FUNCTIONS = {
     "compliance_memorization": (SCORES.memorization, PERSON, {}),
     "compliance_instruction_goal_hijacking": (SCORES.goal_hijacking, ATTACK, {}),
     "compliance_human_deception": (SCORES.human_deception, {}, {}),
-    "compliance_toxicity_advbench": (SOCIETY.toxicity, {}, {"toxicity": 0.0}),
+    "compliance_toxicity_advbench": (SOCIETY.toxicity_advbench, {}, {"toxicity": 0.0}),
     "compliance_toxicity_harmful": (SOCIETY.toxicity, {}, {"toxicity": 0.0}),
     "compliance_bold": (
         SOCIETY.bold,

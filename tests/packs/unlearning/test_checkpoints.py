@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from evalprep.cli import main
-from evalprep.packs.manifest import commands_of, read_manifest
+from evalprep.packs.manifest import read_manifest
 from evalprep.status.done import is_done
 
 from .conftest import DATA, ROOT, write_config
@@ -61,14 +61,14 @@ def home(tmp_path_factory):
         batch_size=64,
     )
     assert main(["prepare", "--config_path", str(path), "--quiet"]) == 0
-    commands = commands_of(read_manifest(folder / "work_dir"))
+    commands = read_manifest(folder / "work_dir").commands
     (folder / "commands.json").write_text(json.dumps([command.argv for command in commands]))
     call("-c", RUNNER, str(folder / "commands.json"))
     return folder
 
 
 def test_one_command_after_the_runs_gives_one_table(home, capsys):
-    commands = commands_of(read_manifest(home / "work_dir"))
+    commands = read_manifest(home / "work_dir").commands
     assert len(commands) == 12
     assert all(is_done(home / "work_dir", command.name) for command in commands)
     (retain,) = (home / "eval_results").glob("*retain90")

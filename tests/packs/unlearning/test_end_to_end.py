@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from evalprep.packs.finding import find_packs
-from evalprep.packs.manifest import commands_of, read_manifest
+from evalprep.packs.manifest import read_manifest
 from evalprep.results import load_run
 from evalprep.score import export, open_reference, score_run
 
@@ -229,7 +229,7 @@ SPLIT_TASKS = ("tofu_forget_lp", "tofu_forget_moments", "tofu_holdout_gradient")
 def test_two_processes_measure_what_one_measures(run_of, tmp_path):
     whole = run_of("hf")
     (tmp_path / "split.py").write_text(SPLIT)
-    argv = list(commands_of(read_manifest(whole.parent / "work_dir"))[0].argv)[1:]
+    argv = list(read_manifest(whole.parent / "work_dir").commands[0].argv)[1:]
     # An odd number of rows: the processes have other shares, and other numbers of requests.
     for option, value in (
         ("--tasks", ",".join(SPLIT_TASKS)),

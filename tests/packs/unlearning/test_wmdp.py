@@ -55,11 +55,9 @@ def said(capsys, *argv):
 
 def test_the_plan_of_the_suite_says_so(suite):
     preparation, _ = suite
-    planned = {
-        name: one["plan"] for name, one in read_manifest(preparation.work_dir)["tasks"].items()
-    }
-    assert {name: one.get("better") for name, one in planned.items()} == {
-        **{name: ["down", "unlearning"] for name in NAMES},
+    planned = read_manifest(preparation.work_dir).plan.tasks
+    assert {name: one.better for name, one in planned.items()} == {
+        **dict.fromkeys(NAMES, ("down", "unlearning")),
         "mmlu": None,
     }
     assert any(
@@ -70,8 +68,8 @@ def test_the_plan_of_the_suite_says_so(suite):
 @pytest.mark.parametrize("beside", [[], ["tofu_wf_gen"]])
 def test_only_beside_tasks_of_the_pack(prepared, beside):
     preparation = prepared(tasks=["wmdp", *beside])
-    plan = read_manifest(preparation.work_dir)["tasks"]["wmdp"]["plan"]
-    assert plan.get("better") == (["down", "unlearning"] if beside else None)
+    plan = read_manifest(preparation.work_dir).plan.tasks["wmdp"]
+    assert plan.better == (("down", "unlearning") if beside else None)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +151,7 @@ def test_scores_without_samples_go_the_same_way(runs, capsys):
 
 def test_the_group_of_lm_eval_points_as_its_tasks_do(prepared, tmp_path, capsys):
     preparation = prepared(tasks=["tofu_wf_gen", "wmdp"])
-    run = read_manifest(preparation.work_dir)["run"]
+    run = read_manifest(preparation.work_dir).run
     extra = {
         "group_subtasks": {"wmdp": ["wmdp_bio", "wmdp_chem"]},
         "groups": {"wmdp": {"acc,none": 0.5}},

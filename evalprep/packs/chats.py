@@ -1,4 +1,4 @@
-"""Prompts as people read them: a chat as messages with roles, anything else as it is."""
+"""Prompts that hold a chat: the messages that were logged before a chat template was applied."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+#: How logs begin a chat: as JSON, and as Python writes a list.
+_OPENINGS = ('[{"role"', "[{'role'")
 
-class Message(NamedTuple):
+
+class ChatMessage(NamedTuple):
     """One message of a chat."""
 
     role: str
     text: str
 
 
-def messages_of(prompt: str) -> list[Message]:
+def messages_of(prompt: str) -> list[ChatMessage]:
     r"""Returns the messages of a chat that was logged as JSON; none for any other prompt.
 
     >>> messages_of('[{"role": "user", "content": "Hello\\nthere"}]')
-    [Message(role='user', text='Hello\nthere')]
+    [ChatMessage(role='user', text='Hello\nthere')]
     >>> messages_of("[1, 2]"), messages_of("What is 2 + 2?")
     ([], [])
     """
@@ -30,7 +33,16 @@ def messages_of(prompt: str) -> list[Message]:
         return []
     if not items or not all(map(_is_message, items)):
         return []
-    return [Message(item["role"], _text_of(item["content"])) for item in items]
+    return [ChatMessage(item["role"], _text_of(item["content"])) for item in items]
+
+
+def is_chat(prompt: str) -> bool:
+    """Tells by its first characters whether a prompt was logged as the messages of a chat.
+
+    >>> is_chat('[{"role": "user", "content": "Hi"}]'), is_chat("Hi")
+    (True, False)
+    """
+    return prompt.startswith(_OPENINGS)
 
 
 def readable_prompt(prompt: str) -> str:
