@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from evalprep.results.metric import NO_FILTER, SHARE, STATED_WITHOUT_BOX, Metric
     from evalprep.results.metric_names import is_mean_of_draws, is_of_draws, metric_and_filter
     from evalprep.results.narrowing import matches, narrowed, runs_of_models
+    from evalprep.results.other_files import with_other_files
     from evalprep.results.pointers import notes_on_pointers
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score
     from evalprep.results.provenance import (

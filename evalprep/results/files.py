@@ -132,17 +132,27 @@ def _may_hold_runs(entry: os.DirEntry[str]) -> bool:
 def _search(path: Path, depth: int = _DEPTH, root: Path | None = None) -> list[Folder]:
     """Folders at or below `path` that hold run files.
 
-    Hidden ones too, as `./m` is written to `.__m`.
+    Hidden ones too, as `./m` is written to `.__m`. Scores without samples in files that somebody
+    named count where no folder below has samples.
 
     Raises:
         StrayLink: a file or folder of a run is a link that leaves `root`, by default `path`.
     """
     root = root or path
     here = read_folder(path, root)
-    if here.stamps:
+    if here.stamps and not here.is_loose:
         return [here]
-    if depth == 0:
-        return []
+    found = [here] if here.stamps else []
+    folders = _search_below(path, depth, root) if depth else []
+    return folders if any(folder.samples for folder in folders) else found or folders
+
+
+def _search_below(path: Path, depth: int, root: Path) -> list[Folder]:
+    """Folders below `path` that hold run files.
+
+    Raises:
+        StrayLink: as for `_search`.
+    """
     below = sorted(entry.path for entry in os.scandir(path) if _may_hold_runs(entry))
     folders: list[Folder] = []
     for child in map(Path, below):
@@ -569,7 +579,8 @@ def find_run(
     start = Path(path)
     if start.is_file():
         return _run_of_file(start, run)
-    folders = [*gathered(_search(start), start), *_unpublished(start)] if start.is_dir() else []
+    places = _without_loose(every_place(start)) if start.is_dir() else []
+    folders = [*places, *_unpublished(start)] if start.is_dir() else []
     if not folders:
         refuse_pointers(start)
         raise _no_run_at(start)
@@ -817,8 +828,24 @@ def places_below(start: Path) -> list[Folder]:
 
     Places without samples are left out where others have some.
     """
-    places = gathered(_search(start), start)
+    return that_count(every_place(start))
+
+
+def _without_loose(places: list[Folder]) -> list[Folder]:
+    """The places without scores in files that somebody named, where others have samples."""
+    if not any(place.samples for place in places):
+        return places
+    return [place for place in places if place.samples or not place.is_loose]
+
+
+def that_count(places: list[Folder]) -> list[Folder]:
+    """The places with samples; all of them where none has any."""
     return [place for place in places if place.samples] or places
+
+
+def every_place(start: Path) -> list[Folder]:
+    """Every place with files of runs at or below a folder, also those without samples."""
+    return gathered(_search(start), start)
 
 
 def _parts(calls: Iterable[Invocation]) -> dict[str, tuple[tuple[Path, Path], ...]]:

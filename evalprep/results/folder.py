@@ -73,6 +73,11 @@ class Folder:
         """Every time stamp, oldest first."""
         return sorted({*self.results, *self.samples})
 
+    @property
+    def is_loose(self) -> bool:
+        """Whether there are results files alone, none of which lm-eval named with its time."""
+        return not self.samples and not any(map(is_stamped, self.results.values()))
+
     def invocations(self) -> list[Invocation]:
         """The calls whose files lie here, also those whose results file is gone."""
         calls = [

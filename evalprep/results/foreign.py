@@ -36,6 +36,7 @@ from evalprep.results.run import Run
 from evalprep.results.run_places import Named, each_run
 from evalprep.results.sample_lines import requests_as_logged, sample_line
 from evalprep.results.task import TaskRun
+from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.written import SCORES_FOLDER
 from evalprep.temporary import OwnFolder
 
@@ -62,6 +63,23 @@ def open_run(
 
     Raises:
         BadInput: none of them is there, or a log is damaged.
+    """
+    run = _opened(path, packs, timestamp)
+    is_of_known_files = run.log is None or run.tool != LM_EVAL
+    if isinstance(path, SampleFiles) or not Path(path).is_dir() or not is_of_known_files:
+        return run
+    from evalprep.results.other_files import notes_on_others, others_in, with_notes
+
+    start = Path(path)
+    tool = "" if run.log is None else run.tool
+    return with_notes(run, notes_on_others(others_in(start, tool=tool)))
+
+
+def _opened(path: str | os.PathLike[str], packs: Iterable[Pack], timestamp: str) -> Run:
+    """The run at a place.
+
+    Raises:
+        BadInput: there is none, or a log is damaged.
     """
     reading = chosen_reading()
     name_place(path)
@@ -100,7 +118,11 @@ def _open_log(path: Path, packs: Iterable[Pack], reading: Reading, error: BadInp
     Raises:
         BadInput: it is neither, which is why lm-eval's reader refused it.
     """
-    run = read_log(path, packs) or _read_tool_run(path, reading)
+    run = read_log(path, packs)
+    # Several runs of lm-eval are no reason to read another tool's beside them.
+    has_samples = path.is_dir() and any(place.samples for place in places_below(path))
+    if run is None and (reading.format or reading.columns or not has_samples):
+        run = _read_tool_run(path, reading)
     if run is not None:
         return run
     if not path.exists():
@@ -116,7 +138,11 @@ def _with_appearance(problem: Problem, path: Path) -> Problem:
         return problem
     others = f"{problem.allowed}; a log that a pack reads; or results of {', '.join(FORMATS)}"
     if not path.is_file():
-        return replace(problem, allowed=others)
+        from evalprep.results.other_files import notes_on_others, others_in
+
+        files = "; ".join(notes_on_others(others_in(path)))
+        what = f"{problem.what}; {files}" if files else problem.what
+        return replace(problem, what=what, allowed=others)
     unread = appearance(path)
     what = f"no results that evalprep reads: it looks like {unread.what}"
     return replace(problem, what=what, allowed=others, fix=unread.fix)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from evalprep.results.files import newest_id, places_below
+from evalprep.results.files import every_place, newest_id, places_below, that_count
 from evalprep.results.folder import Folder, calls_in, read_folder, stamp_of
 from evalprep.results.gathering import SampleFiles, named_files
 from evalprep.results.identity import AnsweredBy
@@ -37,7 +37,10 @@ def each_run(paths: Iterable[Named]) -> list[Named]:
         if path.is_file() and _is_samples(path):
             files.append(path)
         elif path.is_dir():
-            runs += _below(name, places_below(path))
+            places = every_place(path)
+            counting = that_count(places)
+            is_part = len(counting) == 1 < len(places)
+            runs += [counting[0].path] if is_part else _below(name, counting)
         else:
             runs.append(name)
     named = named_files(files)

@@ -135,7 +135,7 @@ def _subjects(args: argparse.Namespace, entry: Format, settings: Settings) -> li
     """The runs with their scores, and with comparison and verdict where the format shows them."""
     from evalprep.compare import of_tasks
     from evalprep.packs import find_packs
-    from evalprep.results import by_rule, each_place, label_runs, open_run
+    from evalprep.results import by_rule, each_place, label_runs, open_run, with_other_files
 
     packs = find_packs(args.template_dir)
     places = each_place(args.runs, packs.values())
@@ -145,6 +145,7 @@ def _subjects(args: argparse.Namespace, entry: Format, settings: Settings) -> li
         open_run(side, packs.values(), timestamp=stamp)
         for side, stamp in zip(sides, stamps, strict=True)
     ]
+    runs = with_other_files(runs, args.runs, places)
     label_runs(runs, args.label)
     runs = of_tasks(by_rule(runs, args.rule, packs), args.tasks or [])
     _refuse_empty(runs, entry)

@@ -292,7 +292,7 @@ def _references(
 
 def _runs_below(place: str, timestamp: str, packs: Mapping[str, Pack]) -> list[Run]:
     """The runs at a place that the user names, several in natural order."""
-    from evalprep.results import each_place, timestamp_of_each
+    from evalprep.results import each_place, timestamp_of_each, with_other_files
 
     runs: list[Run] = []
     places = each_place([place], packs.values())
@@ -300,6 +300,7 @@ def _runs_below(place: str, timestamp: str, packs: Mapping[str, Pack]) -> list[R
     found = zip(places, stamps, strict=True)
     for log, stamp in tracked(found, "runs opened", len(places), unit="runs"):
         runs += _at(log, stamp, packs)
+    runs = with_other_files(runs, [place], places)
     return in_natural_order(runs) if len(runs) > 1 else runs
 
 

@@ -257,11 +257,12 @@ def _print(
 def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores]:
     """The runs and the scores without samples; raises every mistake in the arguments at once."""
     from evalprep.errors import Problems
-    from evalprep.results import Run, label_runs
+    from evalprep.results import Run, label_runs, with_other_files
     from evalprep.score import sides_by_rule
 
     problems = Problems()
     _check_arguments(args, formats, problems)
+    named = args.runs
     args.runs = _each_place(args)
     places = [*args.runs, args.baseline] if args.baseline else args.runs
     timestamps = timestamps_of_sides(args.runs, args.baseline, args)
@@ -272,6 +273,7 @@ def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | 
     sides = sides_by_rule(sides, args.rule, args.find_packs() if args.rule else {})
     runs = [side for side in sides if isinstance(side, Run)]
     if len(runs) == len(sides):
+        sides = runs = with_other_files(runs, named, args.runs)
         label_runs(runs, args.label)
     name_foreign_answers(runs, accept=args.accept_ledger)
     return sides

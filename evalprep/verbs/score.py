@@ -152,15 +152,18 @@ def _open_runs(args: argparse.Namespace, packs: Mapping[str, Pack]) -> list[Run]
         read_by_choice,
         runs_of_models,
         timestamp_of_each,
+        with_other_files,
     )
     from evalprep.score import cluster_by
 
-    args.runs = each_place(args.runs, packs.values())
+    named = args.runs
+    args.runs = each_place(named, packs.values())
     stamps = timestamp_of_each(args.runs, args.timestamp)
     runs = [
         open_run(place, packs.values(), timestamp=stamp)
         for place, stamp in zip(args.runs, stamps, strict=True)
     ]
+    runs = with_other_files(runs, named, args.runs)
     runs = read_by_choice(runs, metric_choices(args))
     label_runs(runs, args.label)
     chosen = {id(run) for run in runs_of_models(runs, args.models)}

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from tests.evalprep.compare.small_runs import Task, write_small_run
+from tests.evalprep.results.readers.logs import evalscope_review, write_evalscope
+
 ROWS = [
     {
         "id": f"q{at}",
@@ -107,3 +110,95 @@ def test_w60_a_column_that_some_rows_have_is_no_path_in_the_others(tmp_path, run
     rows += [{"id": at, "a": {"b": 0}} for at in range(10, 20)]
     table = written(tmp_path / "mixed.jsonl", rows, "jsonl")
     assert scored(run_verb, table, "a.b") == 1
+
+
+def lay_out(folder):
+    """Two runs with samples, each beside files that are not read with them."""
+    for name in ("now", "before"):
+        home = folder / name
+        write_small_run(home / "org__m", {"a": Task({"acc": [0.0, 1.0] * 20})}, date=len(name))
+        for file, content in STRANGERS.items():
+            (home / file).write_text(json.dumps(content), encoding="utf-8")
+        write_evalscope(home / "evalscope", "m", [evalscope_review(at) for at in range(3)])
+    return [folder / "now", folder / "before"]
+
+
+STRANGERS = {
+    "squad.json": {"results": {"squad2": {"exact": 10.0, "f1": 20.0}}, "versions": {"squad2": 1}},
+    "evaluation_results.json": {"humaneval": {"pass@1": 0.3}, "config": {"model": "org/m"}},
+    "unknown.json": {"results": {"task": {"accuracy": 0.5}}},
+    "model.json": {"hidden_size": 768, "layers": {"norm": 1e-5}},
+}
+NAMED = {
+    "squad.json": "scores of lm-eval without samples",
+    "evaluation_results.json": "scores of bigcode without samples",
+    "unknown.json": "a JSON file with the keys results",
+    "ice_default.jsonl": "results of the format evalscope",
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_w59_files_that_are_not_read_are_named_with_what_they_are(tmp_path, run_verb, verb):
+    code, out = run_verb(*arguments(verb, lay_out(tmp_path), tmp_path))
+    assert code in {0, 1, 3}
+    for name, what in NAMED.items():
+        assert name in out
+        assert what in out
+    for name in ("model.json", "predictions", "reports", "task_config"):
+        assert name not in out
+
+
+@pytest.mark.parametrize("verb", ["score", "leaderboard", "report"])
+def test_w59_a_folder_of_runs_and_other_results_names_these(tmp_path, run_verb, verb):
+    write_small_run(tmp_path / "runs" / "a", {"a": Task({"acc": [0.0, 1.0] * 20})})
+    (tmp_path / "runs" / "b").mkdir()
+    file = tmp_path / "runs" / "b" / "evaluation_results.json"
+    file.write_text(json.dumps(STRANGERS[file.name]), encoding="utf-8")
+    options = ["--out", tmp_path / "page"] if verb == "report" else []
+    code, out = run_verb(verb, tmp_path / "runs", *options)
+    assert code == 0
+    assert "b/evaluation_results.json (scores without samples, beside runs" in out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_w59_a_folder_that_nobody_reads_is_refused_with_its_files(tmp_path, run_verb, verb):
+    homes = [tmp_path / "now", tmp_path / "before"]
+    report = {"dataset_name": "ice", "model_name": "m", "metrics": []}
+    for home in homes:
+        home.mkdir()
+        (home / "ice.json").write_text(json.dumps(report), encoding="utf-8")
+    code, out = run_verb(*arguments(verb, homes, tmp_path))
+    assert code == 2
+    assert "now/ice.json (a report of evalscope, which has scores without samples)" in out
+
+
+def stored(run_verb, verb, homes, folder):
+    code, out = run_verb(*arguments(verb, homes, folder))
+    assert code in {0, 3}
+    return out
+
+
+@pytest.mark.parametrize("verb", ["compare", "score", "report", "leaderboard"])
+@pytest.mark.parametrize("file", ["squad.json", "evaluation_results.json"])
+def test_w59_scores_alone_are_stored_scores(tmp_path, run_verb, verb, file):
+    homes = [tmp_path / "now", tmp_path / "before"]
+    for home in homes:
+        home.mkdir()
+        (home / file).write_text(json.dumps(STRANGERS[file]), encoding="utf-8")
+    out = stored(run_verb, verb, homes, tmp_path)
+    if verb == "compare":
+        assert "not enough evidence" in out
+    elif verb != "report":
+        assert ("squad2" if file == "squad.json" else "humaneval") in out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_w59_reviews_of_evalscope_are_rows(tmp_path, run_verb, verb):
+    homes = [tmp_path / "now", tmp_path / "before"]
+    for home in homes:
+        write_evalscope(home, home.name, [evalscope_review(at, at % 2) for at in range(40)])
+    code, out = run_verb(*arguments(verb, homes, tmp_path))
+    assert code in {0, 3}
+    if verb not in {"report", "gate"}:
+        assert "ice" in out
+    assert "not read" not in out

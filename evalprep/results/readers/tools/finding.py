@@ -9,20 +9,23 @@ from pathlib import Path
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import StrayLink, is_stray
 from evalprep.results.pointers import what_and_fix
+from evalprep.results.readers import read_recognised
 from evalprep.results.readers.tools.formats import FORMATS, READERS, TABLE
 from evalprep.results.readers.tools.opening import Opening, opening_of
 from evalprep.results.readers.tools.reading import Reader, Reading
-from evalprep.results.readers.tools.unread import Unread, unread_file
+from evalprep.results.readers.tools.unread import Unread, holds_scores, known_file, unread_file
+from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.written import is_written_beside
 
 #: A log at a place, and the reader of its format.
 Log = tuple[Reader, Path]
-_SUFFIXES = (".eval", ".json", ".jsonl", ".parquet", ".json.gz", ".jsonl.gz")
+SUFFIXES = (".eval", ".json", ".jsonl", ".parquet", ".json.gz", ".jsonl.gz")
 _TABLES = (".csv", ".tsv")
 _DEPTH = 7  # a suite of HELM or a data folder of Every Eval Ever has five levels
 _LARGEST_FOLDER = 20_000  # files that are looked at
 _SKIPPED = {"node_modules", "__pycache__"}
 _NAMED = 3  # files that a message names
+_BY_ITSELF = "pass it by itself"
 
 
 def logs_at(path: Path, reading: Reading) -> list[Log]:
@@ -127,14 +130,15 @@ def _places(
     for entry in entries:
         path = Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
-            if depth and not _is_passed_over(path):
+            if depth and not is_passed_over(path):
                 yield from _places(path, depth - 1, reading, root)
         elif entry.is_file() and entry.name.endswith(suffixes):
             _refuse_stray(path, root)
             yield opening_of(path)
 
 
-def _is_passed_over(folder: Path) -> bool:
+def is_passed_over(folder: Path) -> bool:
+    """Returns whether a folder is hidden, of a package or written by a verb."""
     is_hidden = folder.name in _SKIPPED or folder.name.startswith(".")
     return is_hidden or is_written_beside(folder)
 
@@ -151,8 +155,8 @@ def _refuse_stray(path: Path, root: Path) -> None:
 
 def _suffixes(reading: Reading) -> tuple[str, ...]:
     if reading.columns:
-        return (*_SUFFIXES, *_TABLES)
-    return _SUFFIXES
+        return (*SUFFIXES, *_TABLES)
+    return SUFFIXES
 
 
 def _of_one_format(path: Path, logs: Sequence[Log]) -> list[Log]:
@@ -187,3 +191,31 @@ def _shown(folder: Path, paths: Sequence[Path]) -> str:
 def appearance(path: Path) -> Unread:
     """Returns what a place is that no reader knows, and what to do, for a message."""
     return unread_file(opening_of(path))
+
+
+def is_log(folder: Path) -> bool:
+    """Returns whether a folder is a log of its own."""
+    return _reader_of(opening_of(folder), Reading()) is not None
+
+
+def results_beside(path: Path, tool: str) -> Unread | None:
+    """Returns what a place is that holds results and is not read; None for anything else.
+
+    Args:
+        path: A file, or a folder that may be a log.
+        tool: The format of the logs that are read; empty where none are.
+    """
+    opening = opening_of(path)
+    reader = _reader_of(opening, Reading())
+    if reader is not None:
+        named = Unread(f"results of the format {reader.name}", _BY_ITSELF)
+        return None if reader.name == tool else named
+    if opening.kind in {"folder", "pointer"}:
+        return None
+    known = known_file(opening)
+    if known is not None:
+        return known
+    logged = read_recognised(path) if opening.kind == "json" else None
+    if logged is not None:
+        return Unread(f"scores of {logged.tool or LM_EVAL} without samples", _BY_ITSELF)
+    return unread_file(opening) if holds_scores(opening) else None

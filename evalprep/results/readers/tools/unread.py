@@ -6,15 +6,18 @@
 | one of the files of a run folder | HELM, whose reader needs the folder |
 | `{"0": {"origin_prompt": ..., "prediction": ...}}` | OpenCompass: predictions without verdicts |
 | `{"pass@1": ...}` | scores of generated programs |
+| predictions and reports without reviews, reviews before 1.0 | evalscope |
 | a table, JSON Lines or a list of objects | anybody, with columns that the user names |
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from evalprep.numbers import finite_number
 from evalprep.results.readers.jsonparts import WRITE_AGAIN
 from evalprep.results.readers.tools.opening import Opening
 
@@ -38,6 +41,11 @@ _USUAL_COLUMNS: Mapping[str, Sequence[str]] = {
     "target": ("target", "gold", "expected", "reference", "label"),
     "response": ("response", "output", "completion", "pred", "prediction", "model_output"),
 }
+#: Names of scores in files of nobody known, and how many levels of a file are looked at.
+_SCORE = re.compile(
+    r"(?:.*[_-])?(?:acc|accuracy|score|f1|em|exact|exact_match|bleu|rouge\w*|pass@\d+)(?:,.*)?"
+)
+_DEPTH = 3
 _OTHER_FORMAT = "--input_format names the format; of a table --columns names the columns"
 
 
@@ -50,9 +58,18 @@ class Unread(NamedTuple):
 
 def unread_file(opening: Opening) -> Unread:
     """Returns what a file is that no reader takes, and what to pass instead of it."""
-    path = opening.path
     if opening.kind in _DAMAGED:
         return Unread(opening.describe(), WRITE_AGAIN)
+    known = known_file(opening)
+    if known is not None:
+        return known
+    fix = _columns_for(opening) or _OTHER_FORMAT
+    return Unread(opening.describe(), fix)
+
+
+def known_file(opening: Opening) -> Unread | None:
+    """Returns what a file of a known tool is that no reader takes; None for any other file."""
+    path = opening.path
     if path.name.removesuffix(".gz") in _HELM_FILES:
         return Unread("one file of a HELM run", f"pass its folder: {path.parent}")
     if opening.kind == "json" and opening.has("score", "score:std"):
@@ -64,8 +81,42 @@ def unread_file(opening: Opening) -> Unread:
         return Unread(what, fix)
     if any(name.startswith("pass@") for name in opening.names):
         return Unread("pass@k values without samples", "pass the results of each sample")
-    fix = _columns_for(opening) or _OTHER_FORMAT
-    return Unread(opening.describe(), fix)
+    return _file_of_evalscope(opening)
+
+
+def _file_of_evalscope(opening: Opening) -> Unread | None:
+    if opening.kind == "lines" and opening.has("index", "model_output"):
+        what = "predictions of evalscope, which have no verdicts"
+        return Unread(what, "pass the reviews of the same run")
+    if opening.kind == "lines" and opening.has("review_id", "raw_input", "choices"):
+        columns = "score=choices.0.review.result,question=raw_input.question"
+        return Unread("reviews of evalscope before 1.0", f"pass --columns {columns}")
+    if opening.kind == "json" and opening.has("dataset_name", "model_name", "metrics"):
+        what = "a report of evalscope, which has scores without samples"
+        return Unread(what, "pass the reviews of the same run")
+    return None
+
+
+def holds_scores(opening: Opening) -> bool:
+    """Returns whether a file of no known tool is a table with scores, or holds numbers called so.
+
+    What evalprep wrote itself is none.
+    """
+    if any("evalprep" in str(text) for text in (*opening.names, opening.first.get("kind"))):
+        return False
+    if opening.kind == "json" and _has_score(opening.first, _DEPTH):
+        return True
+    return bool(_columns_for(opening))
+
+
+def _has_score(values: Any, depth: int) -> bool:
+    if not isinstance(values, Mapping) or not depth:
+        return False
+    return any(
+        (_SCORE.fullmatch(str(name)) is not None and finite_number(value) is not None)
+        or _has_score(value, depth - 1)
+        for name, value in values.items()
+    )
 
 
 def _is_of_opencompass(opening: Opening) -> bool:
