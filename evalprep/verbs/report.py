@@ -273,8 +273,9 @@ def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | 
     sides = sides_by_rule(sides, args.rule, args.find_packs() if args.rule else {})
     runs = [side for side in sides if isinstance(side, Run)]
     if len(runs) == len(sides):
-        sides = runs = with_other_files(runs, named, args.runs)
+        runs = with_other_files(runs, named, args.runs)
         label_runs(runs, args.label)
+        sides = [*runs]
     name_foreign_answers(runs, accept=args.accept_ledger)
     return sides
 
