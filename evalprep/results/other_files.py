@@ -16,6 +16,7 @@ from evalprep.results.folder import RESULTS, SAMPLES, Folder
 from evalprep.results.readers.tools.finding import SUFFIXES, is_log, is_passed_over, results_beside
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named
+from evalprep.results.tool_names import LM_EVAL
 from evalprep.terminal import shortlist
 
 _DEPTH = 5
@@ -49,6 +50,8 @@ def with_other_files(
         named: The places that the user named.
         read: The places of the runs.
     """
+    if any(run.log is not None and run.tool == LM_EVAL for run in runs):
+        return list(runs)  # a pack reads these logs, and only the pack knows what belongs to them
     places = [Path(place) for place in read]
     notes: list[str] = []
     for start in map(Path, named):
