@@ -91,12 +91,11 @@ def others_in(start: Path, *, tool: str = "", places: Collection[Path] = ()) -> 
     known = set(places)
     for place in kept:
         known.update(_files_of(place))
-    left_out = [
-        OtherFile(file, "scores without samples, beside runs with samples", _BY_ITSELF)
-        for place in every_place(start)
-        if place not in kept
-        for file in place.results.values()
-    ]
+    what = "scores without samples, beside runs with samples"
+    dropped = [place for place in every_place(start) if place not in kept]
+    left_out = []
+    for place in dropped:
+        left_out += [OtherFile(file, what, _BY_ITSELF) for file in place.results.values()]
     known.update(other.path for other in left_out)
     files = islice(_below(start, _DEPTH, known), _LOOKED_AT)
     return [*left_out, *_unread(files, tool)]
