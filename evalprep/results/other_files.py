@@ -16,6 +16,7 @@ from evalprep.results.folder import RESULTS, SAMPLES, Folder
 from evalprep.results.readers.tools.finding import SUFFIXES, is_log, is_passed_over, results_beside
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named
+from evalprep.results.tool_names import LM_EVAL
 from evalprep.terminal import shortlist
 
 _DEPTH = 5
@@ -49,6 +50,8 @@ def with_other_files(
         named: The places that the user named.
         read: The places of the runs.
     """
+    if any(run.log is not None and run.tool == LM_EVAL for run in runs):
+        return list(runs)  # a pack reads these logs, and only the pack knows what belongs to them
     places = [Path(place) for place in read]
     notes: list[str] = []
     for start in map(Path, named):
@@ -88,12 +91,11 @@ def others_in(start: Path, *, tool: str = "", places: Collection[Path] = ()) -> 
     known = set(places)
     for place in kept:
         known.update(_files_of(place))
-    left_out = [
-        OtherFile(file, "scores without samples, beside runs with samples", _BY_ITSELF)
-        for place in every_place(start)
-        if place not in kept
-        for file in place.results.values()
-    ]
+    what = "scores without samples, beside runs with samples"
+    dropped = [place for place in every_place(start) if place not in kept]
+    left_out = []
+    for place in dropped:
+        left_out += [OtherFile(file, what, _BY_ITSELF) for file in place.results.values()]
     known.update(other.path for other in left_out)
     files = islice(_below(start, _DEPTH, known), _LOOKED_AT)
     return [*left_out, *_unread(files, tool)]
