@@ -40,7 +40,6 @@ SCRIPTS = (
     Script("fm_scoring", 1, short=True),
     Script("prepare_speed", 3, short=True),
     Script("results", 3, short=True),
-    Script("shapes", 12, short=True),
     Script("judge_requests", 0.6, short=True),
     Script("rescore", 1.8, short=True),
     Script("grading", 5),
@@ -51,6 +50,7 @@ SCRIPTS = (
 )
 #: Left out of a run without `--full`.
 LONG = (
+    Script("shapes", 12, short=True),
     Script("conclusions", 10, words=("--pairs", "300")),
     Script("judge_injection", 10),
     Script("grading_robustness", 10),

@@ -257,7 +257,7 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[Path, ...],
         Meta(
             description="a folder of lm-eval task files (YAML), or a list of such folders",
-            extra={"before": _listed},
+            extra={"before": _listed, "also": (str, type(None))},
         ),
     ] = ()
     _stated: frozenset[str] = frozenset()

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         PreparedSource,
         PreparedTask,
         keep_records,
+        listed_files,
         made_manifest,
         read_manifest,
         read_record,

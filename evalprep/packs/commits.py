@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -66,6 +65,8 @@ def _text(path: Path) -> str:
 
 def _of_repository(package: str) -> str:
     """The commit that pip installed a package at; empty where it came from elsewhere."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         stated = json.loads(distribution(package).read_text("direct_url.json") or "{}")
         commit = stated["vcs_info"]["commit_id"]

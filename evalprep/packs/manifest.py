@@ -562,6 +562,15 @@ def read_manifest(work_dir: Path) -> Manifest | None:
     return manifest if manifest.is_of_schema else None
 
 
+def listed_files(work_dir: Path) -> dict[str, str] | None:
+    """Path -> digest of each file that a preparation of any version wrote into a folder.
+
+    None without a manifest that lists files.
+    """
+    manifest = _read(work_dir / MANIFEST, work_dir)
+    return dict(manifest.files) if manifest.has_files else None
+
+
 def read_record(folder: Path, run: str) -> Manifest:
     """What is kept of a run in an output folder, as `run_<id>.json`; empty without it."""
     record = _read(record_path(folder, run), folder)

@@ -25,7 +25,7 @@ from typing import IO
 
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import check_target, file_sha256, is_locked, lock, sync
-from evalprep.packs import MANIFEST, SHELF, STOCK_GROUPS, read_manifest
+from evalprep.packs import MANIFEST, SHELF, STOCK_GROUPS, listed_files, read_manifest
 
 _EXCHANGE = 2  # RENAME_EXCHANGE of linux/fs.h
 _AT_FDCWD = -100
@@ -53,15 +53,6 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
 
 
-def generated_files(folder: Path) -> dict[str, str] | None:
-    """Path -> digest of each file that an earlier preparation wrote there.
-
-    None without a manifest of ours.
-    """
-    manifest = read_manifest(folder)
-    return dict(manifest.files) if manifest is not None and manifest.has_files else None
-
-
 def check_place(work_dir: Path) -> list[Problem]:
     """Refuse a folder that is not ours to replace."""
     if not work_dir.exists() and not work_dir.is_symlink():
@@ -69,7 +60,7 @@ def check_place(work_dir: Path) -> list[Problem]:
     fix = "choose another work_dir"
     if work_dir.is_symlink() or not work_dir.is_dir():
         what, fix = "is not a folder", f"remove it or {fix}"
-    elif generated_files(work_dir) is None and any(work_dir.iterdir()):
+    elif listed_files(work_dir) is None and any(work_dir.iterdir()):
         what = "holds files but no manifest, so it is no work folder that evalprep may replace"
         fix = f"{fix}, or move its content away"
     elif not os.access(work_dir.parent, os.W_OK | os.X_OK):
@@ -280,7 +271,7 @@ def carry_over(
     Raises:
         BadInput: conflicts, without `force`.
     """
-    before = generated_files(work_dir)
+    before = listed_files(work_dir)
     carried = Carried()
     if before is None:
         return carried

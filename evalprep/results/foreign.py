@@ -140,7 +140,7 @@ def _with_appearance(problem: Problem, path: Path) -> Problem:
     if not path.is_file():
         from evalprep.results.other_files import notes_on_others, others_in
 
-        files = "; ".join(notes_on_others(others_in(path)))
+        files = "; ".join(notes_on_others(others_in(path))) if path.is_dir() else ""
         what = f"{problem.what}; {files}" if files else problem.what
         return replace(problem, what=what, allowed=others)
     unread = appearance(path)

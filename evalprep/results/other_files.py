@@ -13,10 +13,10 @@ from typing import NamedTuple
 from evalprep.errors import BadInput
 from evalprep.results.files import every_place, places_below
 from evalprep.results.folder import RESULTS, SAMPLES, Folder
-from evalprep.results.readers.tools.finding import SUFFIXES, is_log, is_passed_over, results_beside
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named
 from evalprep.results.tool_names import LM_EVAL
+from evalprep.results.written import SUFFIXES, is_passed_over
 from evalprep.terminal import shortlist
 
 _DEPTH = 5
@@ -118,16 +118,25 @@ def _below(folder: Path, depth: int, known: Collection[Path]) -> Iterator[Path]:
             continue
         if entry.is_dir():
             if depth and not is_passed_over(path) and not entry.name.startswith(_COPIES):
-                yield from [path] if is_log(path) else _below(path, depth - 1, known)
+                yield from [path] if _is_log(path) else _below(path, depth - 1, known)
         elif entry.name.endswith(SUFFIXES):
             is_of_lm_eval = SAMPLES.fullmatch(entry.name) or RESULTS.fullmatch(entry.name)
             if not is_of_lm_eval:
                 yield path
 
 
+def _is_log(folder: Path) -> bool:
+    # The readers of all tools are loaded only where a place may be theirs.
+    from evalprep.results.readers.tools.finding import is_log
+
+    return is_log(folder)
+
+
 def _unread(files: Iterable[Path], tool: str) -> Iterator[OtherFile]:
     """Yields those of some places that hold results."""
     for path in files:
+        from evalprep.results.readers.tools.finding import results_beside
+
         if _is_beside_reviews(path):
             continue
         with suppress(OSError, BadInput):

@@ -78,7 +78,7 @@ def _load(name: str, manager: Any, plan: Plan, loaded: Loaded) -> None:
 
 def _reason(error: Exception, name: str, manager: Any) -> str:
     """Returns why a task cannot be loaded, with the fix where the hub is to blame."""
-    entry = manager.task_index.get(name)
+    entry = getattr(manager, "task_index", {}).get(name)
     settings = as_mapping(None if entry is None else entry.cfg)
     problem = hub_problem(error, str(settings.get("dataset_path") or name))
     if problem is not None:

@@ -21,7 +21,7 @@ def ended(error, *, as_json=False):
     def main(_):
         raise error
 
-    return _run(SimpleNamespace(main=main), argparse.Namespace(json=as_json))
+    return _run(SimpleNamespace(main=main), argparse.Namespace(json=as_json), writes=True)
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ def test_what_one_side_lacks_is_named_in_every_output(outputs):
     assert gate["absent"] == "not enough evidence"
     assert lacks in (folder / "report" / "report.md").read_text()
     assert lacks in unescape((folder / "report" / "report.html").read_text())
-    assert "absent of now" in " ".join(outputs["board text"].split())
+    assert "absent: acc of now" in " ".join(outputs["board text"].split())
 
 
 @pytest.mark.parametrize("outputs", ["mixed"], indirect=True)

@@ -59,7 +59,11 @@ DECODES = {
     "results/readers/jsonplaces.py": "keys of large files",
     "results/readers/tools/openai_evals.py": "events of a log",
     **dict.fromkeys(
-        ("results/columns.py", "results/lines.py", "results/sample_layouts.py"), "cells of samples"
+        (
+            *("results/columns.py", "results/lines.py", "results/sample_layouts.py"),
+            "results/verdicts.py",
+        ),
+        "cells of samples",
     ),
     "results/readers/tools/olmes.py": "lines of a log",
     "results/cache.py": "its own cache",

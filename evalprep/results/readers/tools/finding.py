@@ -15,15 +15,13 @@ from evalprep.results.readers.tools.opening import Opening, opening_of
 from evalprep.results.readers.tools.reading import Reader, Reading
 from evalprep.results.readers.tools.unread import Unread, holds_scores, known_file, unread_file
 from evalprep.results.tool_names import LM_EVAL
-from evalprep.results.written import is_written_beside
+from evalprep.results.written import SUFFIXES, is_passed_over
 
 #: A log at a place, and the reader of its format.
 Log = tuple[Reader, Path]
-SUFFIXES = (".eval", ".json", ".jsonl", ".parquet", ".json.gz", ".jsonl.gz")
 _TABLES = (".csv", ".tsv")
 _DEPTH = 7  # a suite of HELM or a data folder of Every Eval Ever has five levels
 _LARGEST_FOLDER = 20_000  # files that are looked at
-_SKIPPED = {"node_modules", "__pycache__"}
 _NAMED = 3  # files that a message names
 _BY_ITSELF = "pass it by itself"
 
@@ -135,12 +133,6 @@ def _places(
         elif entry.is_file() and entry.name.endswith(suffixes):
             _refuse_stray(path, root)
             yield opening_of(path)
-
-
-def is_passed_over(folder: Path) -> bool:
-    """Returns whether a folder is hidden, of a package or written by a verb."""
-    is_hidden = folder.name in _SKIPPED or folder.name.startswith(".")
-    return is_hidden or is_written_beside(folder)
 
 
 def _refuse_stray(path: Path, root: Path) -> None:
