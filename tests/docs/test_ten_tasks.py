@@ -18,6 +18,7 @@ import yaml
 
 from environment.tiny_model import build
 from tests import PROJECT_ROOT, import_path, processes
+from tests.docs.test_first_pages import OWN_TASK
 from tests.evalprep.annotate.services import serve
 from tests.evalprep.check.test_stock import TASKS as STOCK_ROWS
 from tests.evalprep.check.test_stock import sums
@@ -296,6 +297,10 @@ def newcomer(tmp_path_factory):
     (home / "given/data/hellaswag").mkdir()
     shutil.copy(home / "hub/hellaswag/validation.jsonl", home / "given/data/hellaswag")
     shutil.copy(home / "hub/ai2_arc/ARC-Easy/test.jsonl", home / "given/data/arc_easy.jsonl")
+    own = home / "given/mytasks"
+    own.mkdir()
+    (own / "a.yaml").write_text(OWN_TASK)
+    (own / "group.yaml").write_text("group: my_group\ntask: [mine]\n")
     (home / "bin").mkdir()
     for program, module in (("evalprep", "evalprep"), ("lm_eval", "lm_eval")):
         script = home / "bin" / program

@@ -29,6 +29,7 @@ _NEAR = timedelta(
 )  # stamps are of this machine's zone or of UTC, and a run may pass midnight
 _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _SHORT_HASH = re.compile(r"\b[0-9a-f]{12}\.\.\.")
+_COMMIT = re.compile(r"\bcommit [0-9a-f]{40}\b")
 _RUN = re.compile(r"\br(?!0000)[0-9a-f]{11}\b")  # made of the paths of a preparation
 _DIGITS = 7
 _LONGEST = 480
@@ -71,7 +72,7 @@ class Plain:
         for pattern in (_STAMP, _DAY, _COMPACT):
             text = pattern.sub(_without_now, text)
         text = _HASH.sub(r"\1...", _UUID.sub("UUID", text))
-        text = _RUN.sub("RUN", text)
+        text = _COMMIT.sub("commit SHA", _RUN.sub("RUN", text))
         text = text.replace(f"evalprep {__version__}", "evalprep VERSION")
         return _NUMBER.sub(lambda found: f"{float(found[0]):.{_DIGITS}g}", text)
 

@@ -19,7 +19,7 @@ def test_the_printed_line_gives_the_files_of_the_pasted_command(project, tmp_pat
     made = project([task(name, "rows.jsonl") for name in ("first_text", "last_text")])
     words = ["prepare", "--config_path", str(made.config_file)]
     said = made.command(*words, check=True)
-    quick = re.search(r"index of its own tasks: (.*)", said.stderr)[1]
+    quick = re.search(r"10 s faster:\s+(.*)", said.stderr)[1]
     script = tmp_path / "work_dir/command.sh"
     assert "evalprep.run.launcher --model" in script.read_text()
     printed = said.stdout.strip()

@@ -400,7 +400,7 @@ def test_the_printed_server_gives_the_verdicts_of_the_plain_run(plain_run, tmp_p
     words = ["prepare", "--config_path", str(served.config_file)]
     printed = served.command(*words, check=True).stderr
     line = re.search(r"must be running first: (.*)", printed)[1]
-    command = re.search(r"index of its own tasks: (.*)", printed)[1]
+    command = re.search(r"10 s faster:\s+(.*)", printed)[1]
     work_dir = str(tmp_path / "work_dir")
     with started(line, port, tmp_path / "server.log"):
         call(["sh", "-c", command], tmp_path, **import_path())

@@ -42,9 +42,8 @@ _USUAL_COLUMNS: Mapping[str, Sequence[str]] = {
     "response": ("response", "output", "completion", "pred", "prediction", "model_output"),
 }
 #: Names of scores in files of nobody known, and how many levels of a file are looked at.
-_SCORE = re.compile(
-    r"(?:.*[_-])?(?:acc|accuracy|score|f1|em|exact|exact_match|bleu|rouge\w*|pass@\d+)(?:,.*)?"
-)
+_SCORES = frozenset({"acc", "accuracy", "score", "f1", "em", "exact", "bleu"})
+_SCORE = re.compile(r"rouge\w{0,20}|pass@\d{1,9}")
 _DEPTH = 3
 _OTHER_FORMAT = "--input_format names the format; of a table --columns names the columns"
 
@@ -113,10 +112,16 @@ def _has_score(values: Any, depth: int) -> bool:
     if not isinstance(values, Mapping) or not depth:
         return False
     return any(
-        (_SCORE.fullmatch(str(name)) is not None and finite_number(value) is not None)
-        or _has_score(value, depth - 1)
+        (_is_score(str(name)) and finite_number(value) is not None) or _has_score(value, depth - 1)
         for name, value in values.items()
     )
+
+
+def _is_score(name: str) -> bool:
+    """Whether a name is that of a score: `acc`, `squad_f1`, `rougeL`, `exact_match,none`."""
+    words = name.partition(",")[0].replace("-", "_").rsplit("_", 2)
+    is_exact = words[-2:] == ["exact", "match"]
+    return is_exact or words[-1] in _SCORES or _SCORE.fullmatch(words[-1]) is not None
 
 
 def _is_of_opencompass(opening: Opening) -> bool:
