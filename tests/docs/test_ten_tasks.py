@@ -103,8 +103,14 @@ TASKS = {
     "stock": Task(
         "lm-eval-tasks.md",
         promises={
-            "evalprep run": ["hellaswag", "arc_easy", "report"],
+            "evalprep run --model checkpoints/new --tasks hella": [
+                "hellaswag",
+                "arc_easy",
+                "report",
+            ],
             "HF_HUB_OFFLINE=1 evalprep run": ["hellaswag", "arc_easy", "report"],
+            "evalprep run --model checkpoints/new --tasks mytasks": ["mine", "report"],
+            "evalprep run --model checkpoints/new --include_path": ["mine", "arc_easy", "report"],
         },
         asks_the_hub=True,
     ),
@@ -210,7 +216,7 @@ class Newcomer:
         folder.mkdir(exist_ok=True)
         for old, new in names.items():
             (folder / old).rename(folder / new)
-        for path in (*MODELS, "data"):
+        for path in (*MODELS, "data", "mytasks"):
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             if not (folder / path).exists():
                 (folder / path).symlink_to(self.home / "given" / path)
