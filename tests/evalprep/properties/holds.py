@@ -11,7 +11,7 @@ from tests.evalprep.properties.answers import Answers, quantities_of
 UNDECIDED = {"not comparable", "not enough evidence"}
 MIRRORED = {"better": "worse", "worse": "better"}
 NUMBERS = ("n", "now", "previous", "delta", "low", "high", "p", "p_holm", "mde")
-FEWEST = 20  # rows of a gate
+FEWEST = 20  # rows of a gate and of a first place
 GAIN = 1e-12  # a difference of less is one of rounding
 
 
@@ -257,7 +257,8 @@ def _board(answers: Answers, quantities: dict[str, dict[str, Any]]) -> Iterator[
         stands = [
             cell["value"] is not None and not cell["standing"] for cell in (now[name], before[name])
         ]
-        if all(stands) and item["verdict"] in {"better", "worse"}:
+        # A first place takes more rows than a word.
+        if all(stands) and item["verdict"] in {"better", "worse"} and item["n"] >= FEWEST:
             winner = 0 if item["verdict"] == "better" else 1
             if not leads[winner] or leads[1 - winner]:
                 yield f"leaderboard: {name} leads {leads}, compare: {item['words']}"
