@@ -29,7 +29,7 @@ _NEAR = timedelta(
 )  # stamps are of this machine's zone or of UTC, and a run may pass midnight
 _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _SHORT_HASH = re.compile(r"\b[0-9a-f]{12}\.\.\.")
-_COMMIT = re.compile(r"\bcommit [0-9a-f]{40}\b")
+_COMMIT = re.compile(r"\bcommit (?:[0-9a-f]{40}\b|not recorded)")
 _RUN = re.compile(r"\br(?!0000)[0-9a-f]{11}\b")  # made of the paths of a preparation
 _DIGITS = 7
 _LONGEST = 480
