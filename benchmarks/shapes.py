@@ -303,14 +303,17 @@ def _about(runs: Sequence[Path], shape: Shape) -> str:
     return f"{len(runs)} x {tasks}{shape.rows:,} rows, {size / 1e6:.0f} MB"
 
 
+def _compared(place: Place, name: str, shape: Shape) -> tuple[str, Cost, Cost, Cost]:
+    """What two runs are; `compare` of them, the second look at them, and the peer's."""
+    runs = place.runs(name, 2, shape)
+    words = ["compare", runs[1], "--baseline", runs[0]]
+    return _about(runs, shape), *place.turns(words, [_script(_COMPARE, shape), *runs])
+
+
 def stock(place: Place, scale: float) -> Iterator[Measure]:
     """Narrow rows of short replies."""
     shape = Shape(1, round(200_000 * scale), 3)
-    runs = place.runs("stock", 2, shape)
-    first, second, peer = place.turns(
-        ["compare", runs[1], "--baseline", runs[0]], [_script(_COMPARE, shape), *runs]
-    )
-    about = _about(runs, shape)
+    about, first, second, peer = _compared(place, "stock", shape)
     yield Measure(f"compare {about}", first, peer, "typed read", 1.6)
     yield Measure(f"compare {about}, second look", second, peer, "typed read", 1.0)
 
@@ -318,11 +321,7 @@ def stock(place: Place, scale: float) -> Iterator[Measure]:
 def choice(place: Place, scale: float) -> Iterator[Measure]:
     """Rows of multiple choice, whose verdicts are held against their log-likelihoods."""
     shape = Shape(1, round(50_000 * scale))
-    runs = place.runs("choice", 2, shape)
-    first, second, peer = place.turns(
-        ["compare", runs[1], "--baseline", runs[0]], [_script(_COMPARE, shape), *runs]
-    )
-    about = _about(runs, shape)
+    about, first, second, peer = _compared(place, "choice", shape)
     yield Measure(f"compare multiple choice {about}", first, peer, "typed read", 5.0)
     yield Measure(f"compare multiple choice {about}, second look", second, peer, "typed read", 5.0)
 
@@ -330,11 +329,8 @@ def choice(place: Place, scale: float) -> Iterator[Measure]:
 def replies(place: Place, scale: float) -> Iterator[Measure]:
     """Long replies."""
     shape = Shape(1, round(20_000 * scale), 1000)
-    runs = place.runs("replies", 2, shape)
-    first, _, peer = place.turns(
-        ["compare", runs[1], "--baseline", runs[0]], [_script(_COMPARE, shape), *runs]
-    )
-    yield Measure(f"compare {_about(runs, shape)}", first, peer, "typed read", 1.4)
+    about, first, _, peer = _compared(place, "replies", shape)
+    yield Measure(f"compare {about}", first, peer, "typed read", 1.4)
 
 
 def score(place: Place, scale: float) -> Iterator[Measure]:
@@ -375,11 +371,8 @@ def pages(place: Place, scale: float) -> Iterator[Measure]:
 def tasks(place: Place, scale: float) -> Iterator[Measure]:
     """Many short tasks."""
     shape = Shape(100, max(20, round(500 * scale)), 3)
-    runs = place.runs("tasks", 2, shape)
-    first, _, peer = place.turns(
-        ["compare", runs[1], "--baseline", runs[0]], [_script(_COMPARE, shape), *runs]
-    )
-    yield Measure(f"compare {_about(runs, shape)}", first, peer, "typed read", 2.0)
+    about, first, _, peer = _compared(place, "tasks", shape)
+    yield Measure(f"compare {about}", first, peer, "typed read", 2.0)
 
 
 def million(place: Place, scale: float) -> Iterator[Measure]:
