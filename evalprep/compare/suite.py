@@ -5,7 +5,7 @@ They have a paired interval wherever it is known what each row adds to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TypeVar
@@ -54,7 +54,7 @@ def compare_with_packs(
     scores: tuple[Scores, Scores] | None = None,
     tasks: Sequence[str] | None = None,
     choices: Sequence[NamedMetric] = (),
-    runs: Sequence[Run] = (),
+    without_mean: Collection[str] | None = None,
 ) -> Comparison:
     """Compares two runs by their tasks and by the suite scores that packs declare, in one family.
 
@@ -69,19 +69,16 @@ def compare_with_packs(
         scores: Scores of both runs, where they are known already.
         tasks: Task or group names; all tasks of either side by default.
         choices: Metrics of some tasks to compare instead.
-        runs: All runs of the page, where there are more.
+        without_mean: As `tasks_without_mean` says of all runs of the page, where there are more.
 
     Raises:
         BadInput: as `compare_runs`; a mistake in a pack.
     """
-    on_page = runs or [side for side in (run, other) if side is not None]
+    if without_mean is None:
+        sides = [run] if other is None else [run, other]
+        without_mean = tasks_without_mean(sides, packs)
     comparison = compare_runs(
-        run,
-        other,
-        tasks=tasks,
-        choices=choices,
-        settings=settings,
-        without_mean=tasks_without_mean(on_page, packs),
+        run, other, tasks=tasks, choices=choices, settings=settings, without_mean=without_mean
     )
     if other is None or tasks or choices:
         return comparison

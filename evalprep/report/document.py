@@ -20,6 +20,7 @@ from evalprep.compare import (
     compare_scores,
     compare_with_packs,
     conclude_page,
+    tasks_without_mean,
 )
 from evalprep.packs import Pack
 from evalprep.places import last_part, without_home
@@ -231,6 +232,7 @@ def _compare_all(
 ) -> list[_Compared]:
     """Compares each pair, by its tasks and by the suite scores of its packs."""
     compared = []
+    without_mean = tasks_without_mean(runs, packs)
     for candidate, baseline in _pairs(runs):
         run = runs[candidate]
         other = None if baseline is None else runs[baseline]
@@ -244,7 +246,7 @@ def _compare_all(
             settings,
             scores=known,
             tasks=run.judged if other is None else None,
-            runs=runs,
+            without_mean=without_mean,
         )
         compared.append(_Compared(candidate, baseline, comparison, _flips_of(comparison)))
     return compared

@@ -8,16 +8,19 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from evalprep.errors import BadInput
-from evalprep.results.files import every_place, places_below
+from evalprep.results.files import every_place, that_count
 from evalprep.results.folder import RESULTS, SAMPLES, Folder
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.written import SUFFIXES, is_passed_over
 from evalprep.terminal import shortlist
+
+if TYPE_CHECKING:
+    from evalprep.results.readers.tools.unread import Unread
 
 _DEPTH = 5
 _LOOKED_AT = 200  # files of a folder that are opened
@@ -87,12 +90,13 @@ def others_in(start: Path, *, tool: str = "", places: Collection[Path] = ()) -> 
         tool: The format of the logs that are read, where they are another tool's.
         places: Files and folders of runs that are read.
     """
-    kept = places_below(start)
+    every = every_place(start)
+    kept = that_count(every)
     known = set(places)
     for place in kept:
         known.update(_files_of(place))
     what = "scores without samples, beside runs with samples"
-    dropped = [place for place in every_place(start) if place not in kept]
+    dropped = [place for place in every if place not in kept]
     left_out = []
     for place in dropped:
         left_out += [OtherFile(file, what, _BY_ITSELF) for file in place.results.values()]
@@ -135,14 +139,18 @@ def _is_log(folder: Path) -> bool:
 def _unread(files: Iterable[Path], tool: str) -> Iterator[OtherFile]:
     """Yields those of some places that hold results."""
     for path in files:
-        from evalprep.results.readers.tools.finding import results_beside
-
         if _is_beside_reviews(path):
             continue
         with suppress(OSError, BadInput):
-            other = results_beside(path, tool)
+            other = _results_beside(path, tool)
             if other is not None:
                 yield OtherFile(path, other.what, other.fix)
+
+
+def _results_beside(path: Path, tool: str) -> Unread | None:
+    from evalprep.results.readers.tools.finding import results_beside
+
+    return results_beside(path, tool)
 
 
 def _is_beside_reviews(path: Path) -> bool:
