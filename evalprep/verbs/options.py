@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 from evalprep.places import exists
 from evalprep.results import metric_and_filter
 from evalprep.terminal import command_text
-from evalprep.verbs.renamed_options import by_todays_names, with_underscores
+from evalprep.verbs.habits import in_our_words, with_underscores
 
 NEWEST = "newest"
 _TIMESTAMPS = (
@@ -413,7 +413,7 @@ class Parser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """Reads arguments; option names up to a bare `--` may be written either way."""
         known = self._option_string_actions
-        words = None if args is None else list(by_todays_names(args, known))
+        words = None if args is None else list(in_our_words(args, known))
         return super().parse_known_args(words, namespace)
 
 

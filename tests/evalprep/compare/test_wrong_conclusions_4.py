@@ -18,7 +18,7 @@ def say(tmp_path, run_verb):
 
     def ask(homes, *options, policy="{}", packs=None):
         templates = ("--template_dir", packs) if packs else ()
-        code, out = run_verb("compare", *homes, "--json", "--no_flips", *options, *templates)
+        code, out = run_verb("compare", *homes, "--json", "--no_write", *options, *templates)
         data = json.loads(out)
         path = tmp_path / "policy.yaml"
         path.write_text(policy, encoding="utf-8")
@@ -367,7 +367,7 @@ def test_w53_many_candidates_are_one_family(tmp_path, run_verb):
             write_small_run(tmp_path / f"c{number}", {"a": Task({"acc": now})}, stamp=LATER)
         )
     baseline = write_small_run(tmp_path / "base", {"a": Task({"acc": before})})
-    code, _ = run_verb("compare", homes[7], baseline, "--no_flips")
+    code, _ = run_verb("compare", homes[7], baseline, "--no_write")
     assert code == 1  # alone, beforehand
 
     def words(*options):
@@ -461,7 +461,7 @@ def test_w64_an_interval_has_the_digits_that_it_needs(tmp_path, run_verb):
     before = [float(at % 2) for at in range(20_000)]
     now = [0.0 if at in range(1, 21, 2) else value for at, value in enumerate(before)]
     homes = two_small_runs(tmp_path, {"a": Task({"acc": now})}, {"a": Task({"acc": before})})
-    _, out = run_verb("compare", *homes, "--no_flips")
+    _, out = run_verb("compare", *homes, "--no_write")
     assert "-0.05 [-0.09, -0.03]" in out
 
 
