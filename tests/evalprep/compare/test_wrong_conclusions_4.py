@@ -356,6 +356,11 @@ def test_subjects_are_no_documents(tmp_path, say):
 # --- families
 
 
+def pairs_of(run_verb, *arguments):
+    """The pairs that a leaderboard shows to differ."""
+    return json.loads(run_verb("leaderboard", *arguments, "--json")[1])["pairs"]
+
+
 def test_w53_many_candidates_are_one_family(tmp_path, run_verb):
     before = [float(at % 2) for at in range(100)]
     homes = []
@@ -367,8 +372,9 @@ def test_w53_many_candidates_are_one_family(tmp_path, run_verb):
             write_small_run(tmp_path / f"c{number}", {"a": Task({"acc": now})}, stamp=LATER)
         )
     baseline = write_small_run(tmp_path / "base", {"a": Task({"acc": before})})
-    code, _ = run_verb("compare", homes[7], baseline, "--no_flips")
+    code, out = run_verb("compare", homes[7], baseline, "--no_flips", "--json")
     assert code == 1  # alone, beforehand
+    alone_beforehand = json.loads(out)["tasks"][0]
 
     def words(*options):
         page = tmp_path / f"page{len(options)}"
@@ -381,8 +387,10 @@ def test_w53_many_candidates_are_one_family(tmp_path, run_verb):
     together, comparisons = words()
     assert set(together) == {"no difference shown"}
     assert "the words hold over 20 candidates together" in comparisons[0]["remarks"][0]
-    _, board = run_verb("leaderboard", *homes, baseline, "--json")
-    assert json.loads(board)["pairs"] == []
+    assert pairs_of(run_verb, *homes, baseline) == []
+    assert pairs_of(run_verb, *homes, "--baseline", baseline) == []  # one family of 20
+    (pair,) = pairs_of(run_verb, *homes, "--baseline", baseline, "--candidate", homes[7])
+    assert (pair["verdict"], pair["p"]) == ("worse", alone_beforehand["p_holm"])
     alone, comparisons = words("--candidate", homes[7])
     assert alone == [*[""] * 7, "worse", *[""] * 12]
     assert "another candidate is judged" in comparisons[0]["remarks"][0]
