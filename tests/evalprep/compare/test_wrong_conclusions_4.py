@@ -265,6 +265,33 @@ def test_w50_percent_beside_a_share_is_not_comparable(tmp_path, say):
     assert "`--allow scale` compares anyway" in answers.one()["words"]
 
 
+@pytest.mark.parametrize(
+    ("now", "before", "sentence"),
+    [
+        (0.0, 0.0, "the worst score on both sides: this task cannot show a drop"),
+        (0.3, 0.0, "the worst score in the baseline: this task cannot show a drop"),
+        (0.26, 0.25, "both sides at chance (25%): this task cannot show a drop"),
+    ],
+)
+def test_stored_scores_that_cannot_show_a_drop_are_named(tmp_path, say, now, before, sentence):
+    homes = stored_homes(tmp_path, now, before, rows=200, stderr=None)
+    for home in homes:
+        (results,) = Path(home).glob("results_*")
+        content = json.loads(results.read_text())
+        kind = "multiple_choice" if before else "generate_until"
+        content["configs"]["t"] |= {"output_type": kind, "doc_to_choice": ["A", "B", "C", "D"]}
+        results.write_text(json.dumps(content))
+    answers = say(homes, policy="{defaults: {max_drop: 0.2}}")
+    assert sentence in answers.all_said
+    assert (answers.gate_code, sentence in answers.gate["closing"]) == (0, True)
+
+
+def test_a_stored_value_outside_the_range_of_the_other_is_not_comparable(tmp_path, say):
+    answers = say(stored_homes(tmp_path, 1.2, 0.3, rows=200))
+    assert answers.one()["verdict"] == "not comparable"
+    assert "acc from 1.2 to 1.2, where it lies between 0 and 1" in answers.one()["words"]
+
+
 def test_w51_groups_of_another_weighting_are_not_comparable(tmp_path, say):
     tasks = {"t": Task({"acc": EQUAL[:100]}), "u": Task({"acc": EQUAL[:20]})}
     homes = two_small_runs(tmp_path, tasks, tasks)
