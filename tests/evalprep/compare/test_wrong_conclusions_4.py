@@ -278,8 +278,8 @@ def test_stored_scores_that_cannot_show_a_drop_are_named(tmp_path, say, now, bef
     for home in homes:
         (results,) = Path(home).glob("results_*")
         content = json.loads(results.read_text())
-        kind = "multiple_choice" if before else "generate_until"
-        content["configs"]["t"] |= {"output_type": kind, "doc_to_choice": ["A", "B", "C", "D"]}
+        choices = ["A", "B", "C", "D"] if before else "{{choices}}"
+        content["configs"]["t"] |= {"output_type": "multiple_choice", "doc_to_choice": choices}
         results.write_text(json.dumps(content))
     answers = say(homes, policy="{defaults: {max_drop: 0.2}}")
     assert sentence in answers.all_said
