@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -671,7 +672,7 @@ def _places_of(run: Run) -> set[Path]:
     """The files of a run, and the folders around them."""
     files = [run.files.folder, run.log, run.files.results, *run.files.samples.values()]
     known = [Path(file).resolve() for file in files if file]
-    return {place for file in known for place in (file, *file.parents)}
+    return {*known, *chain.from_iterable(file.parents for file in known)}
 
 
 def refuse_second_baseline(args: argparse.Namespace, named: str, *, where: str) -> None:
