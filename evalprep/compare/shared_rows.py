@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.compare.levels import PairRules
 from evalprep.compare.pairing import Floats, ScoredRows, with_run
 from evalprep.results import MADE_FROM, KeptRows, Run, Table, TaskRun
+from evalprep.samples import PairRules
 
 _NO_SUBTASK = "rows without a subtask"
 

@@ -26,7 +26,6 @@ from evalprep.compare import (
     compare_runs,
     compare_suite,
     conclude_pairs,
-    contrary_rows,
     differing,
     fact_reasons,
     on_a_board,
@@ -35,6 +34,7 @@ from evalprep.compare import (
 from evalprep.leaderboard.columns import GROUP, SCORE, Column, ColumnValues, values_of
 from evalprep.packs import Pack
 from evalprep.results import Run, TaskRun, expected_rows, facts_of
+from evalprep.samples import contrary_rows
 from evalprep.score import Scores, partial_rows
 from evalprep.terminal import shortlist, tracked
 

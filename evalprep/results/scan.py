@@ -54,7 +54,7 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
     if (
         id_source is None
         and table.id_source not in {"sample_id", "doc_hash", "doc_id"}
-        and table.duplicates()
+        and table.repeated_ids.size
     ):
         return read_table(path, filter_name, id_source="doc_hash")
     return table

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 if TYPE_CHECKING:
-    from evalprep.compare import PairRules
     from evalprep.packs import Pack
     from evalprep.results import Run
+    from evalprep.samples import PairRules
     from evalprep.score import OtherModels, ReferenceChoice
 
 from evalprep.places import exists
@@ -288,7 +288,7 @@ def pair_rules(args: argparse.Namespace) -> PairRules:
     Raises:
         BadInput: `--pairing` names something else.
     """
-    from evalprep.compare import PairRules
+    from evalprep.samples import PairRules
 
     refuse_unknown_words("--pairing", args.pairing, _PAIRING)
     return PairRules(**{_PAIRING[word]: True for word in args.pairing})
