@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.packs import is_chat
-from evalprep.results import LM_EVAL, Sample, Table
+from evalprep.results import LM_EVAL, Table
 from evalprep.samples.asked import (
     Asked,
     are_positions,
@@ -34,9 +34,8 @@ ASKED = (
     *("id", "place", "question", "loose_question", "target", "loose_target"),
     *("choices", "choice_set", "only_prompt"),
 )
-#: Key columns of the requests: `asked` is all of their arguments with the gold answer, 0 without
-#: arguments; `gold` the gold answer, of an index the choice; `gold_at` that at its position.
-REQUESTS = ("asked", "gold", "gold_at")
+#: Key columns of the requests: all of their arguments, and the gold answer, of an index the choice.
+REQUESTS = ("arguments", "gold")
 _PUBLISHED = ("published_doc_hash", "published_prompt_hash", "published_target_hash")
 _HEXADECIMALS = 16  # of a digest, as a table keeps it
 _AT_ONCE = 4096  # rows that are read at once
@@ -56,6 +55,7 @@ class Keys:
         self.table = table
         self.tool = tool
         self._columns: dict[str, Hashes] = {}
+        self._is_read: dict[tuple[str, ...], NDArray[np.bool_]] = {}
 
     def __len__(self) -> int:
         """Returns how many rows there are."""
@@ -97,10 +97,19 @@ class Keys:
 
     def of(self, name: str, rows: Rows) -> Hashes:
         """Returns one key of some rows, by its name in `ASKED` or `REQUESTS`."""
-        if name in ASKED:
-            self._read(ASKED, rows, self._asked_keys)
-        else:
-            self._read(REQUESTS, rows, self._request_keys)
+        names, keys = (ASKED, self._asked_keys) if name in ASKED else (REQUESTS, self._request_keys)
+        if name not in self._columns:
+            empty = np.zeros((len(names), len(self)), dtype=np.uint64)
+            self._columns |= dict(zip(names, empty, strict=True))
+            self._is_read[names] = np.zeros(len(self), dtype=np.bool_)
+        is_read = self._is_read[names]
+        unread = rows[~is_read[rows]]
+        for start in range(0, unread.size, _AT_ONCE):
+            some = unread[start : start + _AT_ONCE]
+            values = np.array(list(keys(some.tolist())), dtype=np.uint64)
+            for each, column in zip(names, values.T, strict=True):
+                self._columns[each][some] = column
+            is_read[some] = True
         return self._columns[name][rows]
 
     def asked(self, rows: Sequence[int]) -> Iterator[Asked]:
@@ -125,24 +134,6 @@ class Keys:
             return None
         return is_chat(sample.prompt)
 
-    def _read(
-        self,
-        names: tuple[str, ...],
-        rows: Rows,
-        keys: Callable[[Sequence[int]], Iterator[tuple[int, ...]]],
-    ) -> None:
-        """Fills some columns for those rows that were not read yet."""
-        for name in names if names[0] not in self._columns else ():
-            self._columns[name] = np.zeros(len(self), dtype=np.uint64)
-        is_read = self._columns.setdefault(f"{names[0]} is read", np.zeros(len(self), np.uint64))
-        unread = rows[is_read[rows] == 0]
-        for start in range(0, unread.size, _AT_ONCE):
-            some = unread[start : start + _AT_ONCE]
-            values = np.array(list(keys(some.tolist())), dtype=np.uint64)
-            for name, column in zip(names, values.T, strict=True):
-                self._columns[name][some] = column
-            is_read[some] = 1
-
     def _asked_keys(self, rows: Sequence[int]) -> Iterator[tuple[int, ...]]:
         for row in self.asked(rows):
             question, target = normalise(row.question), row.target
@@ -161,18 +152,19 @@ class Keys:
 
     def _request_keys(self, rows: Sequence[int]) -> Iterator[tuple[int, ...]]:
         for sample in self.table.read(rows):
-            gold, arguments = _gold_text(sample), sample.arguments_digest
-            yield (
-                text_key(f"{arguments}\0{gold}") if arguments else 0,
-                text_key(gold),
-                text_key(f"{gold}\0{sample.doc_id}") if gold else 0,
-            )
+            # In one form: runs of blanks are one.
+            gold = " ".join(unicodedata.normalize("NFC", sample.gold).split())
+            yield _leading64(sample.arguments_digest), text_key(gold)
 
 
 def text_key(text: str) -> int:
     """Returns the key of a text: the first 64 bits of its sha256, and never 0."""
     digest = hashlib.sha256(text.encode("utf-8", "replace")).digest()
     return int.from_bytes(digest[:8], "big") or 1
+
+
+#: The key of an empty text, as of a gold answer that says nothing.
+EMPTY = np.uint64(text_key(""))
 
 
 def mixed(*columns: NDArray[Any]) -> Hashes:
@@ -197,11 +189,6 @@ def contents(table: Table) -> Hashes:
         known = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, and no negative zero
         scores.append(known.view(np.uint64))
     return mixed(table.doc_hash, table.response_hash, table.target_hash, *scores)
-
-
-def _gold_text(sample: Sample) -> str:
-    """The gold answer of a row in one form: runs of blanks are one, and an index is its choice."""
-    return " ".join(unicodedata.normalize("NFC", sample.gold).split())
 
 
 def _leading64(digest: Any) -> int:

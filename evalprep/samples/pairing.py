@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from evalprep.results import LM_EVAL, UNREADABLE, Table
 from evalprep.samples.contained import contained
-from evalprep.samples.keys import Hashes, Keys, Rows, all_of, contents, mixed
+from evalprep.samples.keys import EMPTY, Hashes, Keys, Rows, all_of, contents, mixed
 
 Flags = NDArray[np.bool_]
 Codes = NDArray[np.int8]
@@ -181,8 +181,8 @@ class Paired:
 
     def asks_otherwise(self, rows: Rows, other_rows: Rows) -> int:
         """How many of some pairs differ in an argument of a request, or in the gold answer."""
-        left, right = self.sides
-        own, other = left.of("asked", rows), right.of("asked", other_rows)
+        asked = _column("arguments", "gold")
+        own, other = asked(self.sides[0], rows), asked(self.sides[1], other_rows)
         return int(np.sum((own == 0) | (own != other)))
 
     def kept(self, rules: PairRules, *, any_gold: bool) -> Flags:
@@ -320,9 +320,9 @@ def pair_keys(left: Keys, right: Keys, rules: PairRules = BY_CONTENT) -> Paired:
         matching.by_ids(left.table, right.table)
         if left.table.id_source != "doc_hash":
             matching.by_key(Way.DOCUMENT, lambda side, rows: side.digests[0][rows])
-        matching.by_key(Way.ASKED, lambda side, rows: side.of("asked", rows))
+        matching.by_key(Way.ASKED, _column("arguments", "gold"))
         if not (left.prompt.any() and right.prompt.any()):
-            matching.by_key(Way.PLACE, lambda side, rows: side.of("gold_at", rows))
+            matching.by_key(Way.PLACE, _gold_at_place)
         matching.by_content(rules)
         matching.by_key(Way.PROMPT, lambda side, rows: side.prompt[rows], only_single=True)
     else:
@@ -608,6 +608,12 @@ def _numbered(keys: Hashes) -> Hashes:
 def _column(*names: str) -> _Key:
     """A key of what rows ask; of several columns only where all are known."""
     return lambda side, rows: all_of(*(side.of(name, rows) for name in names))
+
+
+def _gold_at_place(side: Keys, rows: Rows) -> Hashes:
+    """The gold answer at its place in the split; 0 for one that says nothing."""
+    gold = side.of("gold", rows)
+    return np.where(gold == EMPTY, _NONE, mixed(gold, side.table.doc_id[rows]))
 
 
 def _parts_by_target(

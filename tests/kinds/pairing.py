@@ -30,7 +30,7 @@ class ListedKeys(Keys):
 
     def __init__(self, rows: Sequence[Listed], tool: str = "") -> None:
         self.rows, self.tool = rows, tool
-        self._columns: dict[str, Hashes] = {}
+        self._columns, self._is_read = {}, {}
 
     def __len__(self) -> int:
         """How many rows there are."""

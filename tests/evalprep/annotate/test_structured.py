@@ -210,6 +210,19 @@ def test_a_pair_is_asked_for_its_verdict(tmp_path, judge):
     assert shape["verdict"]["enum"] == ["A", "B", "tie"]
 
 
+def test_answers_to_rows_of_other_ids_are_held_against_each_other(tmp_path, judge):
+    runs = [write_run(tmp_path / name, tasks={SUMMARY}) for name in ("one", "two")]
+    (samples,) = runs[1].rglob("samples_*.jsonl")
+    rows = [json.loads(line) for line in samples.read_text().splitlines()]
+    for row in rows:
+        row["doc"]["sample_id"] = f"another {row['doc_id']}"
+        row["doc_hash"] = "0" * 64
+    samples.write_text("".join(f"{json.dumps(row)}\n" for row in reversed(rows)))
+    with serve(lambda *_: '{"explanation": "Both are alike.", "verdict": "tie"}') as server:
+        _, outcome, _ = judge(runs[0], server.url, "--rubric", "preference", *ONE, other=runs[1])
+    assert outcome["preferences"]["ties"] == len(rows)
+
+
 def test_scales():
     rubric = read_rubric(PROJECT_ROOT / "evalprep" / "annotate" / "rubrics" / "correctness.yaml")
     assert rubric.schema["properties"]["correctness"]["enum"] == [1, 2, 3, 4, 5]
