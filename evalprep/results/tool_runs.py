@@ -323,7 +323,7 @@ def _notes_of(name: str, lines: TaskLines) -> Iterator[str]:
     if lines.repeats:
         reducer = lines.facts.reducer
         if reducer not in REDUCERS:
-            yield f"{name}: the log's reducer {reducer} is not known here, so the mean is taken"
+            yield f"{name}: evalprep does not know the log's reducer {reducer} and uses the mean"
             reducer = "mean"
         yield f"{name}: {lines.repeats} rows are repeats; the {reducer} counts"
 
