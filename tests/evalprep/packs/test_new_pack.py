@@ -340,7 +340,7 @@ def test_a_spreadsheet_with_a_mark_semicolons_and_decimal_commas(tmp_path):
     words = ["--data", str(file), "--prompt", "{Frage}", "--target"]
     refused = new_pack(tmp_path, *words, "Punkte", "--kind", "number")
     assert refused.returncode == 2
-    assert "1 row whose right answer is not a number: 1 (1,5)" in refused.stderr
+    assert "1 row with a right answer that is not a number: 1 (1,5)" in refused.stderr
     assert "write numbers with a decimal point" in refused.stderr
     made = new_pack(tmp_path, *words, "Lösung")
     assert made.stdout.splitlines() == [
