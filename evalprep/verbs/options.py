@@ -414,6 +414,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Ends with a message and the place of the options, without the whole usage."""
+        message = message.replace("the following arguments are required: ", "missing: ")
         self.exit(2, f"error: {message}\n`{self.prog} -h` prints the usual options.\n")
 
     def parse_known_args(  # type: ignore[override]
