@@ -8,7 +8,7 @@ from evalprep.compare.pairing import Pairs
 from evalprep.compare.questions import GOLD_COLUMN
 from evalprep.compare.rowkeys import AskedRow
 from evalprep.compare.tablerows import TableRows
-from evalprep.compare.task import TaskComparison
+from evalprep.compare.task import PairedTask
 from evalprep.errors import BadInput, Problem
 from evalprep.results import TABLE
 from evalprep.terminal import counted
@@ -22,22 +22,19 @@ _FIX = (
 )
 
 
-def nothing_paired(task: TaskComparison, where: str) -> BadInput | None:
+def nothing_paired(rows: PairedTask, where: str) -> BadInput | None:
     """Returns the error for a task of two tools without a pair; None for any other."""
-    pairs, table, other = task.pairs, task.table, task.other
-    if pairs is None or table is None or other is None:
-        return None
-    if pairs.paired or not pairs.across_tools:
+    pairs, table, other = rows.pairs, rows.table, rows.other
+    if other is None or pairs.paired or not pairs.across_tools:
         return None
     tool, other_tool = pairs.tools
     side = TableRows(table, tool)
     other_side = TableRows(other, other_tool)
     texts = [_first_texts(side), _first_texts(other_side)]
     reasons = [*_prompts_only(texts), *_other_gold(pairs)]
-    rows = min(len(side), len(other_side))
-    if 2 * len(pairs.conflicts) < rows:
+    if 2 * len(pairs.conflicts) < min(len(side), len(other_side)):
         reasons += _other_questions(texts)
-    what = f"no row of task {task.name} is on both sides: {'; '.join(reasons)}"
+    what = f"no row of task {rows.task} is on both sides: {'; '.join(reasons)}"
     return BadInput(Problem(what=what, where=where, fix=_FIX))
 
 

@@ -21,10 +21,10 @@ from evalprep.compare import (
     Conclusion,
     Difference,
     Settings,
-    compare_runs,
-    compare_suite,
+    add_suite,
+    conclude,
+    measure,
     sentences,
-    tasks_without_mean,
 )
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.gate.policy import ALL, PRIMARY, Policy, Rule, limit
@@ -137,9 +137,10 @@ def compare_for(
     _check_rules(run, other, policy, problems)
     _check_listed_metrics(run, other, policy, problems)
     problems.raise_if_any()
-    runs = [run] if other is None else [run, other]
-    without_mean = tasks_without_mean(runs, packs)
-    return compare_runs(run, other, choices=named, settings=settings, without_mean=without_mean)
+    quantities = measure(run, other, packs, settings, choices=named, with_suite=False)
+    if policy.suite and other is not None:
+        quantities = add_suite(quantities, run, other, packs, settings)
+    return conclude([quantities])[0]
 
 
 def _check_rules(run: Run, other: Run | None, policy: Policy, problems: Problems) -> None:
@@ -182,9 +183,7 @@ def _check_listed_metrics(run: Run, other: Run | None, policy: Policy, problems:
             )
 
 
-def demands_of(
-    run: Run, other: Run | None, policy: Policy, comparison: Comparison, packs: Mapping[str, Pack]
-) -> list[Demand]:
+def demands_of(run: Run, other: Run | None, policy: Policy, comparison: Comparison) -> list[Demand]:
     """Every check of a policy, with what it is decided by.
 
     Raises:
@@ -194,7 +193,7 @@ def demands_of(
     demands = _task_demands(comparison, policy, problems)
     if other is not None:
         demands += _missing_metrics(run, other, comparison, policy)
-    demands += _suite_demands(run, other, policy, comparison, packs, problems)
+    demands += _suite_demands(other, policy, comparison, problems)
     if policy.overall is not None:
         demands.append(_overall_demand(comparison, policy.overall, policy, problems))
     problems.raise_if_any()
@@ -342,12 +341,7 @@ def _lone_metric(task: str, metric: str, side: str, rule: Rule) -> Demand:
 
 
 def _suite_demands(
-    run: Run,
-    other: Run | None,
-    policy: Policy,
-    comparison: Comparison,
-    packs: Mapping[str, Pack],
-    problems: Problems,
+    other: Run | None, policy: Policy, comparison: Comparison, problems: Problems
 ) -> list[Demand]:
     if not policy.suite:
         return []
@@ -359,18 +353,8 @@ def _suite_demands(
                 fix="name another run",
             )
         )
-    suite = compare_suite(
-        run,
-        other,
-        packs,
-        confidence=policy.confidence,
-        allow=policy.allow,
-        tolerated_missing=policy.missing,
-        pairing=policy.pairing,
-        tasks=comparison,
-    )
     return [
-        _demand("suite", name, _named(suite, name), rule, policy, problems)
+        _demand("suite", name, _named(comparison.suite, name), rule, policy, problems)
         for name, rule in policy.suite.items()
     ]
 

@@ -18,7 +18,7 @@ from evalprep.compare import (
     WORSE,
     Comparison,
     Difference,
-    TaskComparison,
+    PairedTask,
     deciding,
     floor_sentence,
 )
@@ -113,9 +113,8 @@ def decide(
         BadInput: the policy names a metric or filter that a task lacks, a limit that can never fail
             for a score of its range, or suite scores without another run.
     """
-    known_packs = packs or {}
-    comparison = compare_for(run, other, policy, known_packs, choices)
-    demands = demands_of(run, other, policy, comparison, known_packs)
+    comparison = compare_for(run, other, policy, packs or {}, choices)
+    demands = demands_of(run, other, policy, comparison)
     _judge(demands, policy, comparison)
     checks = [demand.check for demand in demands]
     deciding = {check.status for check in checks if check.level == REQUIRED}
@@ -250,7 +249,7 @@ def _judge(demands: Sequence[Demand], policy: Policy, comparison: Comparison) ->
         demand.check.p_adjusted = p
         if demand.difference is not None:
             _judge_one(demand.check, demand.difference, policy, fail_z)
-            _hold_unsettled(demand, policy)
+            _hold_unsettled(demand, policy, comparison.rows)
 
 
 def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) -> None:
@@ -282,10 +281,11 @@ def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) ->
         check.message += f"; {repeat_words(plan, item.n, units)}"
 
 
-def _hold_unsettled(demand: Demand, policy: Policy) -> None:
+def _hold_unsettled(demand: Demand, policy: Policy, rows: Mapping[str, PairedTask]) -> None:
     """Takes a pass back where rows may share documents that nobody named."""
     conclusion = demand.conclusion
-    fields = conclusion.unsettled if isinstance(conclusion, TaskComparison) else []
+    task = None if conclusion is None else rows.get(conclusion.name)
+    fields = () if task is None else task.unsettled
     if not fields or demand.check.status != PASS:
         return
     if policy.on_unclear != "pass":

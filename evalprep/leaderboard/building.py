@@ -243,9 +243,9 @@ def _why_several_seeds(rows: Iterable[Row]) -> str:
     return ""
 
 
-def _pairs_of_columns(columns: Sequence[Column], board: Board) -> dict[tuple[int, int], bool]:
-    """The pairs of runs that the columns need, in order; True where suite scores are among them."""
-    needed: dict[tuple[int, int], bool] = {}
+def _pairs_of_columns(columns: Sequence[Column], board: Board) -> list[tuple[int, int]]:
+    """The pairs of runs that the columns need, in order."""
+    needed: dict[tuple[int, int], None] = {}
     for column in columns:
         rows = _competing_rows(column, board)
         if len(rows) < 2 or _why_untested(column) or _why_several_seeds(rows):
@@ -254,12 +254,11 @@ def _pairs_of_columns(columns: Sequence[Column], board: Board) -> dict[tuple[int
         pick = max if column.better == "up" else min
         best = pick(by_run, key=lambda at: by_run[at].cells[column.id].value or 0.0)
         with_best = [(best, at) for at in by_run if at != best]
-        for pair in [*with_best, *_pairs_to_test(column, by_run)]:
-            needed[pair] = needed.get(pair, False) or column.kind == SCORE
+        needed |= dict.fromkeys([*with_best, *_pairs_to_test(column, by_run)])
     if len(board.rows) == 2 and all(len(row.members) == 1 for row in board.rows):
         baseline, candidate = (row.members[0] for row in board.rows)
-        needed.setdefault((candidate, baseline), True)
-    return needed
+        needed.setdefault((candidate, baseline))
+    return list(needed)
 
 
 def _differing_pairs(
