@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from evalprep.compare.best import FEWEST_ROWS, Leaders, adjusted_p, leaders, shown_better
     from evalprep.compare.comparable import check_allowed, differing, fact_reasons
     from evalprep.compare.comparison import Comparison
-    from evalprep.compare.concluding import conclude, conclude_pairs, deciding
+    from evalprep.compare.concluding import adjusted_by_key, conclude, conclude_pairs, deciding
     from evalprep.compare.conclusion import NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
     from evalprep.compare.difference import ALPHA, BITS, POINTS, RATIO, Difference
     from evalprep.compare.flips import write_csv
     from evalprep.compare.levels import BY_CONTENT, PairRules
-    from evalprep.compare.measuring import compare_runs, measure, tasks_without_mean
+    from evalprep.compare.measuring import compare_runs, measure, tasks_without_mean, without_suite
     from evalprep.compare.pairing import RowMatch, contrary_rows, match_rows
     from evalprep.compare.paper import comparison_latex, comparison_svg
     from evalprep.compare.quantities import TOLERATED_MISSING, Quantities, Quantity

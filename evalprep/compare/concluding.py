@@ -6,7 +6,7 @@ several, the C means over tasks; words, headlines, stars and exit codes read it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -84,16 +84,31 @@ def conclude_pairs(compared: Sequence[Quantities], pairs: int) -> list[Compariso
     return [_comparison(each, conclusions) for each in compared]
 
 
-def deciding(comparison: Comparison) -> list[Conclusion]:
-    """The conclusions that decide, each with a part in the family of its page."""
-    page_rule = _rule_of_page(comparison)
-    items = [*comparison.of_tasks, *comparison.suite]
-    if comparison.overall is not None:
-        items.append(comparison.overall)
-    return [item for item in items if _kind_of(item, page_rule) == _DECIDING]
+def deciding(comparison: Comparison) -> dict[int, str]:
+    """The identity of each conclusion that decides -> its key in the family of its page."""
+    members = _families(comparison, 0).get(_DECIDING, [])
+    return {id(item): key for key, item in members}
 
 
-def _families(each: Quantities, place: int) -> dict[_Kind, list[_Member]]:
+def adjusted_by_key(tests: Iterable[tuple[str, float]], hypotheses: int = 0) -> dict[str, float]:
+    """Adjusts p over a family (Holm), in which those of one key count once, as the smallest.
+
+    Args:
+        tests: Key and p of each test.
+        hypotheses: How many keys there are, where more than are at hand.
+
+    >>> adjusted_by_key([("a", 0.01), ("a", 0.5), ("b", 0.04)])
+    {'a': 0.02, 'b': 0.04}
+    """
+    smallest: dict[str, float] = {}
+    for key, p in tests:
+        smallest[key] = min(p, smallest.get(key, 1.0))
+    others = max(0, hypotheses - len(smallest))
+    adjusted = statistics.holm([*smallest.values(), *[1.0] * others])
+    return dict(zip(smallest, adjusted, strict=False))
+
+
+def _families(each: TwoRuns[Any], place: int) -> dict[_Kind, list[_Member]]:
     """The members that one comparison adds to the families of its page, by the kind of family.
 
     Beside what decides there are advisory quantities, helpers among suite scores, and scores by
@@ -159,20 +174,13 @@ class _Family:
             settings: Confidence and margin.
             hypotheses: How many members it has, where more than are at hand.
         """
-        smallest: dict[str, float] = {}
-        for key, item in members:
-            p = _own_p(item)
-            if p is not None:
-                smallest[key] = min(p, smallest.get(key, 1.0))
-        others = max(0, hypotheses - len(smallest))
-        adjusted = statistics.holm([*smallest.values(), *[1.0] * others])
-        alpha = 1 - settings.confidence
-        return cls(
-            adjusted=dict(zip(smallest, adjusted, strict=False)),
-            alpha=alpha,
-            level=alpha / max(1, len(smallest) + others),
-            margin=settings.margin,
+        tests = ((key, _own_p(item)) for key, item in members)
+        adjusted = adjusted_by_key(
+            [(key, p) for key, p in tests if p is not None], hypotheses=hypotheses
         )
+        alpha = 1 - settings.confidence
+        level = alpha / max(1, len(adjusted), hypotheses)
+        return cls(adjusted=adjusted, alpha=alpha, level=level, margin=settings.margin)
 
     def conclusions(self, members: Sequence[_Member]) -> dict[int, Conclusion]:
         """What is concluded of some members, by the identity of their quantities."""

@@ -395,3 +395,10 @@ def _tasks_of_scores(pack: Pack) -> set[str]:
     for spec in pack.suite_scores.values():
         names |= {*spec.task, *spec.tasks}
     return names
+
+
+def without_suite(error: BadInput) -> list[str]:
+    """Why suite scores are left out, a sentence for each problem."""
+    return [
+        f"suite scores are left out: {problem.where}: {problem.what}" for problem in error.problems
+    ]

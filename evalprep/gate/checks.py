@@ -20,11 +20,13 @@ from evalprep.compare import (
     Comparison,
     Conclusion,
     Difference,
+    Quantities,
     Settings,
     add_suite,
     conclude,
     measure,
     sentences,
+    without_suite,
 )
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.gate.policy import ALL, PRIMARY, Policy, Rule, limit
@@ -119,7 +121,11 @@ def compare_for(
     packs: Mapping[str, Pack],
     choices: Sequence[NamedMetric] = (),
 ) -> Comparison:
-    """The comparison that a policy demands, with the metrics that its rules name."""
+    """The comparison that a policy demands, with the metrics that its rules name.
+
+    It has the suite scores that `compare` shows, so that both have one family: not where a rule
+    names another metric, unless the policy asks for them.
+    """
     named: list[NamedMetric] = []
     problems = Problems()
     for name, rule in (policy.tasks or {}).items():
@@ -138,9 +144,30 @@ def compare_for(
     _check_listed_metrics(run, other, policy, problems)
     problems.raise_if_any()
     quantities = measure(run, other, packs, settings, choices=named, with_suite=False)
-    if policy.suite and other is not None:
-        quantities = add_suite(quantities, run, other, packs, settings)
+    if other is not None and (policy.suite or not named):
+        quantities = _with_suite(quantities, run, other, packs, settings, policy)
     return conclude([quantities])[0]
+
+
+def _with_suite(
+    quantities: Quantities,
+    run: Run,
+    other: Run,
+    packs: Mapping[str, Pack],
+    settings: Settings,
+    policy: Policy,
+) -> Quantities:
+    """Two runs with their suite scores; a mistake in a pack counts where the policy asks for one.
+
+    Raises:
+        BadInput: a mistake in a pack of a policy with suite scores.
+    """
+    try:
+        return add_suite(quantities, run, other, packs, settings)
+    except BadInput as error:
+        if policy.suite:
+            raise
+        return replace(quantities, warnings=[*quantities.warnings, *without_suite(error)])
 
 
 def _check_rules(run: Run, other: Run | None, policy: Policy, problems: Problems) -> None:

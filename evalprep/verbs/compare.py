@@ -201,7 +201,7 @@ def _open(args: argparse.Namespace) -> list[Run | Scores]:
 
 def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Comparison:
     """The comparison; a mistake in a pack costs its suite scores and nothing else."""
-    from evalprep.compare import Settings, compare_runs
+    from evalprep.compare import Settings, compare_runs, without_suite
     from evalprep.errors import BadInput
     from evalprep.packs import find_packs
 
@@ -220,9 +220,8 @@ def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Compariso
         scores = None if any(of_tasks.values()) else _scores(run, other, packs, args)
         return compare_runs(run, other, packs, settings=settings, scores=scores, **of_tasks)
     except BadInput as error:
-        faults = [f"{problem.where}: {problem.what}" for problem in error.problems]
+        left_out = without_suite(error)
     comparison = compare_runs(run, other, {}, settings=settings, **of_tasks)  # other mistakes
-    left_out = [f"suite scores are left out: {fault}" for fault in faults]
     return replace(comparison, notes=[*comparison.notes, *left_out])
 
 
