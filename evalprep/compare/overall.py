@@ -77,7 +77,8 @@ def overall(
         notes=[f"without {', '.join(left_out)}"] if left_out else [],
     )
     binary = [task for task in usable if task.difference.binary]
-    if len(binary) < 2:
+    metrics = {task.metric for task in tasks if task.difference.n}
+    if len(binary) < 2 or len(metrics) > 1:
         return Overall(mean)
     pooled = Quantity(
         f"pooled verdicts of {len(binary)} of {known} tasks",

@@ -120,7 +120,7 @@ class TwoRuns(Generic[Item]):
         overall: The mean over all tasks that have a score, each on its own scale from 0 to 1 and in
             its own direction; None with an `overall_reason`.
         pooled: All pairs of tasks with right-or-wrong scores together, each row weighing the same;
-            None with fewer than two such tasks.
+            None with fewer than two such tasks, and where tasks differ in their metric.
         rows: Task -> its rows on both sides.
         confidence: Of all intervals; 1 - confidence is the level of the verdicts.
         margin: Differences smaller than this do not matter.

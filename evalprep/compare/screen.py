@@ -278,16 +278,9 @@ def _count_table(comparison: Comparison) -> Table:
             shown = f"{len(equal)} tasks" if is_folded else name
             metric = [task.metric] if names_metric else []
             table.add(shown, *metric, *counts, comparison.rows[task.name].unparsed)
-    pooled = _pooled(comparison)
-    if pooled is not None:
-        table.add("pooled", *_count_cells(pooled, comparison)[1:], "")
+    if comparison.pooled is not None:
+        table.add("pooled", *_count_cells(comparison.pooled, comparison)[1:], "")
     return table
-
-
-def _pooled(comparison: Comparison) -> Conclusion | None:
-    """The verdicts of all tasks together; None where their metrics differ, as `score` has it."""
-    metrics = {task.metric for task in comparison.tasks if task.difference.n}
-    return comparison.pooled if len(metrics) == 1 else None
 
 
 def _count_cells(conclusion: Conclusion, comparison: Comparison) -> list[str | int | float | None]:
@@ -309,10 +302,7 @@ def _count_cells(conclusion: Conclusion, comparison: Comparison) -> list[str | i
 
 def _over_tasks(comparison: Comparison) -> list[Conclusion]:
     """The mean and the pooled verdicts, where there are several tasks."""
-    if len(comparison.tasks) < 2:
-        return []
-    items = (comparison.overall, _pooled(comparison))
-    return [item for item in items if item is not None]
+    return comparison.together if len(comparison.tasks) > 1 else []
 
 
 def _difference_table(comparison: Comparison) -> Table:

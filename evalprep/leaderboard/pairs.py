@@ -30,6 +30,7 @@ from evalprep.compare import (
     fact_reasons,
     measure,
     on_a_board,
+    tasks_without_mean,
 )
 from evalprep.leaderboard.columns import GROUP, SCORE, Column, ColumnValues, values_of
 from evalprep.packs import Pack
@@ -62,6 +63,7 @@ class Pairs:
         self.scores = scores
         self.allow = tuple(allow)
         self._packs = packs or {}
+        self._without_mean = tasks_without_mean(runs, self._packs)
         self._settings = Settings(allow=tuple(allow), cluster=cluster)
         self._measured: dict[tuple[int, int], Quantities | None] = {}
         self._concluded: dict[tuple[int, int], dict[tuple[bool, str], Conclusion]] = {}
@@ -300,7 +302,14 @@ class Pairs:
             base = self.runs[baseline]
             measured = None
             if any(name in base.tasks for name in run.tasks):
-                measured = measure(run, base, {}, self._settings, with_suite=False)
+                measured = measure(
+                    run,
+                    base,
+                    self._packs,
+                    self._settings,
+                    without_mean=self._without_mean,
+                    with_suite=False,
+                )
             self._measured[pair] = measured
         return self._measured[pair]
 
