@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evalprep.compare.measuring import compare_runs, measure, tasks_without_mean, without_suite
     from evalprep.compare.pairing import RowMatch, contrary_rows, match_rows
     from evalprep.compare.paper import comparison_latex, comparison_svg
-    from evalprep.compare.quantities import TOLERATED_MISSING, Quantities, Quantity
+    from evalprep.compare.quantities import TOLERATED_MISSING, Quantities
     from evalprep.compare.reasons import (
         BASELINE,
         CANDIDATE,

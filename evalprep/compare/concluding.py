@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
 from typing import Any, NamedTuple
 
 from custom_metrics import statistics
@@ -48,13 +49,9 @@ def conclude(compared: Sequence[Quantities], *, judged: int | None = None) -> li
         return []
     families = [_families(each, place) for place, each in enumerate(compared)]
     is_judged = [judged in {None, place} for place in range(len(compared))]
-    members_of_page = [
-        member
-        for own, counts in zip(families, is_judged, strict=True)
-        if counts
-        for member in own.get(_DECIDING, ())
-    ]
-    page = _Family.of(members_of_page, compared[0])
+    chosen = compress(families, is_judged)
+    members_of_page = chain.from_iterable(own.get(_DECIDING, []) for own in chosen)
+    page = _Family.of(list(members_of_page), compared[0])
     candidates = len(compared) if judged is None else 1
     comparisons = []
     for each, own, counts in zip(compared, families, is_judged, strict=True):

@@ -189,7 +189,9 @@ def test_a_gate_that_tolerates_nothing_has_the_p_values_of_compare(tmp_path):
     (pack / "pack.yaml").write_text(f"name: toy\ntasks: {tasks}\nsuite_scores: {scores}\n")
     sides = [{}, {}]
     for seed, name in enumerate("tu"):
-        for side, verdicts in zip(sides, simulate(np.random.default_rng(seed), size=300), strict=True):
+        for side, verdicts in zip(
+            sides, simulate(np.random.default_rng(seed), size=300), strict=True
+        ):
             side[name] = rows_of(verdicts)
     for names in (["t", "u"], ["t"]):
         folder = tmp_path / "-".join(names)
@@ -198,7 +200,9 @@ def test_a_gate_that_tolerates_nothing_has_the_p_values_of_compare(tmp_path):
         compared = compare_runs(*pair, packs)
         verdict = decide(*pair, Policy(defaults=Rule(max_drop=0.0)), packs)
         p_of_task = {item.name: item.p_holm for item in compared.tasks}
-        assert {check.name: check.p_adjusted for check in verdict.checks} == pytest.approx(p_of_task)
+        assert {check.name: check.p_adjusted for check in verdict.checks} == pytest.approx(
+            p_of_task
+        )
 
 
 def test_every_mistake_of_a_policy_is_named_at_once(tmp_path):
