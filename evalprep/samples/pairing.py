@@ -181,8 +181,8 @@ class Paired:
 
     def asks_otherwise(self, rows: Rows, other_rows: Rows) -> int:
         """How many of some pairs differ in an argument of a request, or in the gold answer."""
-        asked = _column("arguments", "gold")
-        own, other = asked(self.sides[0], rows), asked(self.sides[1], other_rows)
+        key = _column("arguments", "gold")
+        own, other = key(self.sides[0], rows), key(self.sides[1], other_rows)
         return int(np.sum((own == 0) | (own != other)))
 
     def kept(self, rules: PairRules, *, any_gold: bool) -> Flags:
