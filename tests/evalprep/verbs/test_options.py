@@ -67,7 +67,11 @@ def test_how_options_may_be_written(words, name, value):
     ("words", "name", "value"),
     [
         (["compare", "X", "--task", "a"], "tasks", ["a"]),
-        (["gate", "X", "--policy", "p.yaml", "--output=g.json"], "out", PROJECT_ROOT.__class__("g.json")),
+        (
+            ["gate", "X", "--policy", "p.yaml", "--output=g.json"],
+            "out",
+            PROJECT_ROOT.__class__("g.json"),
+        ),
         (["check", "--apply-chat-template"], "set", ["apply_chat_template=true"]),
     ],
 )
