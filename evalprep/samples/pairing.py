@@ -318,7 +318,7 @@ def pair_keys(left: Keys, right: Keys, rules: PairRules = BY_CONTENT) -> Paired:
     matching = _Matching(left, right)
     if (left.tool, right.tool) == (LM_EVAL, LM_EVAL):
         matching.by_ids(left.table, right.table)
-        if left.table.id_source != "doc_hash":
+        if {left.table.id_source, right.table.id_source} != {"doc_hash"}:
             matching.by_key(Way.DOCUMENT, lambda side, rows: side.digests[0][rows])
         matching.by_key(Way.ASKED, _column("arguments", "gold"))
         if not (left.prompt.any() and right.prompt.any()):
