@@ -181,8 +181,8 @@ class Paired:
 
     def asks_otherwise(self, rows: Rows, other_rows: Rows) -> int:
         """How many of some pairs differ in an argument of a request, or in the gold answer."""
-        asked = _column("arguments", "gold")
-        own, other = asked(self.sides[0], rows), asked(self.sides[1], other_rows)
+        key = _column("arguments", "gold")
+        own, other = key(self.sides[0], rows), key(self.sides[1], other_rows)
         return int(np.sum((own == 0) | (own != other)))
 
     def kept(self, rules: PairRules, *, any_gold: bool) -> Flags:
@@ -318,7 +318,7 @@ def pair_keys(left: Keys, right: Keys, rules: PairRules = BY_CONTENT) -> Paired:
     matching = _Matching(left, right)
     if (left.tool, right.tool) == (LM_EVAL, LM_EVAL):
         matching.by_ids(left.table, right.table)
-        if left.table.id_source != "doc_hash":
+        if {left.table.id_source, right.table.id_source} != {"doc_hash"}:
             matching.by_key(Way.DOCUMENT, lambda side, rows: side.digests[0][rows])
         matching.by_key(Way.ASKED, _column("arguments", "gold"))
         if not (left.prompt.any() and right.prompt.any()):

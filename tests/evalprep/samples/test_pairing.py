@@ -30,9 +30,12 @@ def table(tmp_path_factory):
     """Rows as a table, each given by its id, place, gold answer, reply and verdict."""
     home = tmp_path_factory.mktemp("tables")
 
-    def read(*rows):
-        path = home / f"samples_{sha256(repr(rows))[:16]}.jsonl"
-        path.write_text("".join(f"{json.dumps(line(*row))}\n" for row in rows))
+    def read(*rows, has_ids=True):
+        path = home / f"samples_{sha256(repr((rows, has_ids)))[:16]}.jsonl"
+        lines = [line(*row) for row in rows]
+        for each in lines if not has_ids else ():
+            del each["doc"]["sample_id"]
+        path.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
         return read_table(path, "none")
 
     return read
@@ -100,13 +103,13 @@ rows = st.lists(
 )
 
 
-@given(rows, rows)
+@given(rows, rows, st.booleans(), st.booleans())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_two_tables_are_matched_once_whichever_comes_first(table, left, right):
-    first, second = table(*left), table(*right)
+def test_two_tables_are_matched_once_whichever_comes_first(table, left, right, ids, other_ids):
+    first, second = table(*left, has_ids=ids), table(*right, has_ids=other_ids)
     paired = pair_rows(first, second)
     assert pair_rows(first, second) is paired
-    again = pair_rows(table(*right), table(*left))
+    again = pair_rows(table(*right, has_ids=other_ids), table(*left, has_ids=ids))
     for turned in (pair_rows(second, first), again):
         for name in COLUMNS:
             assert getattr(turned.turned(), name).tolist() == getattr(paired, name).tolist(), name
