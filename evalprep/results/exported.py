@@ -18,13 +18,14 @@ class ExportTask:
 
     Attributes:
         name: Its name.
-        path: Its samples file.
+        path: Its samples file; the file or folder of the log that its samples are of.
         config: lm-eval's settings of it; empty without a results file.
         scores: What lm-eval itself computed.
         samples: Reads the samples of one filter, by default of the one that stands for the task, in
             bounded memory.
         question: A digest of how it was asked, seeds aside: the same where two runs differ in
             nothing but seeds.
+        digest: Reads the sha256 of its samples.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ExportTask:
     scores: Mapping[str, Any]
     samples: Callable[..., Iterator[Sample]] = field(repr=False)
     question: str = ""
+    digest: Callable[[], str] = field(default=str, repr=False)
 
     @property
     def metadata(self) -> Mapping[str, Any]:

@@ -2,19 +2,15 @@
 
 A log that a pack reads, or a `scores.json` of this tool.
 
-The rows of a log become sample lines as lm-eval would have written them, in a folder of this
-process, so that scores, comparisons, reports and judges need no second way. What the log states of
-a score stands in `Run.stated`.
+The rows of a log become samples, so that scores, comparisons, reports and judges need no second
+way. What the log states of a score stands in `Run.stated`.
 """
 
 from __future__ import annotations
 
-import functools
-import json
 import os
 import re
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -22,10 +18,11 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import name_place, read_json
-from evalprep.packs import Log, LoggedTask, Pack
+from evalprep.packs import Log, LoggedRow, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
 from evalprep.results.gathering import SampleFiles
+from evalprep.results.hashes import document_hash, prompt_hash
 from evalprep.results.known_metrics import direction_of, known_metric
 from evalprep.results.loading import load_run
 from evalprep.results.logged import Dataset, RowCounts, RunResults, TaskResults, TaskSettings
@@ -34,11 +31,11 @@ from evalprep.results.readers.parts import call_settings, stored_metrics
 from evalprep.results.readers.tools import Reading, chosen_reading
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named, each_run
-from evalprep.results.sample_lines import requests_as_logged, sample_line
+from evalprep.results.sample import RESERVED, Sample, row_id
+from evalprep.results.sources import HeldSamples
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.written import SCORES_FOLDER
-from evalprep.temporary import OwnFolder
 
 _FILTER = "none"
 _SUFFIXES = ("_with_metadata", "_results")  # of files that are called after their model
@@ -341,20 +338,12 @@ def _run(
         log=place,
         turned=turned,
     )
-    space = Path(tempfile.mkdtemp(dir=_space().name)) if log.tasks else place
     for task, rows in log.tasks.items():
-        file = space / f"samples_{task}.jsonl"
-        with file.open("w", encoding="utf-8", errors="replace") as lines:
-            lines.writelines(_lines(rows))
-        files.samples[task] = file
-        run.tasks[task] = TaskRun(task, file, logged.tasks[task], values_only=not rows.has_replies)
+        samples = HeldSamples(place, [_sample(number, row) for number, row in enumerate(rows.rows)])
+        run.tasks[task] = TaskRun(
+            task, samples, logged.tasks[task], values_only=not rows.has_replies
+        )
     return run
-
-
-@functools.lru_cache(maxsize=1)
-def _space() -> OwnFolder:
-    """A folder that is gone when this process is."""
-    return OwnFolder("logs")
 
 
 def _as_results(log: Log, model: str, pack: str) -> RunResults:
@@ -409,17 +398,22 @@ def _mean(task: LoggedTask) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _lines(task: LoggedTask) -> Iterator[str]:
-    for row in task.rows:
-        replies = [] if row.reply is None else [row.reply]
-        line = sample_line(
-            doc_id=row.index,
-            doc={**row.doc, "index": row.index},
-            target=row.target,
-            arguments=requests_as_logged([(row.prompt, {})]) if row.prompt else {},
-            replies=[replies] if replies else [],
-            filtered=replies,
-            filter_name=_FILTER,
-            metrics=row.values,
-        )
-        yield json.dumps({**line, **row.values}, ensure_ascii=False) + "\n"
+def _sample(number: int, row: LoggedRow) -> Sample:
+    """A row of a log as a sample, with the digests that lm-eval would have logged."""
+    replies = [] if row.reply is None else [row.reply]
+    doc = {**row.doc, "index": row.index}
+    doc_hash = document_hash(doc)
+    return Sample(
+        sample_id=row_id(doc, doc_hash, row.index)[0],
+        doc_id=row.index,
+        logged_doc=doc,
+        target=row.target,
+        logged_arguments={"gen_args_0": {"arg_0": row.prompt, "arg_1": {}}} if row.prompt else {},
+        resps=[replies] if replies else [],
+        filtered_resps=replies,
+        filter=_FILTER,
+        metrics={name: value for name, value in row.values.items() if name not in RESERVED},
+        doc_hash=doc_hash,
+        prompt_hash=prompt_hash(row.prompt) if row.prompt else "",
+        line=number + 1,
+    )
