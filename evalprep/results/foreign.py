@@ -22,7 +22,6 @@ from evalprep.packs import Log, LoggedRow, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
 from evalprep.results.gathering import SampleFiles
-from evalprep.results.hashes import document_hash, prompt_hash
 from evalprep.results.known_metrics import direction_of, known_metric
 from evalprep.results.loading import load_run
 from evalprep.results.logged import Dataset, RowCounts, RunResults, TaskResults, TaskSettings
@@ -399,12 +398,14 @@ def _mean(task: LoggedTask) -> float | None:
 
 
 def _sample(number: int, row: LoggedRow) -> Sample:
-    """A row of a log as a sample, with the digests that lm-eval would have logged."""
+    """A row of a log as a sample.
+
+    It has no digests: its columns are not all of those that lm-eval would have made them of.
+    """
     replies = [] if row.reply is None else [row.reply]
     doc = {**row.doc, "index": row.index}
-    doc_hash = document_hash(doc)
     return Sample(
-        sample_id=row_id(doc, doc_hash, row.index)[0],
+        sample_id=row_id(doc, "", row.index)[0],
         doc_id=row.index,
         logged_doc=doc,
         target=row.target,
@@ -413,7 +414,5 @@ def _sample(number: int, row: LoggedRow) -> Sample:
         filtered_resps=replies,
         filter=_FILTER,
         metrics={name: value for name, value in row.values.items() if name not in RESERVED},
-        doc_hash=doc_hash,
-        prompt_hash=prompt_hash(row.prompt) if row.prompt else "",
         line=number + 1,
     )

@@ -37,7 +37,7 @@ class Head(msgspec.Struct, gc=False):
     prompt: msgspec.Raw = ABSENT
 
 
-_IN_HEAD = Head.__struct_fields__
+_IN_HEAD = Head.__struct_fields__  # the prompt is the last one
 
 
 class _Request(msgspec.Struct, gc=False, frozen=True):
@@ -144,10 +144,10 @@ class Layout(_Decoding):
         It is for samples of other sources, and for lines that only the tolerant reader could
         decode.
         """
-        doc = sample.doc
-        head = Head(*(doc.get(name) for name in _IN_HEAD[:-1]))  # without the prompt
-        prompt = doc.get("prompt")
-        head.prompt = _raw(prompt) if isinstance(prompt, str) else ABSENT
+        in_head: list[Any] = list(map(sample.doc.get, _IN_HEAD))
+        prompt = in_head.pop()
+        in_head.append(_raw(prompt) if isinstance(prompt, str) else ABSENT)
+        head = Head(*in_head)
         metrics = sample.metrics
         return self.line_type(
             head,
