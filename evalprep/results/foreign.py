@@ -11,10 +11,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import name_place, read_json
@@ -31,12 +33,14 @@ from evalprep.results.readers.tools import Reading, chosen_reading
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named, each_run
 from evalprep.results.sample import RESERVED, Sample, row_id
-from evalprep.results.sources import HeldSamples
+from evalprep.results.sources import InMemory
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.written import SCORES_FOLDER
 
 _FILTER = "none"
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(LoggedRow)
 _SUFFIXES = ("_with_metadata", "_results")  # of files that are called after their model
 
 
@@ -338,7 +342,7 @@ def _run(
         turned=turned,
     )
     for task, rows in log.tasks.items():
-        samples = HeldSamples(place, [_sample(number, row) for number, row in enumerate(rows.rows)])
+        samples = LoggedSamples(place, [_encoder.encode(row) for row in rows.rows])
         run.tasks[task] = TaskRun(
             task, samples, logged.tasks[task], values_only=not rows.has_replies
         )
@@ -395,6 +399,26 @@ def _mean(task: LoggedTask) -> float | None:
     values = [row.values.get(task.metric) for row in task.rows]
     known = [float(value) for value in values if isinstance(value, (int, float))]
     return sum(known) / len(known) if known else None
+
+
+@dataclass(frozen=True)
+class LoggedSamples(InMemory):
+    """The samples of a task of a log that a pack read.
+
+    Attributes:
+        path: The file or folder of the log.
+        rows: Its rows, encoded: as objects they would take several times the memory.
+    """
+
+    path: Path
+    rows: Sequence[bytes] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def sample(self, number: int) -> Sample:
+        """Returns a sample."""
+        return _sample(number, _decoder.decode(self.rows[number]))
 
 
 def _sample(number: int, row: LoggedRow) -> Sample:

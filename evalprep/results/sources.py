@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -151,23 +150,6 @@ class InMemory:
     def digest(self) -> str:
         """Returns the sha256 of all samples."""
         return _digest_of(self)
-
-
-@dataclass(frozen=True)
-class HeldSamples(InMemory):
-    """Samples of a log that a pack read."""
-
-    path: Path
-    held: Sequence[Sample] = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self.held)
-
-    def sample(self, number: int) -> Sample:
-        """Returns a copy of a sample, whose metrics whoever asks may add to."""
-        copied = copy(self.held[number])
-        copied.metrics = dict(copied.metrics)
-        return copied
 
 
 @dataclass(frozen=True)
