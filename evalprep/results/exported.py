@@ -10,6 +10,7 @@ from typing import Any
 from evalprep.packs import Excluded
 from evalprep.results.provenance import Provenance
 from evalprep.results.sample import Sample
+from evalprep.results.sources import SampleFile, SampleSource
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class ExportTask:
             bounded memory.
         question: A digest of how it was asked, seeds aside: the same where two runs differ in
             nothing but seeds.
-        digest: Reads the sha256 of its samples.
+        source: Where its samples are read from; by default the file.
     """
 
     name: str
@@ -34,7 +35,11 @@ class ExportTask:
     scores: Mapping[str, Any]
     samples: Callable[..., Iterator[Sample]] = field(repr=False)
     question: str = ""
-    digest: Callable[[], str] = field(default=str, repr=False)
+    source: SampleSource | None = field(default=None, repr=False)
+
+    def digest(self) -> str:
+        """Returns the sha256 of its samples, as hex."""
+        return (self.source or SampleFile(self.path)).digest()
 
     @property
     def metadata(self) -> Mapping[str, Any]:
