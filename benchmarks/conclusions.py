@@ -442,36 +442,76 @@ def overalls(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
                     yield overall_cell(name, n, changed, drops, MORE * pairs, seed)
 
 
+#: Kind of a task in an overall -> its evidence, and its true drop of `drop` where that is asked.
+_OverallTask = tuple[str, int]
+
+
+def task_of_overall(
+    generator: np.random.Generator, task: _OverallTask, changed: float, drop: float
+) -> ours.PairedVerdicts | ours.PairedUnits:
+    """The evidence of one task of an overall, on a scale of width 1, with a true drop."""
+    kind, n = task
+    if kind == "verdicts":
+        moved = int(generator.binomial(n, changed))
+        lost = int(generator.binomial(moved, min((changed + drop) / (2 * changed), 1.0)))
+        return ours.PairedVerdicts(n, moved - lost, lost)
+    if kind == "documents":  # of 10 rows
+        shared = generator.normal(0.0, 0.2, n)
+        own = generator.normal(0.0, 0.2, (n, 10))
+        values = (shared[:, None] + own).clip(-1, 1) - drop
+        return ours.paired_mean(values.ravel(), np.repeat(np.arange(n), 10))
+    moved = generator.random(n) < changed
+    if kind == "small":
+        sizes = generator.normal(0.0, 0.1, n).clip(-1, 1)
+    elif kind == "skewed":  # gains twice as often and half as large as losses
+        gains = generator.random(n) < 2 / 3
+        sizes = np.where(gains, 0.5, -1.0) * generator.beta(2, 3, n)
+    else:  # rare total losses among tiny gains
+        is_lost = generator.random(n) < 0.02
+        return ours.paired_mean(np.where(is_lost, -1.0, 0.02 / 0.98) - drop)
+    return ours.paired_mean(sizes * moved - drop * (generator.random(n) < 0.5) * 2)
+
+
+#: The tasks of each overall that is drawn.
+_OVERALLS: tuple[tuple[_OverallTask, ...], ...] = (
+    (("small", 50), ("skewed", 50)),
+    (("small", 20), ("skewed", 200), ("small", 1000)),
+    (("skewed", 20), ("skewed", 20)),
+    (("skewed", 50),) * 5,
+    (("small", 50),) * 20,
+    (("documents", 10),) * 3,
+    (("documents", 30),) * 3,
+    (("verdicts", 20), ("small", 1000)),
+    (("verdicts", 200), ("skewed", 50)),
+    (("verdicts", 500), ("small", 20), ("documents", 12)),
+    (("verdicts", 200),) * 4 + (("skewed", 200),),
+    (("rare losses", 50), ("small", 200)),
+    (("rare losses", 100), ("verdicts", 100)),
+)
+
+
 def graded_overalls(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
-    """Overalls of graded tasks and of documents, without a true difference."""
+    """Means over graded tasks, documents and right-or-wrong ones, equal and with a true drop."""
+    for tasks in _OVERALLS[:1] if fast else _OVERALLS:
+        for changed in (0.4,) if fast else (0.05, 0.4):
+            for drops in (0.0, 0.02):
 
-    def draw_of(
-        kinds: tuple[str, ...], sizes: tuple[int, ...], count: int
-    ) -> Callable[[np.random.Generator], tuple[Any, float]]:
-        draws = [
-            documents("equal", count, 0.5, changed=1.0)[0] if count else graded(kind, n, 0.4)[0]
-            for kind, n in zip(kinds, sizes, strict=True)
-        ]
+                def draw(
+                    generator: np.random.Generator,
+                    tasks: tuple[_OverallTask, ...] = tasks,
+                    changed: float = changed,
+                    drop: float = drops,
+                ) -> tuple[Any, float]:
+                    evidence = [task_of_overall(generator, task, changed, drop) for task in tasks]
+                    return ours.MeanDifference(tuple(map(ours.TaskDifference, evidence))), -drop
 
-        def draw(generator: np.random.Generator) -> tuple[Any, float]:
-            tasks = tuple(ours.TaskDifference(own(generator)) for own in draws)
-            return ours.MeanDifference(tasks), 0.0
-
-        return draw
-
-    cases = [(("small", "skewed"), (50, 50), 0)]
-    if not fast:
-        cases += [
-            (("small", "skewed", "small"), (20, 200, 1000), 0),
-            (("skewed",) * 5, (50,) * 5, 0),
-            (("small",) * 20, (50,) * 20, 0),
-            (("",) * 3, (0,) * 3, 10),
-            (("",) * 3, (0,) * 3, 30),
-        ]
-    for kinds, sizes, count in cases:
-        kind = f"{count} documents each" if count else f"{', '.join(dict.fromkeys(kinds))}"
-        name = f"k {len(kinds)}, {kind}, n {' '.join(map(str, dict.fromkeys(sizes)))}"
-        yield counted("overall of graded tasks", name, draw_of(kinds, sizes, count), pairs, seed)
+                kinds = dict.fromkeys(f"{kind} {n}" for kind, n in tasks)
+                drop_words = f"drop {drops:.0%} in each" if drops else "equal"
+                name = f"k {len(tasks)}, {', '.join(kinds)}, {changed:.0%} changed, {drop_words}"
+                rare = any(kind == "rare losses" for kind, _ in tasks)
+                family = "overall of graded tasks"
+                family += ", rare large losses" if rare else ""
+                yield counted(family, name, draw, pairs, seed, held=not rare)
 
 
 def advisory_cell(

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from evalprep.compare.difference import ALPHA, BITS, POINTS, RATIO, Difference
     from evalprep.compare.family import conclude_page, conclude_pairs, deciding
     from evalprep.compare.flips import write_csv
-    from evalprep.compare.levels import BY_CONTENT, PairRules
-    from evalprep.compare.pairing import RowMatch, contrary_rows, match_rows
     from evalprep.compare.paper import comparison_latex, comparison_svg
     from evalprep.compare.reasons import (
         BASELINE,
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
         Reproduction,
         reproduce,
     )
-    from evalprep.compare.rowkeys import question_text
     from evalprep.compare.screen import MANY_EQUAL, in_own_unit, show
     from evalprep.compare.settings import Settings
     from evalprep.compare.stored import UNPAIRED_TEST

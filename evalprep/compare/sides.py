@@ -34,16 +34,7 @@ from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
 from evalprep.compare.difference import Difference, LoneScores, difference, differing_value
 from evalprep.compare.disjoint import nothing_in_common
 from evalprep.compare.documents import note_on_found, note_on_unsettled, unsettled_fields
-from evalprep.compare.pairing import (
-    BY_DOCUMENT,
-    BY_ID,
-    Floats,
-    Pairs,
-    ScoredRows,
-    with_published,
-    with_run,
-)
-from evalprep.compare.questions import GOLD_COLUMN
+from evalprep.compare.pairing import Floats, Pairs, ScoredRows, with_published, with_run
 from evalprep.compare.readings import (
     Reading,
     doubts_on_replies,
@@ -93,6 +84,7 @@ from evalprep.results import (
     short_value,
     without_formatting,
 )
+from evalprep.samples import GOLD_COLUMN, Way
 from evalprep.terminal import counted
 
 _LOOKED_AT = 32  # rows whose requests are read
@@ -368,16 +360,11 @@ def _question_of(
     of_rows = _other_rows(sides, settings)
     of_rows += _other_requests(differs, rows, pairs, settings)
     manner = manner_notes(differs)
-    nothing = nothing_in_common(pairs, (rows.table, rows.other), differs)
+    nothing = nothing_in_common(pairs, differs)
     if nothing is not None:
         return Question([nothing, *of_rows], manner, differs)
     reasons, proofs = question_reasons(
-        differs,
-        settings.allow,
-        pairs,
-        rows.table,
-        rows.other,
-        same_choices=_choices(sides.task) == _choices(sides.against),
+        differs, settings.allow, pairs, same_choices=_choices(sides.task) == _choices(sides.against)
     )
     return Question([*reasons, *of_rows], [*proofs, *manner], differs)
 
@@ -427,7 +414,7 @@ def _question_of_tools(
     if rows.other is None or rows.other_metric is None:
         return Question([], differs=differs)
     names = metric.name, rows.other_metric.name
-    known = PairedRows.of(pairs, (rows.table, rows.other), names, differs)
+    known = PairedRows.of(pairs, names, differs)
     reasons = [
         *question_reasons_across(differs, pairs, settings.allow),
         *metric_reasons((metric, rows.other_metric), pairs),
@@ -742,7 +729,7 @@ def _note_on_equal_replies(table: Table) -> list[str]:
 
 def _note_on_ways(pairs: Pairs) -> list[str]:
     """Returns how rows met that did not meet by id or document."""
-    usual = {BY_ID, BY_DOCUMENT}
+    usual = {Way.ID, Way.DOCUMENT}
     ways = [f"{count} by {way}" for way, count in pairs.ways.items() if way not in usual]
     return [f"rows are matched: {', '.join(ways)}"] if ways else []
 
@@ -757,7 +744,7 @@ def _expected(sides: Sides, table: Table, other: Table | None) -> list[int]:
 
 
 def _different_rows(table: Table) -> int:
-    return len(set(table.ids)) if table.duplicates() else len(table)
+    return len(set(table.ids)) if table.repeated_ids.size else len(table)
 
 
 def _why_missing(pairs: Pairs) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from custom_metrics.statistics import StoredDifference, StoredScore
@@ -19,7 +20,7 @@ from evalprep.compare.difference import POINTS, Difference, from_evidence
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.compare.same_outputs import same_file
 from evalprep.compare.settings import Settings
-from evalprep.compare.task import direction_of
+from evalprep.compare.task import direction_of, remarks_on
 from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, expected_rows, part_of
 from evalprep.score import stated_of
 
@@ -59,7 +60,7 @@ def compare_stored(
                 replace(
                     conclusion,
                     reasons=[*of_question, *weighting, *conclusion.reasons, *copies],
-                    notes=[*notes, *stated],
+                    notes=[*notes, *stated, *conclusion.notes],
                 )
             )
     return conclusions
@@ -164,6 +165,7 @@ def _compare_stored_task(
             continue
         joined, contradictions = join_directions(metric, baseline, settings.allow)
         item, without_test = _stored_difference(joined, baseline, settings.confidence, sizes)
+        item = replace(item, chance=_chance(task, joined))
         is_primary = joined.key == task.headline.key
         yield Conclusion(
             f"{name}: {joined.name}",
@@ -174,10 +176,21 @@ def _compare_stored_task(
                 *_other_scale(joined, baseline, settings.allow),
                 *contradictions,
             ],
+            notes=remarks_on(item),
             metric=joined.metric,
             filter=joined.filter,
             decides=settings.decides(joined.metric, joined.filter, primary=is_primary),
         )
+
+
+def _chance(task: TaskRun, metric: Metric) -> float | None:
+    """The score of a guess, where the task lists one set of choices for all rows; else None."""
+    settings = task.logged.settings
+    choices = settings.template.get("doc_to_choice")
+    is_accuracy = settings.output_type == "multiple_choice" and metric.metric.startswith("acc")
+    if not is_accuracy or not isinstance(choices, (list, tuple)) or len(choices) < 2:
+        return None
+    return 1.0 / len(choices)
 
 
 def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
@@ -186,11 +199,16 @@ def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
 
 
 def _other_scale(metric: Metric, baseline: Metric, allow: Collection[str]) -> list[Reason]:
-    """The reason where one side states percent and the other a share."""
+    """The reason where one side states percent, or a value outside the range of the other."""
     now, before = metric.value, baseline.value
     if now is None or before is None:
         return []
-    return scale_reasons(metric, np.array([now]), np.array([before]), allow)
+    sides = np.array([now]), np.array([before])
+    # A score that leaves its range has none; that of the other side is the metric's.
+    ranged = metric
+    if metric.range is None:
+        ranged = msgspec.structs.replace(metric, range=baseline.range)
+    return scale_reasons(metric, *sides, allow) or scale_reasons(ranged, *sides, allow)
 
 
 def _stored_difference(
@@ -207,7 +225,8 @@ def _stored_difference(
         sides = {"candidate": now, "baseline": before}
         lacking = " and the ".join(side for side, score in sides.items() if score is None)
         needed = "the number of rows (n-samples)" + ("" if bounds else " and a standard error")
-        why = f"no test for this score: it takes {needed}, which the {lacking} does not state"
+        verb = "do" if now is before else "does"
+        why = f"no test for this score: it takes {needed}, which the {lacking} {verb} not state"
         return values, [Reason(Kind.NO_TEST, said=why)]
     width = None if bounds is None else bounds[1] - bounds[0]
     evidence = StoredDifference(now, before, width)

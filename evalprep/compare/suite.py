@@ -28,7 +28,6 @@ from evalprep.compare.difference import (
     with_missing,
 )
 from evalprep.compare.family import conclude_page
-from evalprep.compare.levels import BY_CONTENT, PairRules
 from evalprep.compare.pairing import Floats
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.compare.settings import Settings
@@ -38,6 +37,7 @@ from evalprep.compare.task import TaskComparison
 from evalprep.numbers import number, percent
 from evalprep.packs import P_VALUE, Pack, ScoreSpec
 from evalprep.results import UNKNOWN, NamedMetric, Run
+from evalprep.samples import BY_CONTENT, PairRules
 from evalprep.score import BUILT_IN, Scores, SuiteScore, packs_of, score_run, score_suite, specs_of
 
 Value = TypeVar("Value")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from evalprep.compare.acrosstools import POSITION_WARNING, conflict_warning
 from evalprep.compare.comparable import differing
 from evalprep.compare.identity import warnings_for
-from evalprep.compare.levels import Level
 from evalprep.compare.task import TaskComparison
 from evalprep.results import Run
+from evalprep.samples import Way
 from evalprep.terminal import counted, grouped, shortlist
 
 _NAMED = 5  # ids that a sentence names
@@ -141,7 +141,7 @@ def lacking(side: str, names: Sequence[str], shared: int | None = None) -> str:
 
 def is_by_position(task: TaskComparison) -> bool:
     """True where a pair of a task rests on the position of its rows alone, as the user asked."""
-    return task.pairs is not None and Level.POSITION in task.pairs.ways
+    return task.pairs is not None and Way.POSITION in task.pairs.ways
 
 
 def _task_warnings(task: TaskComparison, *, published: bool) -> list[str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -24,18 +26,49 @@ from evalprep.compare import (
     compare_runs,
     compare_suite,
     conclude_pairs,
-    contrary_rows,
     differing,
     fact_reasons,
     on_a_board,
+    tasks_without_mean,
 )
 from evalprep.leaderboard.columns import GROUP, SCORE, Column, ColumnValues, values_of
 from evalprep.packs import Pack
 from evalprep.results import Run, TaskRun, expected_rows, facts_of
+from evalprep.samples import contrary_rows
 from evalprep.score import Scores, partial_rows
 from evalprep.terminal import shortlist, tracked
 
 _NAMED_TASKS = 4  # tasks that a reason names
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The pairs of rows that carry words; all of them where neither side is named.
+
+    Attributes:
+        candidate: Label of the run that is named beforehand.
+        baseline: Label of the run that each other one is compared with.
+    """
+
+    candidate: str = ""
+    baseline: str = ""
+
+    def pair(self, label: str, other: str) -> tuple[str, str] | None:
+        """Returns the candidate and the baseline of two rows; None for a pair without a word."""
+        for candidate, baseline in ((label, other), (other, label)):
+            of_candidate = self.candidate in {"", candidate}
+            if of_candidate and self.baseline in {"", baseline}:
+                return candidate, baseline
+        return None
+
+    @property
+    def sentence(self) -> str:
+        """The pairs in words; empty where they are all of a table."""
+        names = {"--candidate": self.candidate, "--baseline": self.baseline}
+        options = [option for option, label in names.items() if label]
+        labels = [label for label in names.values() if label]
+        pairs = "the pair" if len(labels) > 1 else "pairs"
+        return f"{pairs} with {' and '.join(labels)} alone ({', '.join(options)})" if labels else ""
 
 
 class Pairs:
@@ -55,12 +88,15 @@ class Pairs:
         allow: Sequence[str],
         packs: Mapping[str, Pack] | None = None,
         cluster: str = "",
+        judged: Judged | None = None,
     ) -> None:
+        self.judged = judged or Judged()
         self.runs = runs
         self.scores = scores
         self.allow = tuple(allow)
         self.cluster = cluster
         self._packs = packs or {}
+        self._without_mean = tasks_without_mean(runs, self._packs)
         self._compared: dict[tuple[int, int], Comparison | None] = {}
         self._suite: dict[tuple[int, int], dict[str, Conclusion]] = {}
         self._group_tasks = _tasks_of_groups(scores)
@@ -279,10 +315,15 @@ class Pairs:
                 continue
             comparison.suite = list(self._of_scores(candidate, baseline, comparison).values())
             either_way.setdefault(frozenset((candidate, baseline)), []).append(comparison)
-        pairs = len(self.runs) * (len(self.runs) - 1) // 2
         # Two runs of which both are the candidate once are one pair of the family.
         for place in (0, -1):
-            conclude_pairs([both[place] for both in either_way.values()], pairs)
+            conclude_pairs([both[place] for both in either_way.values()], self.size)
+
+    @property
+    def size(self) -> int:
+        """The number of pairs that carry words, whatever columns they share."""
+        labels = [run.label for run in self.runs]
+        return sum(self.judged.pair(*pair) is not None for pair in combinations(labels, 2))
 
     def _of_scores(
         self, candidate: int, baseline: int, comparison: Comparison
@@ -309,10 +350,15 @@ class Pairs:
             base = self.runs[baseline]
             shared = any(name in base.tasks for name in run.tasks)
             # All of both, so that p is adjusted as `compare` does.
-            comparison = (
-                compare_runs(run, base, allow=self.allow, cluster=self.cluster) if shared else None
-            )
-            self._compared[pair] = comparison
+            self._compared[pair] = None
+            if shared:
+                self._compared[pair] = compare_runs(
+                    run,
+                    base,
+                    allow=self.allow,
+                    cluster=self.cluster,
+                    without_mean=self._without_mean,
+                )
         return self._compared[pair]
 
 

@@ -166,7 +166,7 @@ if TYPE_CHECKING:
         samples_of,
     )
     from evalprep.results.stages import MADE_FROM, made_from
-    from evalprep.results.table import RowKey, Table
+    from evalprep.results.table import Table
     from evalprep.results.task import KeptRows, TaskRun
     from evalprep.results.tool_names import LM_EVAL, TABLE
     from evalprep.results.typed_options import options_other_than, sentence_of

@@ -72,7 +72,7 @@ def table_of(source: SampleSource, filter_name: str, *, id_source: str | None = 
 def _has_unfit_ids(table: Table, id_source: str | None) -> bool:
     """Returns whether rows were identified by a column that nobody chose and that repeats."""
     is_of_a_row = table.id_source in {"sample_id", "doc_hash", "doc_id"}
-    return id_source is None and not is_of_a_row and bool(table.duplicates())
+    return id_source is None and not is_of_a_row and table.repeated_ids.size > 0
 
 
 def _unlike_lines(path: Path) -> Iterator[Damage]:

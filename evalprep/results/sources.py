@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -23,7 +23,6 @@ from evalprep.results.sample import Damage, Sample, parse
 Place = tuple[int, int]
 """A place in a source: offset and length of a line in bytes, or the number of a sample and 0."""
 _AHEAD = 2**16  # bytes that are read at once where the next line is near
-_LOOKED_UP = 4096  # places that are looked up at once
 
 
 class Placed(NamedTuple):
@@ -43,7 +42,7 @@ class SampleSource(Protocol):
     def placed(self) -> Iterator[Placed]:
         """Yields every sample and every damaged line in their order, under all filters."""
 
-    def at(self, places: Iterable[Place]) -> Iterator[Sample | Damage]:
+    def at(self, places: Sequence[Place]) -> Iterator[Sample | Damage]:
         """Yields what lies at some places, in the order asked for."""
 
     def digest(self) -> str:
@@ -95,13 +94,11 @@ class SampleFile:
         with open_file(self.path) as lines:
             yield from lines
 
-    def at(self, places: Iterable[Place]) -> Iterator[Sample | Damage]:
+    def at(self, places: Sequence[Place]) -> Iterator[Sample | Damage]:
         """Yields the samples at some places."""
         reader = SampleReader()
-        remaining = iter(places)
         with open_file(self.path) as file:
-            while chosen := list(islice(remaining, _LOOKED_UP)):
-                yield from map(reader.read, _pieces(file.fileno(), chosen))
+            yield from map(reader.read, _pieces(file.fileno(), places))
 
     def digest(self) -> str:
         """Returns the sha256 of the file."""
@@ -142,7 +139,7 @@ class InMemory:
         for number in range(len(self)):
             yield Placed((number, 0), self.sample(number))
 
-    def at(self, places: Iterable[Place]) -> Iterator[Sample]:
+    def at(self, places: Sequence[Place]) -> Iterator[Sample]:
         """Yields the samples of some numbers."""
         for number, _ in places:
             yield self.sample(number)
@@ -176,7 +173,7 @@ class ChangedSamples:
             if changed is not None:
                 yield Placed(place, changed)
 
-    def at(self, places: Iterable[Place]) -> Iterator[Sample | Damage]:
+    def at(self, places: Sequence[Place]) -> Iterator[Sample | Damage]:
         """Yields the changed samples at some places."""
         for item in self.source.at(places):
             changed = item if isinstance(item, Damage) else self.change(item)
@@ -211,7 +208,7 @@ class FirstSamples:
             if number in self.numbers:
                 yield placed
 
-    def at(self, places: Iterable[Place]) -> Iterator[Sample | Damage]:
+    def at(self, places: Sequence[Place]) -> Iterator[Sample | Damage]:
         """Yields the samples at some places."""
         return self.source.at(places)
 

@@ -6,11 +6,10 @@ that a comparison prints are read back on demand.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.int8]
 Hashes = NDArray[np.uint64]
-RowKey = tuple[str, int, int]
-"""Id, prompt and place of a row; prompt and place are 0 for an id that is not repeated."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_LOOKED_UP = 4096  # rows whose samples are looked up at once
 _LOOKED_AT = 64  # rows whose replies are read for unfinished thoughts
 
 
@@ -143,19 +142,40 @@ class Table:
 
     def read(self, rows: Iterable[int]) -> Iterator[Sample]:
         """The full samples of some rows, in the order asked for."""
-        chosen = list(rows)
-        places = zip(self.offset[chosen].tolist(), self.length[chosen].tolist(), strict=True)
-        for row, sample in zip(chosen, self.source.at(places), strict=True):
-            if isinstance(sample, Sample):
-                sample.sample_id = self.ids[row]
-                yield sample
+        remaining = iter(rows)
+        while some := list(islice(remaining, _LOOKED_UP)):
+            places = zip(self.offset[some].tolist(), self.length[some].tolist(), strict=True)
+            for row, sample in zip(some, self.source.at([*places]), strict=True):
+                if isinstance(sample, Sample):
+                    sample.sample_id = self.ids[row]
+                    yield sample
 
     @cached_property
-    def _ids_differ(self) -> bool:
-        """Returns whether every id has another hash, in less memory than a set of them takes."""
+    def id_hashes(self) -> Hashes:
+        """A hash of each id, of this process alone; never 0."""
         hashes = np.fromiter(map(hash, self.ids), dtype=np.int64, count=len(self.ids))
-        hashes.sort()
-        return not bool(np.any(hashes[1:] == hashes[:-1]))
+        return np.where(hashes == 0, 1, hashes).view(np.uint64)
+
+    @cached_property
+    def repeated_ids(self) -> Hashes:
+        """The hashes of ids that occur more than once."""
+        hashes = np.sort(self.id_hashes)
+        return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+
+    def row_keys(self, repeated: Hashes) -> Hashes:
+        """Returns a hash for each row: of its id, and of a repeated id with prompt and place.
+
+        Args:
+            repeated: Hashes of the ids that are repeated, here or in another table.
+        """
+        keys = self.id_hashes
+        if not repeated.size:
+            return keys
+        whole = keys
+        for column in (self.prompt_hash, self.doc_id.astype(np.uint64)):
+            whole = (whole ^ column) * _ODD
+            whole ^= whole >> np.uint64(32)
+        return np.where(np.isin(keys, repeated), whole, keys)
 
     @cached_property
     def unfinished_thoughts(self) -> tuple[int, int]:
@@ -166,31 +186,11 @@ class Table:
         replies = list(chain.from_iterable(sample.replies for sample in self.read(rows.tolist())))
         return sum(strip_thinking(reply)[1] == "unclosed" for reply in replies), len(replies)
 
-    def duplicates(self) -> list[str]:
-        """Ids that occur more than once, in order of their second appearance."""
-        if self._ids_differ:
-            return []
-        seen: set[str] = set()
-        twice: dict[str, None] = {}
-        for sample_id in self.ids:
-            if sample_id in seen:
-                twice[sample_id] = None
-            seen.add(sample_id)
-        return list(twice)
-
-    def rows_by_key(self, repeated: Collection[str]) -> dict[RowKey, list[int]]:
-        """Rows by id; where an id is repeated, by id, prompt and place in the split."""
-        groups: defaultdict[RowKey, list[int]] = defaultdict(list)
-        for row, row_id in enumerate(self.ids):
-            key = (row_id, 0, 0)
-            if row_id in repeated:
-                key = (row_id, int(self.prompt_hash[row]), int(self.doc_id[row]))
-            groups[key].append(row)
-        return dict(groups)
-
     def doubled(self) -> list[int]:
         """Rows that occur more than once: same id, same prompt, same place in the split."""
-        repeated = set(self.duplicates())
-        groups = self.rows_by_key(repeated) if repeated else {}
-        doubled = [rows for rows in groups.values() if len(rows) > 1]
-        return list(chain.from_iterable(doubled))
+        if not self.repeated_ids.size:
+            return []
+        keys = self.row_keys(self.repeated_ids)
+        _, group, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        doubled: list[int] = np.flatnonzero(counts[group] > 1).tolist()
+        return doubled
