@@ -1,5 +1,6 @@
 """What every test may use: the project's folder, shared data where it is mounted, tiny models, and no network."""
 
+import gc
 import os
 import signal
 import tempfile
@@ -84,6 +85,12 @@ def pytest_collection_modifyitems(config, items):
         return
     longest = {PROJECT_ROOT / "tests" / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: longest.get(item.path, len(longest)))
+
+
+def pytest_collection_finish():
+    # The tests and the libraries stay: no collection of garbage needs to visit a million objects.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure(config):

@@ -190,7 +190,7 @@ PROGRAMS = {"evalprep": run_evalprep, "prepare_eval.py": run_prepare, "lm_eval":
 def fork_server() -> Any:
     """The context of multiprocessing whose processes are forks of one that has imported everything."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([*PRELOADED, *(ENGINES if FULL else ())])
+    context.set_forkserver_preload([*PRELOADED, *(ENGINES if FULL else ()), "tests.frozen"])
     return context
 
 
