@@ -25,22 +25,13 @@ from typing import IO, Any
 
 from tests.effort import FULL
 
-PRELOADED = (
-    "evalprep.cli",
-    "evalprep.verbs.prepare",
-    "evalprep.prepare.preparation",
-    "evalprep.check.static",
-    "evalprep.compare",
-    "evalprep.leaderboard",
-    "evalprep.score",
-    "evalprep.config.file",
-    "evalprep.config.reader",
-    "evalprep.results",
+LIBRARIES = (
     "custom_metrics.math",
     "pyarrow.parquet",
     "pandas",  # which pyarrow imports as soon as it turns rows into a table
     "jinja2",
     "rich.console",
+    "rich.table",
 )
 ENGINES = (
     "evalprep.run.worker",
@@ -184,13 +175,26 @@ def run_lm_eval(_: list[str]) -> int:
     return 0
 
 
-PROGRAMS = {"evalprep": run_evalprep, "prepare_eval.py": run_prepare, "lm_eval": run_lm_eval}
+def run_launcher(_: list[str]) -> int:
+    """`python -m evalprep.run.launcher WORDS`, which lm-eval reads."""
+    from evalprep.run import launcher
+
+    launcher.main()
+    return 0
+
+
+PROGRAMS = {
+    "evalprep": run_evalprep,
+    "prepare_eval.py": run_prepare,
+    "lm_eval": run_lm_eval,
+    "evalprep.run.launcher": run_launcher,
+}
 
 
 def fork_server() -> Any:
     """The context of multiprocessing whose processes are forks of one that has imported everything."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([*PRELOADED, *(ENGINES if FULL else ()), "tests.frozen"])
+    context.set_forkserver_preload([*LIBRARIES, *(ENGINES if FULL else ()), "tests.preloaded"])
     return context
 
 
