@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from custom_metrics.statistics.normal import p_where_reached, two_sided_p
+from custom_metrics.statistics.roots import p_of_reaching
 from custom_metrics.statistics.score import Interval, PairedVerdicts
 from custom_metrics.statistics.units import PairedUnits
 
@@ -70,11 +70,11 @@ class Calibrated:
         if self.value == at:
             return 1.0
 
-        def distance(z: float) -> float:
-            low, high = self.interval(1.0 - two_sided_p(z))
+        def outside(confidence: float) -> float:
+            low, high = self.interval(confidence)
             return low - at if self.value > at else at - high
 
-        return p_where_reached(distance, abs(self.value - at))
+        return p_of_reaching(outside)
 
     def turned(self) -> Calibrated:
         """The same with the sign of the difference turned."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 
 _STANDARD = NormalDist()
-_LARGEST_Z = 8.0  # 1 - p is 1 in doubles beyond
-_NEAR_Z = 1e-9  # of a quantile that is searched
 
 
 def normal_quantile(probability: float) -> float:
@@ -41,47 +38,6 @@ def critical_value(confidence: float) -> float:
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie strictly between 0 and 1, not {confidence}")
     return normal_quantile(0.5 + confidence / 2.0)
-
-
-def p_where_reached(distance: Callable[[float], float], apart: float) -> float:
-    """Two-sided p of a value: the level at which an interval that grows with it just reaches it.
-
-    The root of `distance` in z, to 1e-9, by ITP (Oliveira and Takahashi 2020): as quick as secants
-    where it is smooth, and never more than one call behind halving.
-
-    Args:
-        distance: Normal quantile z of a level -> by how much its interval stays away from the
-            value; falls with z.
-        apart: The same at z = 0, above 0.
-
-    >>> round(p_where_reached(lambda z: 1.959964 - z, 1.959964), 6)
-    0.05
-    """
-    low, high = 0.0, _LARGEST_Z
-    at_low, at_high = apart, distance(high)
-    if at_high > 0.0:
-        return two_sided_p(high)
-    halvings = math.ceil(math.log2((high - low) / _NEAR_Z))
-    for step in range(halvings + 2):
-        width = high - low
-        if width <= _NEAR_Z:
-            break
-        middle = (low + high) / 2.0
-        secant = middle
-        if math.isfinite(at_high):
-            secant = (low * at_high - high * at_low) / (at_high - at_low)
-        towards = math.copysign(1.0, middle - secant)
-        moved = 0.2 / _LARGEST_Z * width * width
-        place = secant + towards * moved if moved <= abs(middle - secant) else middle
-        radius = _NEAR_Z / 2.0 * 2.0 ** (halvings + 1 - step) - width / 2.0
-        if abs(place - middle) > radius:
-            place = middle - towards * radius
-        value = distance(place)
-        if value > 0.0:
-            low, at_low = place, value
-        else:
-            high, at_high = place, value
-    return two_sided_p(high)
 
 
 def _beta_fraction(x: float, a: float, b: float) -> float:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from custom_metrics.statistics.missing import Incomplete, Paired, paired_ends
-from custom_metrics.statistics.normal import critical_value, p_where_reached, two_sided_p
+from custom_metrics.statistics.normal import critical_value
+from custom_metrics.statistics.roots import p_of_reaching
 from custom_metrics.statistics.score import Interval, PairedVerdicts
 
 ENOUGH_PAIRS = 50  # of every task, for one-sided limits
@@ -103,11 +104,11 @@ class MeanDifference:
         if len(self.tasks) == 1:
             return self.tasks[0].evidence.p(at * self.tasks[0].width)
 
-        def distance(z: float) -> float:
-            low, high = self.interval(1.0 - two_sided_p(z))
+        def outside(confidence: float) -> float:
+            low, high = self.interval(confidence)
             return low - at if self.value > at else at - high
 
-        return p_where_reached(distance, abs(self.value - at))
+        return p_of_reaching(outside)
 
     def turned(self) -> MeanDifference:
         """The same with the sign of every difference turned."""

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from evalprep.compare.conclusion import NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
     from evalprep.compare.difference import ALPHA, BITS, POINTS, RATIO, Difference
     from evalprep.compare.flips import write_csv
-    from evalprep.compare.levels import BY_CONTENT, PairRules
     from evalprep.compare.measuring import compare_runs, measure, tasks_without_mean, without_suite
-    from evalprep.compare.pairing import RowMatch, contrary_rows, match_rows
     from evalprep.compare.paper import comparison_latex, comparison_svg
     from evalprep.compare.quantities import TOLERATED_MISSING, Quantities
     from evalprep.compare.reasons import (
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
         Reproduction,
         reproduce,
     )
-    from evalprep.compare.rowkeys import question_text
     from evalprep.compare.screen import MANY_EQUAL, in_own_unit, show
     from evalprep.compare.settings import Settings
     from evalprep.compare.stored import UNPAIRED_TEST

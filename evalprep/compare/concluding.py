@@ -197,11 +197,11 @@ class _Family:
 def _own_p(item: Quantity) -> float | None:
     """The p-value of a quantity that counts; None of any other.
 
-    1 where too few rows changed for a word.
+    1 where too few rows changed for a word, or the tasks of a mean have too few.
     """
     if not item.has_test:
         return None
-    return item.difference.p if item.difference.has_enough_changed else 1.0
+    return item.difference.p if item.difference.may_have_word else 1.0
 
 
 def _comparison(

@@ -6,7 +6,14 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from evalprep.compare.difference import ALPHA, FEWEST_CHANGED, POWER, Difference, without_difference
+from evalprep.compare.difference import (
+    ALPHA,
+    FEWEST_A_TASK,
+    FEWEST_CHANGED,
+    POWER,
+    Difference,
+    without_difference,
+)
 from evalprep.compare.quantities import Quantity
 from evalprep.compare.reasons import Kind
 from evalprep.numbers import p_value
@@ -175,7 +182,7 @@ def _not_shown(item: Difference, p: float | None) -> str:
         kind = "verdict" if item.binary else "score"
         return f"same {kind} on all {rows}{detectable}"
     change = item.change(sign=True)
-    own_p = item.p if p is not None and not item.has_enough_changed else p
+    own_p = item.p if p is not None and not item.may_have_word else p
     tested = f" ({p_value(own_p)})" if own_p is not None else ""
     on_rows = f", {rows}" if item.n else ""
     return f"{change} observed{tested}{on_rows}{_few_changed(item)}{detectable}"
@@ -183,8 +190,11 @@ def _not_shown(item: Difference, p: float | None) -> str:
 
 def _few_changed(item: Difference) -> str:
     """Why rows whose interval excludes zero carry no word; empty where enough changed."""
-    if item.has_enough_changed or item.p is None or item.p >= ALPHA:
+    if item.may_have_word or item.p is None or item.p >= ALPHA:
         return ""
+    if item.has_enough_changed:
+        rows = f"{item.rows_a_task or 0:.3g} rows a task"
+        return f", {rows}, and better or worse in a mean takes {FEWEST_A_TASK}"
     units = "rows" if item.clusters is None else "documents"
     changed = f"{item.changed} of them" if item.clusters is None else f"{item.changed} {units}"
     return f", {changed} changed, and better or worse takes {FEWEST_CHANGED} changed {units}"

@@ -62,16 +62,11 @@ def question_of(paired: PairedMetric, settings: Settings) -> Question:
     of_rows = _other_rows(sides, settings)
     of_rows += _other_requests(differs, paired, settings)
     manner = manner_notes(differs)
-    nothing = nothing_in_common(pairs, (rows.table, rows.other), differs)
+    nothing = nothing_in_common(pairs, differs)
     if nothing is not None:
         return Question([nothing, *of_rows], manner, differs)
     reasons, proofs = question_reasons(
-        differs,
-        settings.allow,
-        pairs,
-        rows.table,
-        rows.other,
-        same_choices=_choices(sides.task) == _choices(sides.against),
+        differs, settings.allow, pairs, same_choices=_choices(sides.task) == _choices(sides.against)
     )
     return Question([*reasons, *of_rows], [*proofs, *manner], differs)
 
@@ -119,7 +114,7 @@ def _across_tools(
     if rows.other is None or rows.other_metric is None:
         return Question([], differs=differs)
     names = paired.metric.name, rows.other_metric.name
-    known = PairedRows.of(pairs, (rows.table, rows.other), names, differs)
+    known = PairedRows.of(pairs, names, differs)
     reasons = [
         *question_reasons_across(differs, pairs, settings.allow),
         *metric_reasons((paired.metric, rows.other_metric), pairs),

@@ -11,10 +11,9 @@ import numpy as np
 from evalprep.compare.comparable import GOLD, filter_reasons
 from evalprep.compare.difference import Difference, differing_value
 from evalprep.compare.documents import note_on_found, note_on_unsettled, unsettled_fields
-from evalprep.compare.pairing import BY_DOCUMENT, BY_ID, Floats, Pairs
+from evalprep.compare.pairing import Floats, Pairs
 from evalprep.compare.quantities import SECONDARY, Measured, Quantity, missing_rows
 from evalprep.compare.question import Question, question_of
-from evalprep.compare.questions import GOLD_COLUMN
 from evalprep.compare.readings import (
     Reading,
     doubts_on_replies,
@@ -42,6 +41,7 @@ from evalprep.results import (
     note_on_failed_scoring,
     note_on_limit,
 )
+from evalprep.samples import GOLD_COLUMN, Way
 from evalprep.terminal import counted
 
 _FEWEST_EQUAL = 20  # replies that are named where all are one
@@ -464,7 +464,7 @@ def _note_on_equal_replies(table: Table) -> list[str]:
 
 def _note_on_ways(pairs: Pairs) -> list[str]:
     """Returns how rows met that did not meet by id or document."""
-    usual = {BY_ID, BY_DOCUMENT}
+    usual = {Way.ID, Way.DOCUMENT}
     ways = [f"{count} by {way}" for way, count in pairs.ways.items() if way not in usual]
     return [f"rows are matched: {', '.join(ways)}"] if ways else []
 

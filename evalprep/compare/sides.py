@@ -284,4 +284,4 @@ def _expected(sides: Sides, table: Table, other: Table | None) -> list[int]:
 
 
 def _different_rows(table: Table) -> int:
-    return len(set(table.ids)) if table.duplicates() else len(table)
+    return len(set(table.ids)) if table.repeated_ids.size else len(table)

@@ -6,8 +6,10 @@ Compared are the scores and standard errors that lm-eval stored.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from custom_metrics.statistics import StoredDifference, StoredScore
@@ -18,7 +20,7 @@ from evalprep.compare.quantities import Measured, Quantity
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.compare.same_outputs import same_file
 from evalprep.compare.settings import Settings
-from evalprep.compare.task import direction_of
+from evalprep.compare.task import direction_of, remarks_on
 from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, expected_rows, part_of
 from evalprep.score import stated_of
 
@@ -49,12 +51,13 @@ def measure_stored(
         for metric, baseline in _shared_metrics(task, against):
             joined, contradictions = join_directions(metric, baseline, settings.allow)
             measured = _measured(joined, baseline, settings.confidence, sizes)
+            item = replace(measured.difference, chance=_chance(task, joined))
             key = joined.metric, joined.filter
             quantities.append(
                 Quantity(
                     name=f"{name}: {joined.name}",
                     kind="stored",
-                    difference=measured.difference,
+                    difference=item,
                     reasons=[
                         *of_question,
                         *_other_weighting((run, task), (other, against), key),
@@ -67,6 +70,7 @@ def measure_stored(
                         *notes,
                         *note_on_stated("candidate", run, task, task.metric(*key)),
                         *note_on_stated("baseline", other, against, against.metric(*key)),
+                        *remarks_on(item),
                     ],
                     metric=joined.metric,
                     filter=joined.filter,
@@ -171,17 +175,32 @@ def _weightings(run: Run, task: TaskRun, key: tuple[str, str]) -> set[str] | Non
     return {way for way, mean in means.items() if abs(mean - value) <= _NEAR * max(1.0, abs(value))}
 
 
+def _chance(task: TaskRun, metric: Metric) -> float | None:
+    """The score of a guess, where the task lists one set of choices for all rows; else None."""
+    settings = task.logged.settings
+    choices = settings.template.get("doc_to_choice")
+    is_accuracy = settings.output_type == "multiple_choice" and metric.metric.startswith("acc")
+    if not is_accuracy or not isinstance(choices, (list, tuple)) or len(choices) < 2:
+        return None
+    return 1.0 / len(choices)
+
+
 def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
     sides = ("candidate", part_of(task)), ("baseline", part_of(against))
     return [f"{side}: {part}" for side, part in sides if part]
 
 
 def _other_scale(metric: Metric, baseline: Metric, allow: Collection[str]) -> list[Reason]:
-    """The reason where one side states percent and the other a share."""
+    """The reason where one side states percent, or a value outside the range of the other."""
     now, before = metric.value, baseline.value
     if now is None or before is None:
         return []
-    return scale_reasons(metric, np.array([now]), np.array([before]), allow)
+    sides = np.array([now]), np.array([before])
+    # A score that leaves its range has none; that of the other side is the metric's.
+    ranged = metric
+    if metric.range is None:
+        ranged = msgspec.structs.replace(metric, range=baseline.range)
+    return scale_reasons(metric, *sides, allow) or scale_reasons(ranged, *sides, allow)
 
 
 def _measured(metric: Metric, baseline: Metric, confidence: float, sizes: _Sizes) -> Measured:
@@ -197,7 +216,8 @@ def _measured(metric: Metric, baseline: Metric, confidence: float, sizes: _Sizes
         sides = {"candidate": now, "baseline": before}
         lacking = " and the ".join(side for side, score in sides.items() if score is None)
         needed = "the number of rows (n-samples)" + ("" if bounds else " and a standard error")
-        why = f"no test for this score: it takes {needed}, which the {lacking} does not state"
+        verb = "do" if now is before else "does"
+        why = f"no test for this score: it takes {needed}, which the {lacking} {verb} not state"
         return Measured(values, [Reason(Kind.NO_TEST, said=why)])
     width = None if bounds is None else bounds[1] - bounds[0]
     evidence = StoredDifference(now, before, width)

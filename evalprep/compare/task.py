@@ -337,7 +337,8 @@ def remarks_on(item: Difference) -> list[str]:
 def _is_at_chance(item: Difference) -> bool:
     """True where neither side is shown to be better than a guess."""
     now, before = item.now, item.previous
-    if item.chance is None or not item.n or not item.binary or now is None or before is None:
+    is_share = item.binary or item.made_of == "stored"
+    if item.chance is None or not item.n or not is_share or now is None or before is None:
         return False
     lows = [statistics.wilson_interval(round(side * item.n), item.n)[0] for side in (now, before)]
     return max(lows) <= item.chance and item.higher_is_better is not False
@@ -351,7 +352,8 @@ def floor_sentence(item: Difference) -> str:
     if _is_at_chance(item):
         return f"both sides at chance ({item.chance:.0%}): this task cannot show a drop"
     worst = 1.0 if item.higher_is_better is False else 0.0
-    if not item.n or not item.in_points or item.made_of != "rows" or item.previous != worst:
+    is_mean = item.made_of in {"rows", "stored"}
+    if not item.n or not item.in_points or not is_mean or item.previous != worst:
         return ""
     side = "on both sides" if item.now == worst else "in the baseline"
     score = f"0 of {item.n} right" if item.binary and worst == 0.0 else "the worst score"

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from evalprep.compare.acrosstools import POSITION_WARNING, conflict_warning
 from evalprep.compare.comparable import differing
 from evalprep.compare.identity import warnings_for
-from evalprep.compare.levels import Level
 from evalprep.compare.task import PairedTask
 from evalprep.results import Run
+from evalprep.samples import Way
 from evalprep.terminal import counted, grouped, shortlist
 
 _NAMED = 5  # ids that a sentence names
@@ -137,7 +137,7 @@ def lacking(side: str, names: Sequence[str], shared: int | None = None) -> str:
 
 def is_by_position(task: PairedTask) -> bool:
     """True where a pair of a task rests on the position of its rows alone, as the user asked."""
-    return Level.POSITION in task.pairs.ways
+    return Way.POSITION in task.pairs.ways
 
 
 def _task_warnings(task: PairedTask, *, published: bool) -> list[str]:

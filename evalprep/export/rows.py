@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from custom_metrics.finite import finite_number
-from evalprep.compare import question_text
 from evalprep.packs import ChatMessage, messages_of
 from evalprep.results import (
     Metric,
@@ -20,6 +19,7 @@ from evalprep.results import (
     text_of,
     verdict_of,
 )
+from evalprep.samples import question_text
 
 _CHOICES = ("choices", "options", "input_choice_list")
 

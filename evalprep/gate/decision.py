@@ -218,10 +218,11 @@ def _undemanded_mean(comparison: Comparison, policy: Policy) -> list[str]:
 def _floor_lines(comparison: Comparison) -> list[str]:
     """Tasks whose baseline has the worst score, so that a pass says nothing."""
     names_by_sentence: dict[str, list[str]] = {}
-    for task in comparison.tasks:
-        sentence = floor_sentence(task.difference) if task.counts else ""
+    stored = [item for item in comparison.stored if item.decides]
+    for item in (*comparison.tasks, *stored):
+        sentence = floor_sentence(item.difference) if item.counts else ""
         if sentence:
-            names_by_sentence.setdefault(sentence, []).append(task.name)
+            names_by_sentence.setdefault(sentence, []).append(item.task)
     return [
         f"{shortlist(names, _NAMED)}: {sentence}" for sentence, names in names_by_sentence.items()
     ]

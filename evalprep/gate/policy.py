@@ -44,9 +44,10 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from custom_metrics.statistics import unchanged_rows
-from evalprep.compare import BY_CONTENT, PairRules, check_allowed
+from evalprep.compare import check_allowed
 from evalprep.errors import Problems, near
 from evalprep.numbers import finite_number
+from evalprep.samples import BY_CONTENT, PairRules
 from evalprep.structs import Schema, document, nullable
 from evalprep.yamlfile import YamlFile, load_yaml
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -25,7 +27,6 @@ from evalprep.compare import (
     Settings,
     add_suite,
     conclude_pairs,
-    contrary_rows,
     differing,
     fact_reasons,
     measure,
@@ -35,10 +36,41 @@ from evalprep.compare import (
 from evalprep.leaderboard.columns import GROUP, SCORE, Column, ColumnValues, values_of
 from evalprep.packs import Pack
 from evalprep.results import Run, TaskRun, expected_rows, facts_of
+from evalprep.samples import contrary_rows
 from evalprep.score import Scores, partial_rows
 from evalprep.terminal import shortlist, tracked
 
 _NAMED_TASKS = 4  # tasks that a reason names
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The pairs of rows that carry words; all of them where neither side is named.
+
+    Attributes:
+        candidate: Label of the run that is named beforehand.
+        baseline: Label of the run that each other one is compared with.
+    """
+
+    candidate: str = ""
+    baseline: str = ""
+
+    def pair(self, label: str, other: str) -> tuple[str, str] | None:
+        """Returns the candidate and the baseline of two rows; None for a pair without a word."""
+        for candidate, baseline in ((label, other), (other, label)):
+            of_candidate = self.candidate in {"", candidate}
+            if of_candidate and self.baseline in {"", baseline}:
+                return candidate, baseline
+        return None
+
+    @property
+    def sentence(self) -> str:
+        """The pairs in words; empty where they are all of a table."""
+        names = {"--candidate": self.candidate, "--baseline": self.baseline}
+        options = [option for option, label in names.items() if label]
+        labels = [label for label in names.values() if label]
+        pairs = "the pair" if len(labels) > 1 else "pairs"
+        return f"{pairs} with {' and '.join(labels)} alone ({', '.join(options)})" if labels else ""
 
 
 class Pairs:
@@ -58,11 +90,14 @@ class Pairs:
         allow: Sequence[str],
         packs: Mapping[str, Pack] | None = None,
         cluster: str = "",
+        judged: Judged | None = None,
     ) -> None:
+        self.judged = judged or Judged()
         self.runs = runs
         self.scores = scores
         self.allow = tuple(allow)
         self._packs = packs or {}
+        self._without_mean = tasks_without_mean(runs, self._packs)
         self._without_mean = tasks_without_mean(runs, self._packs)
         self._settings = Settings(allow=tuple(allow), cluster=cluster)
         self._measured: dict[tuple[int, int], Quantities | None] = {}
@@ -274,14 +309,19 @@ class Pairs:
             if measured is not None:
                 of_both = either_way.setdefault(frozenset(pair), {})
                 of_both[pair] = self._with_suite(measured, *pair)
-        pairs = len(self.runs) * (len(self.runs) - 1) // 2
         # Two runs of which both are the candidate once are one pair of the family.
         is_turned = any(len(of_both) > 1 for of_both in either_way.values())
         for place in (0, -1) if is_turned else (0,):
             chosen = dict(list(of_both.items())[place] for of_both in either_way.values())
-            comparisons = conclude_pairs(list(chosen.values()), pairs)
+            comparisons = conclude_pairs(list(chosen.values()), self.size)
             for pair, comparison in zip(chosen, comparisons, strict=True):
                 self._concluded[pair] = _by_name(comparison)
+
+    @property
+    def size(self) -> int:
+        """The number of pairs that carry words, whatever columns they share."""
+        labels = [run.label for run in self.runs]
+        return sum(self.judged.pair(*pair) is not None for pair in combinations(labels, 2))
 
     def _with_suite(self, measured: Quantities, candidate: int, baseline: int) -> Quantities:
         """Two runs whose tasks are measured, with their suite scores."""

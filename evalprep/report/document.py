@@ -13,9 +13,7 @@ from typing import cast
 
 from evalprep import __version__
 from evalprep.compare import (
-    BY_CONTENT,
     Comparison,
-    PairRules,
     Settings,
     conclude,
     measure,
@@ -50,6 +48,7 @@ from evalprep.results import (
     odd_verdicts,
     parts_of_data,
 )
+from evalprep.samples import BY_CONTENT, PairRules
 from evalprep.score import Scores
 
 SCHEMA = 1

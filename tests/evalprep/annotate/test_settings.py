@@ -60,16 +60,7 @@ class TestKeyFile:
         file.write_text(SECRET)
         file.chmod(0o600)
         with serve(lambda *_: "Rating: 3") as server:
-            options = (
-                "--api",
-                "anthropic",
-                "--api_key_file",
-                file,
-                "--tasks",
-                SUMMARY,
-                "--limit",
-                1,
-            )
+            options = ("--api", "anthropic", "--key_from", file, "--tasks", SUMMARY, "--limit", 1)
             code, _, _ = judge(science_run, server.url, *options)
         assert code == 0
         assert [header["x-api-key"] for header in server.headers] == [SECRET]

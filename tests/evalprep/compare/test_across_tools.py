@@ -166,10 +166,10 @@ def test_no_pair_is_an_error_with_the_reason(tmp_path, ours, run_verb, fields, r
 def test_positions_pair_only_where_the_user_asks(tmp_path, ours, compared, run_verb):
     samples = [sample(at, input=f"Thing {at}?", identity=at) for at in range(60)]
     log = inspect_log(tmp_path / "logs/log.json", samples)
-    for options in ((), ("--same-ids",)):
+    for options in ((), ("--pairing", "same_ids")):
         code, _ = run_verb("compare", ours, log, "--no_write", *options)
         assert code == 2
-    code, data = compared(ours, log, "--pair-by", "position")
+    code, data = compared(ours, log, "--pairing", "position")
     assert data["tasks"][0]["pairing"]["levels"] == {"position": 60}
     assert "paired by their position" in data["warnings"][0]
 
@@ -177,7 +177,7 @@ def test_positions_pair_only_where_the_user_asks(tmp_path, ours, compared, run_v
 def test_ids_of_one_data_set_pair_where_the_user_says_so(tmp_path, ours, compared):
     samples = [sample(at, input=f"Thing {at}?", identity=f"ours-{at}") for at in range(60)]
     log = inspect_log(tmp_path / "logs/log.json", samples[::-1])
-    _, data = compared(ours, log, "--same-ids")
+    _, data = compared(ours, log, "--pairing", "same_ids")
     assert data["tasks"][0]["pairing"]["levels"] == {"id": 60}
 
 

@@ -367,7 +367,7 @@ def test_the_command_prints_writes_and_returns(tmp_path, capsys):
     ]
     assert (found[0]["baseline_score"], found[0]["candidate_score"]) == ("1.0", "0.0")
     assert found[0]["candidate_output"] == 'said "no",\nthen'
-    code, out = cli(capsys, "compare", home, "--json", "--no-flips")
+    code, out = cli(capsys, "compare", home, "--json", "--no_write")
     data = json.loads(out)
     assert data["tasks"][0]["lost"] == 30
     assert data["flips_file"] is None
@@ -375,7 +375,7 @@ def test_the_command_prints_writes_and_returns(tmp_path, capsys):
 
 def test_without_verdicts_there_is_not_enough_evidence(tmp_path, capsys):
     home = write_run(tmp_path, {"t": [Row("a")]})
-    assert cli(capsys, "compare", home, "--no-flips")[0] == 3
+    assert cli(capsys, "compare", home, "--no_write")[0] == 3
     assert cli(capsys, "compare", tmp_path / "nowhere")[0] == 2
 
 
@@ -434,7 +434,7 @@ def test_a_reply_in_the_flips_file_is_no_formula(tmp_path):
 
 def test_a_run_without_published_verdicts_says_so(tmp_path, capsys):
     home = write_run(tmp_path, {"one": [Row("a")], "two": [Row("b")]})
-    assert main(["compare", str(home), "--no-flips"]) == 3
+    assert main(["compare", str(home), "--no_write"]) == 3
     shown = " ".join(capsys.readouterr().out.split())
     assert "one, two: no row carries a published verdict (doc.previously_is_correct)" in shown
     assert "Verdicts" not in shown

@@ -363,7 +363,7 @@ def test_a_loss_below_1_is_no_share_and_in_no_mean(tmp_path, capsys):
         }
 
     homes = two_small_runs(tmp_path, side(0.1), side(0.0))
-    main(["compare", *homes, "--no_flips", "--json"])
+    main(["compare", *homes, "--no_write", "--json"])
     compared = json.loads(capsys.readouterr().out)
     loss = {item["name"]: item for item in compared["tasks"]}["text"]
     assert (loss["unit"], loss["verdict"], loss["words"]) == (

@@ -22,7 +22,7 @@ def gate(tmp_path, run_verb):
 
 
 def compare(run_verb, homes, *options):
-    return run_verb("compare", *homes, "--no_flips", *options)
+    return run_verb("compare", *homes, "--no_write", *options)
 
 
 def errors(direction):

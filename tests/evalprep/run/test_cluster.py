@@ -113,7 +113,7 @@ def lines(project):
 def run_with_deaths(cluster, project, seed, most=2):
     """Kill a node and add another one, at random moments, until the run ends."""
     draw, deaths = random.Random(seed), 0
-    words = ["--engine", "ray", "--address", cluster.address, "--shard_rows", "6"]
+    words = ["--engine", "ray", "--address", cluster.address, "--shard", "6"]
     process = project.start_anew(*words)
     while deaths < most:
         try:
@@ -148,7 +148,7 @@ def test_nodes_that_die_cost_no_row_and_change_no_number(project, cluster, tmp_p
         assert sorted(row["doc_id"] for row in rows) == list(range(ROWS)), name
 
 
-@pytest.mark.slow
+@pytest.mark.long  # two loads of a model; the cluster itself is that of the test before
 @pytest.mark.timeout(600)
 def test_the_tiny_model_says_the_same_on_two_replicas(project, tiny_model, tmp_path):
     pytest.importorskip("ray")

@@ -150,7 +150,7 @@ def test_a_baseline_is_compared_with(folder, capsys):
         ([], "there is neither a config nor a prepared folder"),
         (["work_dir", "--limit", "3"], "cannot change a prepared folder"),
         (["--json", "--baseline", "run"], "--json stops after the run"),
-        (["--shard_rows", "-1"], "a whole number >= 0"),
+        (["--shard", "-1"], "a whole number >= 0"),
     ],
 )
 def test_arguments_that_cannot_be_used(folder, words, message, capsys):
