@@ -22,7 +22,6 @@ import msgspec
 from evalprep.results import (
     ID_COLUMNS,
     INVALID,
-    Hashes,
     Run,
     Sample,
     TaskRun,
@@ -112,7 +111,7 @@ def _line(sample: Sample) -> bytes:
         filtered=_shown(sample.filtered_resps),
         filter_name=sample.filter,
         metrics=sample.metrics,
-        hashes=Hashes(sample.doc_hash, sample.prompt_hash, sample.target_hash),
+        hashes=sample.hashes,
     )
     return msgspec.json.encode(values | line)
 

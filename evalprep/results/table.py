@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -129,28 +129,19 @@ class Table:
 
     def kept(self, rows: Ints, ids: list[str]) -> Table:
         """Returns some rows alone, in the order given and under these ids."""
-        return replace(
-            self,
-            ids=ids,
-            doc_id=self.doc_id[rows],
-            doc_hash=self.doc_hash[rows],
-            prompt_hash=self.prompt_hash[rows],
-            target_hash=self.target_hash[rows],
-            prompt_as_prepared=self.prompt_as_prepared[rows],
-            response_hash=self.response_hash[rows],
-            previous=self.previous[rows],
-            unparsed=self.unparsed[rows],
-            empty=self.empty[rows],
-            subtask=self.subtask[rows],
-            cluster=self.cluster[rows],
-            offset=self.offset[rows],
-            length=self.length[rows],
-            metrics={name: values[rows] for name, values in self.metrics.items()},
-            weights={name: values[rows] for name, values in self.weights.items()},
-            pairs={name: (a[rows], b[rows]) for name, (a, b) in self.pairs.items()},
-            documents={name: codes[rows] for name, codes in self.documents.items()},
-            part_of_whole=rows,
-        )
+        changed: dict[str, Any] = {
+            "ids": ids,
+            "metrics": {name: values[rows] for name, values in self.metrics.items()},
+            "weights": {name: values[rows] for name, values in self.weights.items()},
+            "pairs": {name: (a[rows], b[rows]) for name, (a, b) in self.pairs.items()},
+            "documents": {name: codes[rows] for name, codes in self.documents.items()},
+            "part_of_whole": self.places[rows],
+        }
+        for column in fields(self):
+            values = getattr(self, column.name)
+            if column.name not in changed and isinstance(values, np.ndarray):
+                changed[column.name] = values[rows]
+        return replace(self, **changed)
 
     def lines(self, rows: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
         """Some rows and their lines as they stand in the file, in the order asked for."""
