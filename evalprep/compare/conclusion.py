@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from custom_metrics import statistics
-from evalprep.compare.difference import ALPHA, FEWEST_CHANGED, POWER, Difference, without_difference
+from evalprep.compare.difference import (
+    ALPHA,
+    FEWEST_A_TASK,
+    FEWEST_CHANGED,
+    POWER,
+    Difference,
+    without_difference,
+)
 from evalprep.compare.reasons import Kind, Reason, sentences
 from evalprep.errors import BadInput, Problem
 from evalprep.numbers import p_value
@@ -212,7 +219,7 @@ def _not_shown(item: Difference, p: float | None) -> str:
         kind = "verdict" if item.binary else "score"
         return f"same {kind} on all {rows}{detectable}"
     change = item.change(sign=True)
-    own_p = item.p if p is not None and not item.has_enough_changed else p
+    own_p = item.p if p is not None and not item.may_have_word else p
     tested = f" ({p_value(own_p)})" if own_p is not None else ""
     on_rows = f", {rows}" if item.n else ""
     return f"{change} observed{tested}{on_rows}{_few_changed(item)}{detectable}"
@@ -220,8 +227,11 @@ def _not_shown(item: Difference, p: float | None) -> str:
 
 def _few_changed(item: Difference) -> str:
     """Why rows whose interval excludes zero carry no word; empty where enough changed."""
-    if item.has_enough_changed or item.p is None or item.p >= ALPHA:
+    if item.may_have_word or item.p is None or item.p >= ALPHA:
         return ""
+    if item.has_enough_changed:
+        rows = f"{item.rows_a_task or 0:.3g} rows a task"
+        return f", {rows}, and better or worse in a mean takes {FEWEST_A_TASK}"
     units = "rows" if item.clusters is None else "documents"
     changed = f"{item.changed} of them" if item.clusters is None else f"{item.changed} {units}"
     return f", {changed} changed, and better or worse takes {FEWEST_CHANGED} changed {units}"
@@ -307,11 +317,11 @@ def conclude(
 def _own_p(item: Conclusion) -> float | None:
     """The p-value of a conclusion that counts; None of any other.
 
-    1 where too few rows changed for a word.
+    1 where too few rows changed for a word, or the tasks of a mean have too few.
     """
     if not item.has_test:
         return None
-    return item.difference.p if item.difference.has_enough_changed else 1.0
+    return item.difference.p if item.difference.may_have_word else 1.0
 
 
 def family_key(item: Conclusion) -> str:

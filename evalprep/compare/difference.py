@@ -35,6 +35,7 @@ POINTS, RATIO, BITS = "points", "ratio", "bits"
 _NARROW = (0.5, 0.05)  # widths of an interval in points, below which a decimal more is shown
 #: Changed rows or documents that better, worse and a gate's fail take.
 FEWEST_CHANGED = 6
+FEWEST_A_TASK = 12  # rows of a task, on average, that a word about a mean of several takes
 
 Evidence = (
     PairedVerdicts | PairedUnits | Calibrated | Incomplete | MeanDifference | StoredDifference
@@ -156,9 +157,27 @@ class Difference:
         changed = self.changed
         return changed is None or changed >= FEWEST_CHANGED
 
+    @property
+    def rows_a_task(self) -> float | None:
+        """Rows of a task in a mean over several, on average; None of anything else."""
+        evidence = self.paired
+        if not isinstance(evidence, MeanDifference) or len(evidence.tasks) < 2:
+            return None
+        return self.n / len(evidence.tasks)
+
+    @property
+    def may_have_word(self) -> bool:
+        """True where enough rows changed, and the tasks of a mean have enough rows.
+
+        The limits of a mean over tasks of a few rows each, most of them changed, leave out 0 in up
+        to 15 % of equal runs.
+        """
+        rows = self.rows_a_task
+        return self.has_enough_changed and (rows is None or rows >= FEWEST_A_TASK)
+
     def drop_p(self, limit: float) -> float:
         """Two-sided p of a true drop of `limit`; 1 where too few rows changed for a word."""
-        if self.evidence is None or self.drop is None or not self.has_enough_changed:
+        if self.evidence is None or self.drop is None or not self.may_have_word:
             return 1.0
         return self.evidence.p(-limit)
 

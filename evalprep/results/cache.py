@@ -29,6 +29,7 @@ from evalprep.places import user_cache
 from evalprep.results.columns import FLAGS, HASHES, INTS
 from evalprep.results.sample import Damage
 from evalprep.results.scan import read_table
+from evalprep.results.sources import SampleFile
 from evalprep.results.table import Table
 
 _VERSION = 12  # of the columns and of their layout; a new one makes old entries unreachable
@@ -75,15 +76,6 @@ class _Head(msgspec.Struct, frozen=True):
 def cache_folder() -> Path:
     """Returns where tables are kept."""
     return user_cache()
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file, as hex, read in one-megabyte pieces."""
-    digest = hashlib.sha256()
-    with open_file(path) as file:
-        while piece := file.read(2**20):
-            digest.update(piece)
-    return digest.hexdigest()
 
 
 def cached_table(
@@ -206,7 +198,7 @@ def _load(entry: Path, path: Path) -> Table:
     head = msgspec.json.decode(content[:begin], type=_Head)
     lists = _ids.decode_lines(memoryview(content)[begin + head.ids :])
     return Table(
-        path=path,
+        source=SampleFile(path),
         filter=head.filter,
         ids=list(chain.from_iterable(lists)),
         id_source=head.id_source,

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -30,6 +29,7 @@ from evalprep.results.sample import (
     row_id,
     verdict_of,
 )
+from evalprep.results.sources import SampleSource
 from evalprep.results.table import Table
 
 
@@ -384,13 +384,13 @@ class TableBuilder:
             self.ids.append(identity)
             self.sources[source] = self.sources.get(source, 0) + 1
 
-    def build(self, path: Path, filters: dict[str, int], damage: list[Damage]) -> Table:
+    def build(self, source: SampleSource, filters: dict[str, int], damage: list[Damage]) -> Table:
         """Returns the finished table."""
         size = len(self.ids)
         usual = max(self.sources, key=self.sources.__getitem__, default="sample_id")
         pairs = {name: metric.whole_pairs(size) for name, metric in self.metrics.items()}
         return Table(
-            path=path,
+            source=source,
             filter=self.filter,
             ids=self.ids,
             id_source=self.wanted_source or usual,
