@@ -133,9 +133,7 @@ def _sample_record(run: Run, model: str, task: TaskRun, row: SampleRow) -> dict[
         "score": row.scores.get(key),
         "scores": {name: value for name, value in row.scores.items() if value is not None},
         "published": row.published,
-        "doc_hash": row.doc_hash or None,
-        "prompt_hash": row.prompt_hash or None,
-        "target_hash": row.target_hash or None,
+        **{name: digest or None for name, digest in row.hashes.named().items()},
     }
 
 

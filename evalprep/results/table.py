@@ -7,7 +7,7 @@ that a comparison prints are read back on demand.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any
@@ -134,7 +134,7 @@ class Table:
             weights={name: values[rows] for name, values in self.weights.items()},
             pairs={name: (a[rows], b[rows]) for name, (a, b) in self.pairs.items()},
             documents={name: codes[rows] for name, codes in self.documents.items()},
-            part_of_whole=rows,
+            part_of_whole=self.places[rows],
         )
 
     def read(self, rows: Iterable[int]) -> Iterator[Sample]:
