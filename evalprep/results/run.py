@@ -21,6 +21,7 @@ from evalprep.results.identity import AnsweredBy, RunIdentity, Unread
 from evalprep.results.logged import CallSettings, GroupResults, RowCounts, RunResults, TaskResults
 from evalprep.results.metric import Metric
 from evalprep.results.sample import Sample
+from evalprep.results.sources import SampleFile
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.views import SampleView, Which, sample_views
@@ -187,7 +188,7 @@ class Run:
         }
 
     def _without_samples(self, name: str, task: TaskResults) -> TaskRun:
-        return TaskRun(name, Path(os.devnull), task, turned=self.turned.get(name))
+        return TaskRun(name, SampleFile(Path(os.devnull)), task, turned=self.turned.get(name))
 
     def _as_task(self, group: GroupResults) -> TaskResults:
         """A group's values, over the rows of all its tasks."""

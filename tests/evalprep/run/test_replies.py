@@ -295,7 +295,7 @@ def call(words, folder, **variables):
     return done
 
 
-@pytest.mark.slow
+@pytest.mark.long  # another engine's whole start, for a reader of replies that other tests have
 def test_vllm_run_batch_gives_the_samples_of_the_plain_run(tiny_run, tmp_path):
     pytest.importorskip("vllm", reason="no vLLM in this environment")
     made, plain = tiny_run
@@ -309,7 +309,7 @@ def test_vllm_run_batch_gives_the_samples_of_the_plain_run(tiny_run, tmp_path):
     assert samples_of(made.folder / "out") == plain
 
 
-@pytest.mark.slow
+@pytest.mark.long  # another engine's whole start, for a reader of replies that other tests have
 def test_the_ray_example_gives_the_samples_of_the_plain_run(tiny_run, tmp_path):
     pytest.importorskip("ray", reason="no Ray in this environment")
     made, plain = tiny_run
