@@ -666,7 +666,8 @@ def label_of_named(named: str, runs: Sequence[Run], option: str) -> str:
     if at_place:
         what = f"{len(at_place)} runs lie at {named}; give the label of one"
     allowed = shortlist(at_place or labels, _NAMED)
-    raise BadInput(Problem(what=what, where=option, allowed=allowed, fix=near(named, labels)))
+    fix = near(named, labels) if labels else "name two runs or more"
+    raise BadInput(Problem(what=what, where=option, allowed=allowed, fix=fix))
 
 
 def _places_of(run: Run) -> set[Path]:
