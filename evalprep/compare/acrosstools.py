@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from evalprep.compare.comparable import fact_reasons, gold_reasons
-from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.pairing import Floats, Pairs
+from evalprep.compare.quantities import TOLERATED_MISSING
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.numbers import percent
 from evalprep.results import FactDifference, Metric

@@ -42,7 +42,7 @@ Evidence = (
 )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Difference:
     """The difference, candidate minus baseline, that a set of pairs shows.
 
@@ -66,7 +66,7 @@ class Difference:
         who expect it.
         p: The two-sided test that belongs to the interval, named by `test`.
         mde: Smallest true difference that would be found with 80 % probability (among several
-            tasks: after Holm's adjustment, at the least).
+            tasks: after Holm's adjustment, at the least); known once a family is.
         higher_is_better: Direction; None where no direction is better.
         range: Largest difference of two scores, or where the score's bounds are not known, the one
             that a row can make; None where the score has no bounds.
@@ -284,17 +284,16 @@ class Difference:
         width = 100 * (self.high - self.low)
         return 1 + sum(0 < width < limit for limit in _NARROW)
 
-    def set_detectable(self, alpha: float) -> None:
-        """Sets `mde` for tests at a level; None beyond what can differ."""
-        self.mde = None
-        if self.evidence is None or not 0 < alpha < 1:
-            return
-        detectable = _detectable(self.evidence, alpha)
+    def at_level(self, alpha: float) -> Difference:
+        """The same with the difference that a test at a level finds with 80 % probability."""
+        detectable = None
+        if self.evidence is not None and 0 < alpha < 1:
+            detectable = _detectable(self.evidence, alpha)
         if detectable is None or not math.isfinite(detectable):
-            return
+            return replace(self, mde=None)
         # A share cannot change by more than all of it.
-        if self.unit != POINTS or detectable <= 1.0:
-            self.mde = detectable
+        is_possible = self.unit != POINTS or detectable <= 1.0
+        return replace(self, mde=detectable if is_possible else None)
 
 
 def _changed(evidence: Evidence | None) -> int | None:
@@ -345,7 +344,7 @@ def with_missing(item: Difference, missing: Missing, confidence: float) -> Diffe
     bounded = Incomplete(evidence, missing.turned() if is_turned else missing)
     low, high = bounded.interval(confidence)
     ends = (-high, -low) if is_turned else (low, high)
-    result = replace(
+    return replace(
         item,
         low=ends[0],
         high=ends[1],
@@ -354,8 +353,6 @@ def with_missing(item: Difference, missing: Missing, confidence: float) -> Diffe
         missing=missing.share,
         evidence=bounded,
     )
-    result.set_detectable(1 - confidence)
-    return result
 
 
 def differing_value(own: float | None, shared: float | None) -> float | None:
@@ -386,9 +383,12 @@ def from_evidence(
     """A difference with everything that its evidence says; `known` are the other fields."""
     low, high = evidence.interval(confidence)
     sign = -1.0 if higher_is_better is False else 1.0
+    delta = sign * evidence.value + 0.0
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return Difference(delta=delta, higher_is_better=higher_is_better, **known)
     ends = (low, high) if sign > 0 else (-high, -low)
-    item = Difference(
-        delta=sign * evidence.value + 0.0,
+    return Difference(
+        delta=delta,
         low=ends[0],
         high=ends[1],
         stderr=(high - low) / 2 / statistics.critical_value(confidence),
@@ -397,11 +397,6 @@ def from_evidence(
         evidence=evidence,
         **known,
     )
-    if not all(math.isfinite(end) for end in ends):
-        item.low = item.high = item.stderr = item.p = None
-        item.evidence = None
-    item.set_detectable(1 - confidence)
-    return item
 
 
 def difference(

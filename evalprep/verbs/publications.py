@@ -257,9 +257,5 @@ def add_reproduction(
     if side.run is not side.as_published:
         rescored = score_run(side.run, packs)
     return reproduce(
-        side.publication,
-        score_run(run, packs),
-        PublishedScores(verdicts, rescored),
-        comparison.tasks,
-        comparison.suite,
+        side.publication, score_run(run, packs), PublishedScores(verdicts, rescored), comparison
     )
