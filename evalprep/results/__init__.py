@@ -155,6 +155,7 @@ if TYPE_CHECKING:
         samples_name,
     )
     from evalprep.results.scan import read_table
+    from evalprep.results.schema import SAMPLE_FIELDS, Field
     from evalprep.results.scoring_rule import by_rule, check_rule
     from evalprep.results.seeds import question_of, seed_groups, seed_of, without_seed
     from evalprep.results.sources import ChangedSamples, SampleFile, first_sample, read_samples

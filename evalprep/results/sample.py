@@ -311,7 +311,7 @@ def row_id(doc: Mapping[str, Any], doc_hash: str, doc_id: int) -> tuple[str, str
 
 
 def why_undecodable(raw: bytes) -> str:
-    """Returns why a line that `loads` refuses is no JSON."""
+    """Returns why a line that `loads` refuses is not JSON."""
     if is_deep(raw):
         return "nested too deeply"
     return "not JSON" if raw.rstrip().endswith(b"}") else "cut off"

@@ -7,7 +7,7 @@ that a comparison prints are read back on demand.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from custom_metrics.extract.thinking import strip_thinking
 from evalprep.results.metric import NOT_SCORES, SCORER_ERROR
 from evalprep.results.sample import Damage, Sample
+from evalprep.results.schema import COLUMNS
 from evalprep.results.sources import SampleSource
 
 Ints = NDArray[np.int64]
@@ -125,19 +126,16 @@ class Table:
 
     def kept(self, rows: Ints, ids: list[str]) -> Table:
         """Returns some rows alone, in the order given and under these ids."""
-        changed: dict[str, Any] = {
-            "ids": ids,
-            "metrics": {name: values[rows] for name, values in self.metrics.items()},
-            "weights": {name: values[rows] for name, values in self.weights.items()},
-            "pairs": {name: (a[rows], b[rows]) for name, (a, b) in self.pairs.items()},
-            "documents": {name: codes[rows] for name, codes in self.documents.items()},
-            "part_of_whole": self.places[rows],
-        }
-        for column in fields(self):
-            values = getattr(self, column.name)
-            if column.name not in changed and isinstance(values, np.ndarray):
-                changed[column.name] = values[rows]
-        return replace(self, **changed)
+        return replace(
+            self,
+            ids=ids,
+            **{name: getattr(self, name)[rows] for name in COLUMNS},
+            metrics={name: values[rows] for name, values in self.metrics.items()},
+            weights={name: values[rows] for name, values in self.weights.items()},
+            pairs={name: (a[rows], b[rows]) for name, (a, b) in self.pairs.items()},
+            documents={name: codes[rows] for name, codes in self.documents.items()},
+            part_of_whole=self.places[rows],
+        )
 
     def read(self, rows: Iterable[int]) -> Iterator[Sample]:
         """The full samples of some rows, in the order asked for."""
