@@ -97,7 +97,7 @@ DECODES = {
         "arguments",
     ),
     **dict.fromkeys(
-        (*("packs/chats.py", "compare/rowkeys.py", "run/interface.py", "prepare/freshness.py"),),
+        (*("packs/chats.py", "samples/asked.py", "run/interface.py", "prepare/freshness.py"),),
         "texts that it holds already",
     ),
 }
