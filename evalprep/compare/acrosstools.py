@@ -171,7 +171,7 @@ def metric_reasons(metrics: tuple[Metric, Metric], pairs: Pairs) -> list[Reason]
     for each, values in ((metric, pairs.now), (baseline, pairs.before)):
         if not _are_shares(values):
             differ = f"the metrics differ ({metric.name}, baseline {baseline.name})"
-            no_share = f"{each.name} is no score between 0 and 1"
+            no_share = f"{each.name} is not a score between 0 and 1"
             said = f"{differ}, and {no_share}; `--metric` names others"
             return [Reason(Kind.METRIC, said=said)]
     return []

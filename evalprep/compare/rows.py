@@ -390,7 +390,8 @@ def _notes_on_values(paired: PairedMetric) -> list[str]:
         return [paired.sides.task.without_score]
     notes = []
     if not metric.declared:
-        notes.append(f"no primary metric is named; {metric.metric} ({metric.filter}) was taken")
+        read = f"{metric.metric} (filter {metric.filter})"
+        notes.append(f"the task names no primary metric; evalprep reads {read}")
     elif metric.filter != NO_FILTER and rows.has_metric(metric):
         notes.append(f"both sides are read by {metric.name}")
     weights = rows.table.weights.get(metric.metric)

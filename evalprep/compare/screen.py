@@ -24,7 +24,7 @@ from evalprep.tables import (
     print_table,
 )
 from evalprep.terminal import console as screen
-from evalprep.terminal import shortlist
+from evalprep.terminal import counted, shortlist
 
 if TYPE_CHECKING:
     from evalprep.compare.reproduction import Reproduction
@@ -119,8 +119,9 @@ def _flip_causes(task: PairedTask) -> list[Note]:
     """Returns a line with the causes of a task's flips; nothing without any."""
     if not task.causes:
         return []
-    causes = ", ".join(f"{cause} {count}" for cause, count in task.causes.items())
-    return [Note(f"{task.task} flips: {causes}", Tone.PLAIN)]
+    changed = counted(sum(task.causes.values()), "changed sample")
+    causes = ", ".join(f"{cause} ({count})" for cause, count in task.causes.items())
+    return [Note(f"{task.task}: {changed}: {causes}", Tone.PLAIN)]
 
 
 def tables_of(comparison: Comparison) -> list[Table]:
@@ -310,7 +311,7 @@ def _difference_table(comparison: Comparison) -> Table:
     tasks = [task for task in comparison.tasks if task.difference.n]
     starred = any(task.difference.clusters is not None for task in tasks)
     documents = " (* rows share documents)" if starred else ""
-    unit = ", in points" if _all_graded_in_points(tasks) else ""
+    unit = ", in points" if all(task.difference.in_points for task in tasks) else ""
     table = Table(
         f"Candidate minus baseline{unit}, {comparison.confidence:.0%} interval{documents}",
         [
@@ -344,11 +345,6 @@ def _difference_cells(conclusion: Conclusion) -> tuple[str, float | None, float 
     star = "*" if item.clusters is not None else ""
     detectable = unit_of(item).detectable(item.mde)
     return f"{_difference_text(item)}{star}", item.p, conclusion.p_holm, detectable
-
-
-def _all_graded_in_points(tasks: Sequence[Conclusion]) -> bool:
-    items = [task.difference for task in tasks]
-    return all(item.in_points for item in items) and not all(item.binary for item in items)
 
 
 def _difference_text(item: Difference) -> str:

@@ -117,9 +117,11 @@ class SharedTask:
     def unpaired_subtasks(self, params: Mapping[str, Any]) -> list[str]:
         """The subtasks of either side of which no row has a number on both sides."""
         sides = [self._by_subtask(place, params, any_score=False) for place in (0, 1)]
-        paired = {name for side in sides for name, (pairs, _) in side.items() if pairs}
+        paired = {self.name}
+        for side in sides:
+            paired |= {name for name, (pairs, _) in side.items() if pairs}
         every = dict.fromkeys(chain.from_iterable(map(sorted, sides)))
-        return [name for name in every if name not in paired and name != self.name]
+        return [name for name in every if name not in paired]
 
 
 def _numbers(task: TaskRun, params: Mapping[str, Any]) -> Floats:

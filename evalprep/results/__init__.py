@@ -145,7 +145,6 @@ if TYPE_CHECKING:
         Damage,
         Sample,
         number_of,
-        parse,
         verdict_of,
     )
     from evalprep.results.sample_lines import (
@@ -156,15 +155,10 @@ if TYPE_CHECKING:
         samples_name,
     )
     from evalprep.results.scan import read_table
+    from evalprep.results.schema import SAMPLE_FIELDS, Field
     from evalprep.results.scoring_rule import by_rule, check_rule
     from evalprep.results.seeds import question_of, seed_groups, seed_of, without_seed
-    from evalprep.results.sources import (
-        ChangedSamples,
-        SampleFile,
-        first_sample,
-        read_samples,
-        samples_of,
-    )
+    from evalprep.results.sources import ChangedSamples, SampleFile, first_sample, read_samples
     from evalprep.results.stages import MADE_FROM, made_from
     from evalprep.results.table import Table
     from evalprep.results.task import TaskRun

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from evalprep.files import open_file
 from evalprep.places import user_cache
-from evalprep.results.columns import FLAGS, HASHES, INTS
 from evalprep.results.sample import Damage
 from evalprep.results.scan import read_table
+from evalprep.results.schema import COLUMNS
 from evalprep.results.sources import SampleFile
 from evalprep.results.table import Table
 
@@ -40,7 +40,6 @@ _LOOKED_AT = 2**16  # bytes at both ends of a file
 _ALIGNED = 64  # places of columns are multiples of it
 _IDS_AT_ONCE = 2**14  # rows in one list of ids
 _ids = msgspec.json.Decoder(list[str])
-_FIXED = (*INTS, *HASHES, *FLAGS)
 
 
 class _Place(msgspec.Struct, frozen=True, array_like=True):
@@ -125,7 +124,7 @@ def _key(path: Path, filter_name: str, id_source: str | None) -> str:
 def _columns_of(table: Table) -> dict[str, NDArray[Any]]:
     """All numbers of a table; the names of those of one kind begin with it."""
     return {
-        **{name: getattr(table, name) for name in _FIXED},
+        **{name: getattr(table, name) for name in COLUMNS},
         **{f"metric {name}": values for name, values in table.metrics.items()},
         **{f"weight {name}": values for name, values in table.weights.items()},
         **{f"first {name}": first for name, (first, _) in table.pairs.items()},
@@ -234,7 +233,7 @@ def _columns_in(content: mmap.mmap, begin: int, places: Mapping[str, _Place]) ->
     }
     firsts = _named(arrays, "first ")
     return {
-        **{name: arrays[name] for name in _FIXED},
+        **{name: arrays[name] for name in COLUMNS},
         "metrics": _named(arrays, "metric "),
         "weights": _named(arrays, "weight "),
         "pairs": {name: (first, arrays[f"second {name}"]) for name, first in firsts.items()},

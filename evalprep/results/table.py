@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from custom_metrics.extract.thinking import strip_thinking
 from evalprep.results.metric import NOT_SCORES, SCORER_ERROR
 from evalprep.results.sample import Damage, Sample
+from evalprep.results.schema import COLUMNS
 from evalprep.results.sources import SampleSource
 
 Ints = NDArray[np.int64]
@@ -128,24 +129,12 @@ class Table:
         return replace(
             self,
             ids=ids,
-            doc_id=self.doc_id[rows],
-            doc_hash=self.doc_hash[rows],
-            prompt_hash=self.prompt_hash[rows],
-            target_hash=self.target_hash[rows],
-            prompt_as_prepared=self.prompt_as_prepared[rows],
-            response_hash=self.response_hash[rows],
-            previous=self.previous[rows],
-            unparsed=self.unparsed[rows],
-            empty=self.empty[rows],
-            subtask=self.subtask[rows],
-            cluster=self.cluster[rows],
-            offset=self.offset[rows],
-            length=self.length[rows],
+            **{name: getattr(self, name)[rows] for name in COLUMNS},
             metrics={name: values[rows] for name, values in self.metrics.items()},
             weights={name: values[rows] for name, values in self.weights.items()},
             pairs={name: (a[rows], b[rows]) for name, (a, b) in self.pairs.items()},
             documents={name: codes[rows] for name, codes in self.documents.items()},
-            part_of_whole=rows,
+            part_of_whole=self.places[rows],
         )
 
     def read(self, rows: Iterable[int]) -> Iterator[Sample]:
