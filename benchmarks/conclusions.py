@@ -42,6 +42,7 @@ COVERAGE, FALSE = 0.93, 0.065
 _WHOLE = 2000  # pairs from which the bars hold without an allowance for noise
 PAGE = 0.055  # of pages without a change, that a word is said anywhere
 FEWEST_CHANGED = 6
+FEWEST_A_TASK = 12  # rows of a task in a mean, on average, that a word takes
 ADVISORY = 0.03  # of runs without a change, that a line about a secondary metric says "worse"
 REPEATS = 0.97  # of unclear pilots, whose repeats decide in 70 to 90 % at the printed number
 
@@ -909,6 +910,15 @@ def few_row_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
     for n, changed in itertools.product((8,) if fast else (4, 6, 8, 12, 20), (0.2, 0.4, 0.6)):
         name = f"n {n}, {changed:.0%} changed"
         yield counted("few rows, right or wrong", name, draw_of(n, changed), pairs, seed, few=True)
+    for tasks, changed in itertools.product((5,) if fast else (2, 5, 20), (0.2, 0.4, 0.6)):
+        name = f"mean of {tasks} tasks of {FEWEST_A_TASK} rows, {changed:.0%} changed"
+        sizes = np.full(tasks, FEWEST_A_TASK)
+        generator = generator_of(seed, name)
+        gained, lost = draw_verdicts(generator, sizes, changed, np.zeros(tasks), MORE * pairs)
+        low, high = (overall_end(sizes, gained, lost, edge, TWO_SIDED) for edge in (-1.0, 1.0))
+        said = ((low > 0) | (high < 0)) & ((gained + lost).sum(axis=1) >= FEWEST_CHANGED)
+        false = float(said.mean())
+        yield Cell("few rows, mean of tasks", name, True, None, false, None, None)
 
 
 def detected_share(n: int, changed: float, pairs: int, seed: int) -> float:

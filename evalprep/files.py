@@ -186,14 +186,30 @@ def open_file(path: Path, mode: str = "rb", *, own: bool = False, **options: Any
         options: As for `open`.
 
     Raises:
-        NotRead: it is no regular file, or a link out of the place that the user named.
+        NotRead: it is not a regular file, or a link out of the place that the user named.
         OSError: it cannot be opened.
     """
-    target = Path(os.path.realpath(path))
     root = None if own else _named_above(path)
+    target = path if root is None else _target_below(path, root)
     if root is not None and _is_stray(path, target, _named_places[str(root)]):
         raise StrayLink([path], root)
-    return open(path, mode, opener=partial(_open_regular, target), **options)
+    opener = partial(_open_regular, target, follow_links=root is None)
+    return open(path, mode, opener=opener, **options)
+
+
+def _target_below(path: Path, root: Path) -> Path:
+    """The place that the links of a path lead to, which lies at or below a named place.
+
+    `realpath` looks at every folder from the top; the links of the named place are known.
+    """
+    target = _named_places[str(root)]
+    if ".." in path.parts:  # behind a link it is another folder than the name says
+        return Path(os.path.realpath(path))
+    for part in path.absolute().parts[len(root.parts) :]:
+        target = os.path.join(target, part)  # noqa: PTH118 - thousands of files are opened
+        if os.path.islink(target):  # noqa: PTH114
+            return Path(os.path.realpath(path))
+    return Path(target)
 
 
 def read_file(path: Path, *, own: bool = False) -> bytes:
@@ -209,7 +225,7 @@ def read_text(
     """Returns the text of a file that others may have made.
 
     Raises:
-        NotRead: it is no regular file, or a link out of the place that the user named.
+        NotRead: it is not a regular file, or a link out of the place that the user named.
         OSError: it cannot be opened.
         UnicodeDecodeError: it has another encoding.
     """
@@ -227,7 +243,7 @@ def read_json(path: Path, *, own: bool = False, most: int = MAX_JSON) -> Any:
         most: The most bytes that it may have.
 
     Raises:
-        NotRead: it is no regular file, or a link out of the place that the user named.
+        NotRead: it is not a regular file, or a link out of the place that the user named.
         OSError: it cannot be opened.
         ValueError: it is too large, no JSON, or nested deeper than `MAX_DEPTH`.
     """
@@ -260,20 +276,32 @@ def check_regular(path: Path, *, own: bool = False) -> None:
     """Refuses a file that `open_file` would not open, before a library opens it by its name.
 
     Raises:
-        NotRead: it is no regular file, or a link out of the place that the user named.
+        NotRead: it is not a regular file, or a link out of the place that the user named.
         OSError: it cannot be opened.
     """
     open_file(path, own=own).close()
 
 
-def _open_regular(target: Path, name: str, flags: int) -> int:
-    """Opens the file that the links of a name lead to."""
+def _open_regular(target: Path, name: str, flags: int, *, follow_links: bool) -> int:
+    """Opens the file that a name stands for.
+
+    Args:
+        target: The name, or the place that its links lead to.
+        name: The name.
+        flags: As `open` gives them.
+        follow_links: The target may be a link.
+
+    Raises:
+        NotRead: it is no regular file.
+        OSError: it cannot be opened.
+    """
     path = Path(name)
+    flags |= os.O_NONBLOCK | os.O_NOCTTY | (0 if follow_links else os.O_NOFOLLOW)
     try:
         # To open a device may already do something; and what is opened is looked at again, as
         # somebody may put a link or a pipe in its place meanwhile.
         _refuse_special(path, target.stat().st_mode)
-        descriptor = os.open(target, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)
+        descriptor = os.open(target, flags)
     except OSError as error:
         raise OSError(error.errno, error.strerror, name) from None
     try:

@@ -1,5 +1,6 @@
 """What every test may use: the project's folder, shared data where it is mounted, tiny models, and no network."""
 
+import gc
 import os
 import signal
 import tempfile
@@ -86,8 +87,25 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: longest.get(item.path, len(longest)))
 
 
+def pytest_collection_finish():
+    # The tests and the libraries stay: no collection of garbage needs to visit a million objects.
+    # hypothesis counts the seconds of each of the many small ones, a tenth of all in all.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
 def pytest_unconfigure(config):
     config.stash[_caches].cleanup()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shipped_packs():
+    from tests.shipped import read_pack_once
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evalprep.packs.finding.read_pack", read_pack_once)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -18,29 +18,26 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator
 from multiprocessing import forkserver
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
+from unittest import mock
 
+from tests import import_path
 from tests.effort import FULL
 
-PRELOADED = (
-    "evalprep.cli",
-    "evalprep.verbs.prepare",
-    "evalprep.prepare.preparation",
-    "evalprep.check.static",
-    "evalprep.compare",
-    "evalprep.leaderboard",
-    "evalprep.score",
-    "evalprep.config.file",
-    "evalprep.config.reader",
-    "evalprep.results",
+#: Names the fork server to the commands that may hand themselves over to it: see `quick_index`.
+SERVER = "EVALPREP_TESTS_SERVER"
+
+LIBRARIES = (
     "custom_metrics.math",
     "pyarrow.parquet",
     "pandas",  # which pyarrow imports as soon as it turns rows into a table
     "jinja2",
     "rich.console",
+    "rich.table",
 )
 ENGINES = (
     "evalprep.run.worker",
@@ -184,14 +181,36 @@ def run_lm_eval(_: list[str]) -> int:
     return 0
 
 
-PROGRAMS = {"evalprep": run_evalprep, "prepare_eval.py": run_prepare, "lm_eval": run_lm_eval}
+def run_launcher(_: list[str]) -> int:
+    """`python -m evalprep.run.launcher WORDS`, which lm-eval reads."""
+    from evalprep.run import launcher
+
+    launcher.main()
+    return 0
+
+
+PROGRAMS = {
+    "evalprep": run_evalprep,
+    "prepare_eval.py": run_prepare,
+    "lm_eval": run_lm_eval,
+    "evalprep.run.launcher": run_launcher,
+}
+
+
+def start_server(server: forkserver.ForkServer, environment: dict[str, str]) -> str:
+    """Start a fork server where it does not run yet, in a given environment; returns its address."""
+    server.set_forkserver_preload([*LIBRARIES, *(ENGINES if FULL else ()), "tests.preloaded"])
+    # A test may stand in a folder from which nothing of these could be imported.
+    with mock.patch.dict(os.environ, import_path() | environment):
+        server.ensure_running()
+    address: str = server._forkserver_address
+    return address
 
 
 def fork_server() -> Any:
     """The context of multiprocessing whose processes are forks of one that has imported everything."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([*PRELOADED, *(ENGINES if FULL else ())])
-    return context
+    start_server(forkserver._forkserver, {})
+    return multiprocessing.get_context("forkserver")
 
 
 def quick_starts() -> dict[str, str]:
@@ -199,12 +218,20 @@ def quick_starts() -> dict[str, str]:
 
     That is so in a full run alone, whose fork server has the engines.
     """
+    return {SERVER: start_server(forkserver._forkserver, {})} if FULL else {}
+
+
+@contextlib.contextmanager
+def quick_starts_in(environment: dict[str, str]) -> Iterator[dict[str, str]]:
+    """An environment with such quick starts, of a server for what libraries read as they are imported."""
     if not FULL:
-        return {}
-    fork_server()
-    forkserver.ensure_running()
-    address: str = forkserver._forkserver._forkserver_address
-    return {"EVALPREP_TESTS_SERVER": address}
+        yield environment
+        return
+    server = forkserver.ForkServer()
+    try:
+        yield {**environment, SERVER: start_server(server, environment)}
+    finally:
+        server._stop()
 
 
 class Started:

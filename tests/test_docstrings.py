@@ -3,9 +3,8 @@
 import doctest
 import importlib
 
-import pytest
-
 from tests import PROJECT_ROOT
+from tests.tables import each_row
 
 
 def has_examples(source):
@@ -22,7 +21,7 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@each_row("name", MODULES)
 def test_examples(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0

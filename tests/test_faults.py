@@ -14,18 +14,18 @@ from benchmarks.faults.project import WRITING
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 TESTED_ELSEWHERE = {"forgeries", "run_kills"}
-#: Module -> the part of its cases; all together take about 90 CPU seconds.
+#: Module -> the part of its cases; all together take about 50 CPU seconds.
 SHARES = {
-    "folders": 0.1,
+    "folders": 0.05,
     "full_disk": 0.05,
-    "fuzz": 0.1,
-    "grammar": 0.1,
-    "judge_endpoints": 0.1,
-    "kills": 0.05,
+    "fuzz": 0.05,
+    "grammar": 0.05,
+    "judge_endpoints": 0.05,
+    "kills": 0.03,
     "large_pages": 0.02,
-    "links": 0.1,
+    "links": 0.05,
     "run_folders": 0.05,
-    "secrets": 0.1,
+    "secrets": 0.05,
 }
 
 

@@ -1,8 +1,7 @@
-"""The verbs say of each run folder of the oracle what is kept; a part of the folders in a quick run."""
+"""The verbs say of each run folder of the oracle what is kept; a quick run takes a part of the folders, and the slow one the rest."""
 
 import pytest
 
-from tests.effort import FULL
 from tests.oracle.asking import ask
 from tests.oracle.differences import differences
 from tests.oracle.folders import all_folders
@@ -39,14 +38,17 @@ QUICK = (
 FOLDERS = all_folders()
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", FOLDERS if FULL else QUICK)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FOLDERS],
+)
 def test_the_verbs_say_what_is_kept(name):
     found = list(differences(read(name), ask(FOLDERS[name])))
     assert not found, "\n".join([f"python -m tests.oracle --only {name}", *found])
 
 
 def test_each_folder_is_kept_in_the_form_of_the_oracle():
+    assert {*QUICK} < {*FOLDERS}
     assert {path.stem for path in KEPT.glob("*.json")} == set(FOLDERS)
     for name in QUICK:
         assert (KEPT / f"{name}.json").read_text(encoding="utf-8") == text_of(read(name))

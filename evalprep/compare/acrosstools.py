@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from evalprep.compare.comparable import fact_reasons, gold_reasons
-from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.pairing import Floats, Pairs
+from evalprep.compare.quantities import TOLERATED_MISSING
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.numbers import percent
 from evalprep.results import FactDifference, Metric
@@ -171,7 +171,7 @@ def metric_reasons(metrics: tuple[Metric, Metric], pairs: Pairs) -> list[Reason]
     for each, values in ((metric, pairs.now), (baseline, pairs.before)):
         if not _are_shares(values):
             differ = f"the metrics differ ({metric.name}, baseline {baseline.name})"
-            no_share = f"{each.name} is no score between 0 and 1"
+            no_share = f"{each.name} is not a score between 0 and 1"
             said = f"{differ}, and {no_share}; `--metric` names others"
             return [Reason(Kind.METRIC, said=said)]
     return []

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from evalprep.compare.agreement import DIRECTION, SCALE, SCORER
-from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.pairing import Pairs
+from evalprep.compare.quantities import TOLERATED_MISSING
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason, of_fact
 from evalprep.errors import Problems, near
 from evalprep.packs import READ_BY

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evalprep.compare.comparable import check_allowed
-from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.difference import ALPHA
+from evalprep.compare.quantities import TOLERATED_MISSING
 from evalprep.errors import Problems
 from evalprep.results import Metric
 from evalprep.samples import BY_CONTENT, PairRules

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.compare.pairing import Floats
-from evalprep.results import MADE_FROM, KeptRows, Run, Table, TaskRun
+from evalprep.results import MADE_FROM, Run, Table, TaskRun
 from evalprep.samples import PairRules, pair_rows
 
 _NO_SUBTASK = "rows without a subtask"
@@ -95,8 +95,7 @@ class SharedTask:
         """Each subtask of one side: the number of its pairs, and the scores without a partner."""
         own = self.own[place]
         table = own.table(params.get("filter"))
-        kept = self.sides[place].kept.get(params.get("filter") or own.primary.filter)
-        rows = np.arange(len(table)) if kept is None else kept.rows
+        rows = self.sides[place].table(params.get("filter")).places
         values = np.full(len(table), 0.5) if any_score else _numbers(own, params)
         if not any_score:
             scored = self.scored(params)
@@ -118,9 +117,11 @@ class SharedTask:
     def unpaired_subtasks(self, params: Mapping[str, Any]) -> list[str]:
         """The subtasks of either side of which no row has a number on both sides."""
         sides = [self._by_subtask(place, params, any_score=False) for place in (0, 1)]
-        paired = {name for side in sides for name, (pairs, _) in side.items() if pairs}
+        paired = {self.name}
+        for side in sides:
+            paired |= {name for name, (pairs, _) in side.items() if pairs}
         every = dict.fromkeys(chain.from_iterable(map(sorted, sides)))
-        return [name for name in every if name not in paired and name != self.name]
+        return [name for name in every if name not in paired]
 
 
 def _numbers(task: TaskRun, params: Mapping[str, Any]) -> Floats:
@@ -165,8 +166,8 @@ def _shared_task(
 ) -> SharedTask:
     filters = [(name, name) for name in task.table().filters if name in against.table().filters]
     filters.append((task.primary.filter, against.primary.filter))
-    kept: dict[str, KeptRows] = {}
-    other_kept: dict[str, KeptRows] = {}
+    kept: dict[str, Table] = {}
+    other_kept: dict[str, Table] = {}
     whole = [True, True]
     for own_filter, other_filter in dict.fromkeys(filters):
         tables = task.table(own_filter), against.table(other_filter)
@@ -183,9 +184,8 @@ def _shared_task(
             whole[place] = whole[place] and is_whole[place] and not lacking[place]
         if not all(is_whole) or any(lacking):
             ids = [tables[0].ids[row] for row in rows[0].tolist()]
-            shared = _masked(tables[0].kept(rows[0], ids), tables[1].kept(rows[1], ids), metrics)
-            kept[own_filter] = KeptRows(shared[0], rows[0])
-            other_kept[other_filter] = KeptRows(shared[1], rows[1])
+            shared = tables[0].kept(rows[0], ids), tables[1].kept(rows[1], ids)
+            kept[own_filter], other_kept[other_filter] = _masked(*shared, metrics)
     sides = replace(task, kept=kept), replace(against, kept=other_kept)
     return SharedTask(task.name, (task, against), sides, (whole[0], whole[1]))
 

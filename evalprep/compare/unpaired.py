@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from evalprep.compare.pairing import Pairs
-from evalprep.compare.task import TaskComparison
+from evalprep.compare.task import PairedTask
 from evalprep.errors import BadInput, Problem
 from evalprep.results import TABLE
 from evalprep.samples import GOLD_COLUMN, Asked, Keys
@@ -20,16 +20,16 @@ _FIX = (
 )
 
 
-def nothing_paired(task: TaskComparison, where: str) -> BadInput | None:
+def nothing_paired(rows: PairedTask, where: str) -> BadInput | None:
     """Returns the error for a task of two tools without a pair; None for any other."""
-    pairs = task.pairs
-    if pairs is None or pairs.paired or not pairs.across_tools:
+    pairs = rows.pairs
+    if pairs.paired or not pairs.across_tools:
         return None
     texts = [_first_texts(side) for side in pairs.match.sides]
     reasons = [*_prompts_only(texts), *_other_gold(pairs)]
     if 2 * len(pairs.conflicts) < pairs.smaller:
         reasons += _other_questions(texts)
-    what = f"no row of task {task.name} is on both sides: {'; '.join(reasons)}"
+    what = f"no row of task {rows.task} is on both sides: {'; '.join(reasons)}"
     return BadInput(Problem(what=what, where=where, fix=_FIX))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
-from evalprep.compare import Comparison, TaskComparison
+from evalprep.compare import Comparison, PairedTask
 from evalprep.errors import BadInput, Problem, near
 from evalprep.export.rows import SampleRow, rows_of
 from evalprep.results import Field, Run, TaskRun
@@ -133,23 +133,19 @@ def _sample_record(run: Run, model: str, task: TaskRun, row: SampleRow) -> dict[
         "score": row.scores.get(key),
         "scores": {name: value for name, value in row.scores.items() if value is not None},
         "published": row.published,
-        "doc_hash": row.doc_hash or None,
-        "prompt_hash": row.prompt_hash or None,
-        "target_hash": row.target_hash or None,
+        **{name: digest or None for name, digest in row.hashes.named().items()},
     }
 
 
 def pair_records(comparison: Comparison) -> Iterator[dict[str, Any]]:
     """Yields a record of `PAIR_FIELDS` for each pair of rows that were compared."""
-    for task in comparison.tasks:
-        yield from _pairs_of(task)
+    for rows in comparison.rows.values():
+        yield from _pairs_of(rows)
 
 
-def _pairs_of(task: TaskComparison) -> Iterator[dict[str, Any]]:
+def _pairs_of(task: PairedTask) -> Iterator[dict[str, Any]]:
     """The pairs of a task in the order of the candidate's rows."""
     pairs, table = task.pairs, task.table
-    if pairs is None or table is None:
-        return
     baseline = table if task.other is None else task.other
     subtasks = [*table.subtasks, None]  # the last one is that of the code for none
     repeats = [None] * len(pairs.rows) if pairs.repeats is None else pairs.repeats.tolist()
@@ -157,13 +153,13 @@ def _pairs_of(task: TaskComparison) -> Iterator[dict[str, Any]]:
     lists = [column.tolist() for column in columns]
     for row, other, now, before, differs, repeat in zip(*lists, repeats, strict=True):
         yield {
-            "task": task.name,
+            "task": task.task,
             "subtask": subtasks[int(table.subtask[row])],
             "sample_id": table.ids[row],
             "baseline_id": baseline.ids[other],
             "doc_id": int(table.doc_id[row]),
-            "metric": task.metric,
-            "filter": task.filter,
+            "metric": task.metric.metric,
+            "filter": table.filter,
             "candidate_score": now,
             "baseline_score": before,
             "difference": now - before,

@@ -180,7 +180,7 @@ _Limit = Annotated[Limit, BeforeValidator(_read_limit), WithJsonSchema(_LIMIT_SC
 _Number = Annotated[float, BeforeValidator(_number)]
 _Names = tuple[StrictStr, ...]
 _Keys = tuple[str | int, ...]  # of the file, from its top to a value
-_LIMIT = "a finite number >= 0, or a share such as 2%"
+_LIMIT = "a number >= 0 on the scale of the score (0.02: 2 points), or a share of the baseline: 2%"
 _ENTRY = "{max_drop: 0.01, min_n: 100}"
 
 

@@ -275,23 +275,21 @@ def _why_several_seeds(rows: Iterable[Row]) -> str:
 
 def _pairs_of_columns(
     columns: Sequence[Column], board: Board, judged: Judged
-) -> dict[tuple[int, int], bool]:
-    """The pairs of runs that the columns need, in order; True where suite scores are among them."""
-    needed: dict[tuple[int, int], bool] = {}
+) -> list[tuple[int, int]]:
+    """The pairs of runs that the columns need, in order."""
+    needed: dict[tuple[int, int], None] = {}
     for column in columns:
         rows = _competing_rows(column, board)
         if len(rows) < 2 or _why_untested(column) or _why_several_seeds(rows):
             continue
         by_run = {row.members[0]: row for row in rows}
         with_best = _judged_of(_with_best(column, by_run), by_run, judged)
-        for pair in [*with_best, *_pairs_to_test(column, by_run, judged)]:
-            needed[pair] = needed.get(pair, False) or column.kind == SCORE
+        needed |= dict.fromkeys([*with_best, *_pairs_to_test(column, by_run, judged)])
     if len(board.rows) == 2 and all(len(row.members) == 1 for row in board.rows):
         by_run = {row.members[0]: row for row in board.rows}
         baseline, candidate = by_run
-        for pair in _judged_of([(candidate, baseline)], by_run, judged, turned=True):
-            needed.setdefault(pair, True)
-    return needed
+        needed |= dict.fromkeys(_judged_of([(candidate, baseline)], by_run, judged, turned=True))
+    return list(needed)
 
 
 def _differing_pairs(

@@ -8,7 +8,7 @@ All of it is what `evalprep compare` says of two runs; nothing is concluded here
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -21,13 +21,15 @@ from evalprep.compare import (
     Comparison,
     Conclusion,
     Kind,
+    PairedTask,
+    Quantities,
     Reason,
-    TaskComparison,
-    compare_runs,
-    compare_suite,
+    Settings,
+    add_suite,
     conclude_pairs,
     differing,
     fact_reasons,
+    measure,
     on_a_board,
     tasks_without_mean,
 )
@@ -94,11 +96,12 @@ class Pairs:
         self.runs = runs
         self.scores = scores
         self.allow = tuple(allow)
-        self.cluster = cluster
         self._packs = packs or {}
         self._without_mean = tasks_without_mean(runs, self._packs)
-        self._compared: dict[tuple[int, int], Comparison | None] = {}
-        self._suite: dict[tuple[int, int], dict[str, Conclusion]] = {}
+        self._without_mean = tasks_without_mean(runs, self._packs)
+        self._settings = Settings(allow=tuple(allow), cluster=cluster)
+        self._measured: dict[tuple[int, int], Quantities | None] = {}
+        self._concluded: dict[tuple[int, int], dict[tuple[bool, str], Conclusion]] = {}
         self._group_tasks = _tasks_of_groups(scores)
         self.anchor = self._find_anchor(references)
 
@@ -170,13 +173,14 @@ class Pairs:
 
     def _other_samples_of(self, at: int, tasks: Sequence[str]) -> Iterator[tuple[str, Reason]]:
         """The same of tasks with samples on both sides, from the comparison of the two runs."""
-        comparison = self._pair(at, self.anchor)
-        if comparison is None:
+        measured = self._pair(at, self.anchor)
+        if measured is None:
             return
-        for conclusion in comparison.tasks:
-            if conclusion.name in tasks:
-                for reason in conclusion.refusals or self._other_rows(at, conclusion):
-                    yield conclusion.name, reason
+        for task in measured.tasks:
+            if task.name in tasks:
+                rows = measured.rows[task.name]
+                for reason in task.refusals or self._other_rows(at, rows):
+                    yield task.name, reason
 
     def otherwise_made(self, at: int, column: Column, values: ColumnValues) -> list[str]:
         """Returns why a score is not made as the yardstick is.
@@ -211,15 +215,15 @@ class Pairs:
                 return place, values
         return self.anchor, None
 
-    def _other_rows(self, at: int, conclusion: TaskComparison) -> list[Reason]:
+    def _other_rows(self, at: int, rows: PairedTask) -> list[Reason]:
         """The reason where two whole runs do not share their rows, as of another split."""
-        name = conclusion.name
+        name = rows.task
         anchor = self.runs[self.anchor]
         own = len(set(self.runs[at].tasks[name].table().ids))
         of_anchor = len(set(anchor.tasks[name].table().ids))
         if not own or not of_anchor:
             return []
-        shared = 0 if conclusion.pairs is None else conclusion.pairs.paired
+        shared = rows.pairs.paired
         is_part = self.incomplete(at, [name]) or self.incomplete(self.anchor, [name])
         if is_part and shared:
             return []
@@ -293,31 +297,25 @@ class Pairs:
 
     def conclusion(self, candidate: int, baseline: int, column: Column) -> Conclusion | None:
         """Returns what is concluded of two runs in a column, the candidate first."""
-        comparison = self._pair(candidate, baseline)
-        if comparison is None:
-            return None
-        if column.kind != SCORE:
-            of_tasks = [*comparison.tasks, *comparison.further, *comparison.metrics]
-            return next((item for item in of_tasks if item.name == column.id), None)
-        of_scores = self._of_scores(candidate, baseline, comparison)
-        return of_scores.get(column.id)
+        of_pair = self._concluded.get((candidate, baseline), {})
+        return of_pair.get((column.kind == SCORE, column.id))
 
-    def conclude(self, needed: Mapping[tuple[int, int], bool]) -> None:
-        """Finds the words of the pairs that a table needs: one family over all pairs of its runs.
-
-        Args:
-            needed: The pairs, and whether their suite scores are needed.
-        """
-        either_way: dict[frozenset[int], list[Comparison]] = {}
-        for candidate, baseline in tracked(needed, "pairs compared", len(needed), unit="pairs"):
-            comparison = self._pair(candidate, baseline)
-            if comparison is None:
-                continue
-            comparison.suite = list(self._of_scores(candidate, baseline, comparison).values())
-            either_way.setdefault(frozenset((candidate, baseline)), []).append(comparison)
+    def conclude(self, needed: Iterable[tuple[int, int]]) -> None:
+        """Concludes the pairs that a table needs: one family over all pairs of its runs."""
+        either_way: dict[frozenset[int], dict[tuple[int, int], Quantities]] = {}
+        needed = list(needed)
+        for pair in tracked(needed, "pairs compared", len(needed), unit="pairs"):
+            measured = self._pair(*pair)
+            if measured is not None:
+                of_both = either_way.setdefault(frozenset(pair), {})
+                of_both[pair] = self._with_suite(measured, *pair)
         # Two runs of which both are the candidate once are one pair of the family.
-        for place in (0, -1):
-            conclude_pairs([both[place] for both in either_way.values()], self.size)
+        is_turned = any(len(of_both) > 1 for of_both in either_way.values())
+        for place in (0, -1) if is_turned else (0,):
+            chosen = dict(list(of_both.items())[place] for of_both in either_way.values())
+            comparisons = conclude_pairs(list(chosen.values()), self.size)
+            for pair, comparison in zip(chosen, comparisons, strict=True):
+                self._concluded[pair] = _by_name(comparison)
 
     @property
     def size(self) -> int:
@@ -325,41 +323,42 @@ class Pairs:
         labels = [run.label for run in self.runs]
         return sum(self.judged.pair(*pair) is not None for pair in combinations(labels, 2))
 
-    def _of_scores(
-        self, candidate: int, baseline: int, comparison: Comparison
-    ) -> dict[str, Conclusion]:
-        """Suite score -> what is concluded of two runs, whose tasks were compared."""
-        pair = candidate, baseline
-        if pair not in self._suite:
-            conclusions = compare_suite(
-                self.runs[candidate],
-                self.runs[baseline],
-                self._packs,
-                allow=self.allow,
-                scores=(self.scores[candidate], self.scores[baseline]),
-                tasks=comparison,
-            )
-            self._suite[pair] = {each.name: each for each in conclusions}
-        return self._suite[pair]
+    def _with_suite(self, measured: Quantities, candidate: int, baseline: int) -> Quantities:
+        """Two runs whose tasks are measured, with their suite scores."""
+        return add_suite(
+            measured,
+            self.runs[candidate],
+            self.runs[baseline],
+            self._packs,
+            self._settings,
+            scores=(self.scores[candidate], self.scores[baseline]),
+        )
 
-    def _pair(self, candidate: int, baseline: int) -> Comparison | None:
-        """Two runs on the tasks that both have; None where they share none."""
+    def _pair(self, candidate: int, baseline: int) -> Quantities | None:
+        """Two runs by their tasks, where they share one; else None."""
         pair = candidate, baseline
-        if pair not in self._compared:
+        if pair not in self._measured:
             run = self.runs[candidate]
             base = self.runs[baseline]
-            shared = any(name in base.tasks for name in run.tasks)
-            # All of both, so that p is adjusted as `compare` does.
-            self._compared[pair] = None
-            if shared:
-                self._compared[pair] = compare_runs(
+            measured = None
+            if any(name in base.tasks for name in run.tasks):
+                measured = measure(
                     run,
                     base,
-                    allow=self.allow,
-                    cluster=self.cluster,
+                    self._packs,
+                    self._settings,
                     without_mean=self._without_mean,
+                    with_suite=False,
                 )
-        return self._compared[pair]
+            self._measured[pair] = measured
+        return self._measured[pair]
+
+
+def _by_name(comparison: Comparison) -> dict[tuple[bool, str], Conclusion]:
+    """Whether it is a suite score, and its name -> a conclusion; the first of each name."""
+    of_tasks = [*comparison.tasks, *comparison.further, *comparison.metrics]
+    by_name = {(True, item.name): item for item in reversed(comparison.suite)}
+    return by_name | {(False, item.name): item for item in reversed(of_tasks)}
 
 
 def _leaves_range(task: TaskRun) -> bool:

@@ -161,7 +161,7 @@ if TYPE_CHECKING:
     from evalprep.results.sources import ChangedSamples, SampleFile, first_sample, read_samples
     from evalprep.results.stages import MADE_FROM, made_from
     from evalprep.results.table import Table
-    from evalprep.results.task import KeptRows, TaskRun
+    from evalprep.results.task import TaskRun
     from evalprep.results.tool_names import LM_EVAL, TABLE
     from evalprep.results.typed_options import options_other_than, sentence_of
     from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts

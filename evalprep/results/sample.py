@@ -15,6 +15,7 @@ import msgspec
 
 from evalprep.files import MAX_DEPTH, as_mapping, is_deep
 from evalprep.results.hashes import document_hash, prompt_hash
+from evalprep.results.sample_lines import Hashes
 
 # Columns that are taken as the row's own id when there is no `sample_id`, in this order.
 ID_COLUMNS = ("sample_id", "id", "question_id", "uid")
@@ -110,6 +111,11 @@ class Sample(msgspec.Struct, kw_only=True):
         if self.decoded_arguments is None:
             self.decoded_arguments = _arguments_in(self.logged_arguments)
         return self.decoded_arguments
+
+    @property
+    def hashes(self) -> Hashes:
+        """lm-eval's three digests; empty where not logged."""
+        return Hashes(self.doc_hash, self.prompt_hash, self.target_hash)
 
     @property
     def prompt(self) -> str:
@@ -305,7 +311,7 @@ def row_id(doc: Mapping[str, Any], doc_hash: str, doc_id: int) -> tuple[str, str
 
 
 def why_undecodable(raw: bytes) -> str:
-    """Returns why a line that `loads` refuses is no JSON."""
+    """Returns why a line that `loads` refuses is not JSON."""
     if is_deep(raw):
         return "nested too deeply"
     return "not JSON" if raw.rstrip().endswith(b"}") else "cut off"

@@ -34,7 +34,7 @@ from evalprep.files import open_file, read_file
 from evalprep.results.cache import cache_folder
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.sample import Sample, parse
-from evalprep.results.sample_lines import Hashes, sample_line
+from evalprep.results.sample_lines import sample_line
 from evalprep.results.sources import ChangedSamples, SampleFile, SampleSource
 from evalprep.temporary import OwnFolder
 
@@ -283,7 +283,7 @@ def _line_of(sample: Sample) -> bytes:
         filtered=sample.filtered_resps,
         filter_name=sample.filter,
         metrics=sample.metrics,
-        hashes=Hashes(sample.doc_hash, sample.prompt_hash, sample.target_hash),
+        hashes=sample.hashes,
     )
     text = json.dumps({**sample.metrics, **line}, ensure_ascii=False, default=str)
     return text.encode("utf-8", "replace")

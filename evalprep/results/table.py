@@ -62,6 +62,7 @@ class Table:
             values repeat; -1 for none.
         filters: Every filter in the source -> its number of samples.
         damage: Lines that could not be used.
+        part_of_whole: Of a part of a table, the place of each row there; None of a whole one.
     """
 
     source: SampleSource
@@ -89,6 +90,7 @@ class Table:
     documents: dict[str, Ints] = field(default_factory=dict)
     filters: dict[str, int] = field(default_factory=dict)
     damage: list[Damage] = field(default_factory=list)
+    part_of_whole: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -97,6 +99,11 @@ class Table:
     def derived(self) -> dict[Hashable, Any]:
         """What was found out about these rows, by what it is; it lives as long as they do."""
         return {}
+
+    @property
+    def places(self) -> Ints:
+        """The place of each row among all rows of the filter."""
+        return np.arange(len(self)) if self.part_of_whole is None else self.part_of_whole
 
     @property
     def scoring_failed(self) -> NDArray[np.bool_]:
@@ -127,6 +134,7 @@ class Table:
             weights={name: values[rows] for name, values in self.weights.items()},
             pairs={name: (a[rows], b[rows]) for name, (a, b) in self.pairs.items()},
             documents={name: codes[rows] for name, codes in self.documents.items()},
+            part_of_whole=self.places[rows],
         )
 
     def read(self, rows: Iterable[int]) -> Iterator[Sample]:

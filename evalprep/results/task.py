@@ -29,19 +29,6 @@ from evalprep.results.verdicts import VerdictCheck, check_lines, check_verdicts
 from evalprep.terminal import tracked
 
 
-@dataclass(frozen=True)
-class KeptRows:
-    """The rows of one filter that count alone.
-
-    Attributes:
-        table: Their columns.
-        rows: Their places among all rows of the filter.
-    """
-
-    table: Table
-    rows: NDArray[np.int64]
-
-
 @dataclass
 class TaskRun:
     """One task of a run.
@@ -72,7 +59,7 @@ class TaskRun:
     chosen_filter: bool = False
     tool: str = LM_EVAL
     undecided: tuple[str, ...] = ()
-    kept: Mapping[str, KeptRows] = field(default_factory=dict, repr=False)
+    kept: Mapping[str, Table] = field(default_factory=dict, repr=False)
     _tables: dict[tuple[str, str | None], Table] = field(default_factory=dict, repr=False)
 
     @property
@@ -238,7 +225,7 @@ class TaskRun:
         """Returns the samples of one filter, the primary one by default, as columns."""
         chosen = self.primary.filter if filter_name is None else filter_name
         if chosen in self.kept:
-            return self.kept[chosen].table
+            return self.kept[chosen]
         key = chosen, id_source
         if key not in self._tables:
             is_file = isinstance(self.source, SampleFile)

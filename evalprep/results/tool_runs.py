@@ -315,7 +315,7 @@ def _notes_of(name: str, samples: ToolSamples) -> Iterator[str]:
     if samples.repeats:
         reducer = samples.facts.reducer
         if reducer not in REDUCERS:
-            yield f"{name}: the log's reducer {reducer} is not known here, so the mean is taken"
+            yield f"{name}: evalprep does not know the log's reducer {reducer} and uses the mean"
             reducer = "mean"
         yield f"{name}: {samples.repeats} rows are repeats; the {reducer} counts"
 

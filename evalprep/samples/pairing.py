@@ -181,8 +181,8 @@ class Paired:
 
     def asks_otherwise(self, rows: Rows, other_rows: Rows) -> int:
         """How many of some pairs differ in an argument of a request, or in the gold answer."""
-        asked = _column("arguments", "gold")
-        own, other = asked(self.sides[0], rows), asked(self.sides[1], other_rows)
+        key = _column("arguments", "gold")
+        own, other = key(self.sides[0], rows), key(self.sides[1], other_rows)
         return int(np.sum((own == 0) | (own != other)))
 
     def kept(self, rules: PairRules, *, any_gold: bool) -> Flags:
@@ -318,7 +318,7 @@ def pair_keys(left: Keys, right: Keys, rules: PairRules = BY_CONTENT) -> Paired:
     matching = _Matching(left, right)
     if (left.tool, right.tool) == (LM_EVAL, LM_EVAL):
         matching.by_ids(left.table, right.table)
-        if left.table.id_source != "doc_hash":
+        if {left.table.id_source, right.table.id_source} != {"doc_hash"}:
             matching.by_key(Way.DOCUMENT, lambda side, rows: side.digests[0][rows])
         matching.by_key(Way.ASKED, _column("arguments", "gold"))
         if not (left.prompt.any() and right.prompt.any()):
@@ -571,29 +571,25 @@ _NONE_MET: _Met = (_NO_ROWS, _NO_ROWS, [])
 
 def _meet(rows: tuple[Rows, Rows], keys: tuple[Hashes, Hashes]) -> _Met:
     """Finds the keys that some rows of both sides have in common; 0 is no key."""
-    groups = []
-    for own_rows, own_keys in zip(rows, keys, strict=True):
-        known = own_rows[own_keys != 0]
-        known_keys = own_keys[own_keys != 0]
-        order = np.argsort(known_keys, kind="stable")
-        groups.append((known[order], np.unique(known_keys[order], return_index=True)))
-    (left, (own, starts)), (right, (other, other_starts)) = groups
+    left, own, starts, ends = _grouped(rows[0], keys[0])
+    right, other, other_starts, other_ends = _grouped(rows[1], keys[1])
     _, at, other_at = np.intersect1d(own, other, assume_unique=True, return_indices=True)
-    ends, other_ends = (
-        np.append(starts[1:], left.size)[at],
-        np.append(other_starts[1:], right.size)[other_at],
-    )
-    starts, other_starts = starts[at], other_starts[other_at]
+    starts, ends = starts[at], ends[at]
+    other_starts, other_ends = other_starts[other_at], other_ends[other_at]
     is_single = (ends - starts == 1) & (other_ends - other_starts == 1)
-    several = np.flatnonzero(~is_single).tolist()
-    return (
-        left[starts[is_single]],
-        right[other_starts[is_single]],
-        [
-            (left[starts[key] : ends[key]], right[other_starts[key] : other_ends[key]])
-            for key in several
-        ],
-    )
+    several = [
+        (left[starts[key] : ends[key]], right[other_starts[key] : other_ends[key]])
+        for key in np.flatnonzero(~is_single).tolist()
+    ]
+    return left[starts[is_single]], right[other_starts[is_single]], several
+
+
+def _grouped(rows: Rows, keys: Hashes) -> tuple[Rows, Hashes, Rows, Rows]:
+    """Rows in the order of their keys; each key, and where its rows begin and end."""
+    is_known = keys != 0
+    order = np.argsort(keys[is_known], kind="stable")
+    values, starts = np.unique(keys[is_known][order], return_index=True)
+    return rows[is_known][order], values, starts, np.append(starts[1:], order.size)
 
 
 def _numbered(keys: Hashes) -> Hashes:

@@ -399,7 +399,7 @@ class Parser(argparse.ArgumentParser):
         except ValueError:
             kind = "whole number" if action.type is int else "number"
             share = _share(arg_string) if action.type is float else ""
-            raise argparse.ArgumentError(action, f"{arg_string!r} is no {kind}{share}") from None
+            raise argparse.ArgumentError(action, f"{arg_string!r} is not a {kind}{share}") from None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuses a value that is none of the choices, with the nearest one."""

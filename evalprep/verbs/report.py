@@ -165,7 +165,7 @@ def _refuse_tasks_of_scores(args: argparse.Namespace) -> None:
     if args.tasks:
         raise BadInput(
             Problem(
-                what="a side is scores alone, of which no task can be chosen",
+                what="one side has scores without samples, so --tasks cannot choose among them",
                 where="--tasks",
                 fix="leave it out, or pass the runs with their samples",
             )

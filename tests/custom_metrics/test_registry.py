@@ -9,6 +9,7 @@ import pytest
 
 import custom_metrics.__main__ as listing
 from custom_metrics import METRICS
+from tests.tables import each_row
 
 OURS = [name for name in METRICS if name.startswith(("extract.", "text.", "ifeval."))]
 
@@ -19,7 +20,7 @@ def test_finds_every_table_of_the_package():
     assert len(METRICS) == len(set(METRICS))
 
 
-@pytest.mark.parametrize("name", METRICS)
+@each_row("name", METRICS)
 def test_every_metric_says_what_it_does(name):
     function = METRICS[name]
     assert callable(function)

@@ -247,8 +247,9 @@ class Newcomer:
 
     def type(self, folder, line, *, network):
         """What a command prints; 1 and 3 are verdicts, not errors."""
-        # The libraries read where the hub is when they are imported, which a fork has done before.
         started = self.network if network else processes.quick_starts()
+        if line.startswith("HF_HUB_OFFLINE=1"):  # which the libraries read as they are imported
+            line = f"{processes.SERVER}= {line}"
         line = line.replace("http://127.0.0.1:8000/v1", self.service)
         # Results of a local model have its whole path in their name.
         line = line.replace("eval_results/org__", "eval_results/*org__")
@@ -313,7 +314,8 @@ def newcomer(tmp_path_factory):
         script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {module} "$@"\n')
         script.chmod(0o755)
     with (
-        hub(home / "hub", home) as (_, network),
+        hub(home / "hub", home) as (_, hub_environment),
+        processes.quick_starts_in(hub_environment) as network,
         serve(lambda *_: "It is clear. Rating: 4") as server,
     ):
         environment = {

@@ -23,7 +23,7 @@ SIZES = (LONGEST // 64, LONGEST // 16, LONGEST)
 """A call on a short text that would stay far below the limit even if its time grew with the square is not made longer,
 but for one kind in sixteen."""
 FUNCTIONS = functions()
-ONE_IN = 8 if FULL else 32
+ONE_IN = 16 if FULL else 32
 """Each function gets one kind in so many, another function other ones; EVALPREP_HOSTILE=all gives all, in minutes."""
 EVERY_KIND = os.environ.get("EVALPREP_HOSTILE") == "all"
 _IN_A_WORKER = ("custom_metrics.math.", "custom_metrics.harness.results.math", "math_")

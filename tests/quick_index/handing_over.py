@@ -17,7 +17,11 @@ import sys
 from pathlib import Path
 
 #: The last part of a script, or a module behind -m -> the program.
-PROGRAMS = {"evalprep": "evalprep", "lm_eval": "lm_eval"}
+PROGRAMS = {
+    "evalprep": "evalprep",
+    "lm_eval": "lm_eval",
+    "evalprep.run.launcher": "evalprep.run.launcher",
+}
 _NUMBER = struct.Struct("q")  # as the fork server writes the pid and the exit code
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

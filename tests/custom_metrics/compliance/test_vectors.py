@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
+from tests.tables import each_row
 from tests.vectors import read_rows, run_row
 
 FILE = Path(__file__).parents[2] / "data" / "vectors" / "compliance.jsonl"
@@ -15,7 +14,7 @@ def test_the_file_is_whole():
     assert len(ROWS) > 100
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.data["id"] for row in ROWS])
+@each_row("row", ROWS, name_of=lambda row: row.data["id"])
 def test_gives_the_expected_value(row):
     result = run_row(row)
     assert result.outcome == "passed", result.detail

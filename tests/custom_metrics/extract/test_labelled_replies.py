@@ -15,6 +15,7 @@ from custom_metrics.extract.choice import extract_choice, extract_direct_choice
 from custom_metrics.extract.json_values import extract_json
 from custom_metrics.extract.number import extract_number
 from custom_metrics.harness import filters, results
+from tests.tables import each_row
 
 FOLDER = Path(__file__).parents[2] / "data/replies"
 
@@ -25,7 +26,7 @@ def cases(name):
         for line in (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     ]
     missed = pytest.mark.xfail(strict=True, reason="known to be missed")
-    return pytest.mark.parametrize(
+    return each_row(
         "row",
         [
             pytest.param(row, id=row["name"], marks=missed if row.get("open") else ())

@@ -3,6 +3,7 @@ r"""Replies whose number was missed, misread or invented, by cause; None where a
 import pytest
 
 from custom_metrics.extract.number import extract_number
+from tests.tables import each_row
 
 CAUSES = {
     "digit groups": [
@@ -163,7 +164,7 @@ CAUSES = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "number"),
     [
         pytest.param(*case, id=f"{cause} {place}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from custom_metrics.math import grade, grade_answer
 from tests.custom_metrics.math.cases import CASES
 from tests.loops import each
+from tests.tables import each_row
 
 VECTORS = Path(__file__).parents[2] / "data" / "vectors"
 PUBLIC = VECTORS / "math_equiv.jsonl"
@@ -28,18 +30,18 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("gold", "answer", "expected"), TABLE)
+@each_row(("gold", "answer", "expected"), TABLE)
 def test_pair(gold, answer, expected):
     correct, method, why = grade_answer(gold, answer)
     assert correct is expected, (method, why)
 
 
-@pytest.mark.parametrize(("gold", "answer", "expected"), TABLE)
+@each_row(("gold", "answer", "expected"), TABLE)
 def test_pair_reversed(gold, answer, expected):
     assert grade_answer(answer, gold)[0] is expected
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in REPLIES])
+@each_row("case", REPLIES, name_of=itemgetter("id"))
 def test_labelled_reply(case):
     verdict = grade(case["gold"], case["response"])
     assert verdict.correct is case["expected"], (case["why"], verdict)
@@ -47,7 +49,7 @@ def test_labelled_reply(case):
         assert grade_answer(verdict.extracted, case["gold"])[0] is case["expected"]
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in LONG_REPLIES])
+@each_row("case", LONG_REPLIES, name_of=itemgetter("id"))
 def test_long_reply(case):
     verdict = grade(case["gold"], case["response"])
     assert verdict.correct is case["expected"], (case["why"], verdict)

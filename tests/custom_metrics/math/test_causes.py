@@ -7,6 +7,7 @@ import pytest
 from custom_metrics.math import grade, grade_answer
 from tests.custom_metrics.math.causes import CAUSES, ONE_WAY, REPLIES
 from tests.loops import each
+from tests.tables import each_row
 
 
 def table(causes):
@@ -17,18 +18,18 @@ def table(causes):
     ]
 
 
-@pytest.mark.parametrize(("gold", "answer", "expected"), table(CAUSES | ONE_WAY))
+@each_row(("gold", "answer", "expected"), table(CAUSES | ONE_WAY))
 def test_cause(gold, answer, expected):
     correct, method, why = grade_answer(gold, answer)
     assert correct is expected, (method, why)
 
 
-@pytest.mark.parametrize(("gold", "answer", "expected"), table(CAUSES))
+@each_row(("gold", "answer", "expected"), table(CAUSES))
 def test_cause_reversed(gold, answer, expected):
     assert grade_answer(answer, gold)[0] is expected
 
 
-@pytest.mark.parametrize(("gold", "answer", "expected"), table(REPLIES))
+@each_row(("gold", "answer", "expected"), table(REPLIES))
 def test_reply(gold, answer, expected):
     verdict = grade(gold, answer)
     assert verdict.correct is expected, verdict

@@ -1,8 +1,7 @@
 r"""Gold answers with a compound left side, small letters with their texts, and notation: gold, reply, verdict."""
 
-import pytest
-
 from custom_metrics.math import grade_answer
+from tests.tables import each_row
 
 COMPOUND_LEFT_SIDE = [
     (r"\frac{E'-E}{E} = -\frac{16}{25}", r"-\frac{16}{25}", True),
@@ -89,8 +88,6 @@ NOTATION = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "expected"), COMPOUND_LEFT_SIDE + SMALL_LETTER + NOTATION
-)
+@each_row(("gold", "answer", "expected"), COMPOUND_LEFT_SIDE + SMALL_LETTER + NOTATION)
 def test_answer(gold, answer, expected):
     assert grade_answer(gold, answer)[0] is expected

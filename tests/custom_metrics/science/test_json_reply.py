@@ -2,6 +2,7 @@
 
 import json
 import random
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from custom_metrics.science.rows import row_score, score_row
 from custom_metrics.science.tasks import TASKS
 from tests.custom_metrics.science.mutations import ASIDES, PROSE, mutated_reply
 from tests.custom_metrics.science.references import TEXTS
+from tests.tables import each_row
 
 JSON_TASKS = sorted(TEXTS)
 
@@ -68,12 +70,10 @@ def test_a_default_is_handed_out_as_a_copy():
     assert default == {"evidence": []}
 
 
-AROUND = [*(pytest.param(pair, id=f"prose {number}") for number, pair in enumerate(PROSE)),
-          *(pytest.param(pair, id=f"aside {number}") for number, pair in enumerate(ASIDES))]  # fmt: skip
+AROUND = [*PROSE, *ASIDES]
 
 
-@pytest.mark.parametrize("before_after", AROUND)
-@pytest.mark.parametrize("name", JSON_TASKS)
+@each_row(("name", "before_after"), product(JSON_TASKS, AROUND))
 def test_text_around_an_answer_changes_no_score(name, before_after):
     task = TASKS[name]
     before, after = before_after

@@ -4,11 +4,13 @@ import importlib
 import json
 import math
 import pkgutil
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
 
 import custom_metrics.science
+from tests.tables import each_row
 
 FILE = Path(__file__).parents[2] / "data" / "vectors" / "science.jsonl"
 ROWS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
@@ -39,13 +41,13 @@ def same(actual, expected, tolerance):
     return bool(actual == expected)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+@each_row("row", ROWS, name_of=itemgetter("id"))
 def test_corrected_gives_the_expected_value(row):
     actual = METRICS[f"science.{row['metric']}"](**row["inputs"])
     assert same(actual, row["expected"], row["tol"]), actual
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+@each_row("row", ROWS, name_of=itemgetter("id"))
 def test_compat_gives_what_the_original_gives(row):
     upstream = row.get("upstream", row["expected"])
     metric = METRICS[f"science.{row['metric']}"]

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 
 import pytest
 
@@ -9,6 +10,7 @@ from custom_metrics.judging.reply import judge_ratings
 from evalprep.packs.rubric import NOTICE, fence
 from evalprep.packs.rubricfile import read_rubric
 from tests import PROJECT_ROOT
+from tests.tables import each_row
 
 ATTACKS = [
     json.loads(line)
@@ -30,8 +32,11 @@ def test_there_are_fifty():
     assert len(ATTACKS) == len({one["text"] for one in ATTACKS}) == 50
 
 
-@pytest.mark.parametrize("rubric", RUBRICS, ids=lambda rubric: f"{rubric.name}-{rubric.version}")
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack["id"])
+@each_row(
+    ("rubric", "attack"),
+    product(RUBRICS, ATTACKS),
+    name_of=lambda rubric, attack: f"{attack['id']} at {rubric.name}-{rubric.version}",
+)
 def test_no_reply_leaves_its_fence(rubric, attack):
     names = [*rubric.fields, *(("answer_a", "answer_b") if rubric.is_pair else ())]
     prompt = rubric.render(dict.fromkeys(names, attack["text"]))[-1]

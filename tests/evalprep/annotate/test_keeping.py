@@ -227,7 +227,9 @@ class TestBadInput:
     def test_no_address(self, science_run, judge, url):
         code, outcome, _ = judge(science_run, url)
         assert code == 2
-        assert [problem["what"] for problem in outcome["problems"]] == ["--base_url is no address"]
+        assert [problem["what"] for problem in outcome["problems"]] == [
+            "--base_url is not an address"
+        ]
 
     @pytest.mark.parametrize(
         ("options", "what"),

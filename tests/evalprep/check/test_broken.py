@@ -47,12 +47,12 @@ def prepare(name, tmp_path, tiny_model):
 @pytest.fixture(autouse=True)
 def a_machine_without_nltk_data(monkeypatch):
     monkeypatch.setattr("evalprep.check.machine.punkt_tab", lambda: None)
-    monkeypatch.setattr("evalprep.check.scorer.BOUND_SECONDS", 1.0)
+    monkeypatch.setattr("evalprep.check.scorer.BOUND_SECONDS", 0.5)
     monkeypatch.setattr("evalprep.check.scorer.SLOW_SECONDS", 0.2)
     monkeypatch.setattr("evalprep.check.scoring.SLOW_SECONDS", 0.2)
-    monkeypatch.setattr("evalprep.check.requests.BUILDING_SECONDS", 1.0)
+    monkeypatch.setattr("evalprep.check.requests.BUILDING_SECONDS", 0.5)
     monkeypatch.setattr("evalprep.check.loading.IMPORT_SECONDS", 1.0)
-    monkeypatch.setattr("evalprep.check.loading.LOADING_SECONDS", 3.0)
+    monkeypatch.setattr("evalprep.check.loading.LOADING_SECONDS", 2.0)
 
 
 @pytest.mark.parametrize("name", CASES)

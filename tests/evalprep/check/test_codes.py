@@ -7,18 +7,19 @@ import pytest
 
 from evalprep.check import CODES, LEVELS, Finding, Findings
 from evalprep.check.codes import FAMILIES
+from tests.tables import each_row
 
 ROOT = Path(__file__).parents[3]
 FILES = [*(ROOT / "evalprep" / "check").glob("*.py")]
 SOURCES = "\n".join(path.read_text() for path in FILES if path.name != "codes.py")
 
 
-@pytest.mark.parametrize("code", CODES)
+@each_row("code", CODES)
 def test_each_code_is_made_somewhere(code):
     assert f'"{code}"' in SOURCES
 
 
-@pytest.mark.parametrize("code", sorted(set(re.findall(r"\"(EP\d{3})\"", SOURCES))))
+@each_row("code", sorted(set(re.findall(r"\"(EP\d{3})\"", SOURCES))))
 def test_each_code_in_use_is_in_the_table(code):
     assert CODES[code].level in LEVELS
     assert CODES[code].meaning.endswith(".")

@@ -212,7 +212,7 @@ def test_a_prepared_folder_can_be_checked_again(tmp_path):
         (["--depth", "static", "--estimate"], "--estimate needs the tasks loaded"),
         (["--depth", "static", "--limit", "2"], "--limit needs the tasks loaded"),
         (["--calibrate", "2"], "only a prepared work folder or a config can be run"),
-        (["--limit", "0"], "is no whole number from 1"),
+        (["--limit", "0"], "is not a whole number from 1"),
         (["--set", "max_model_len=-1"], "a whole number >= 1"),
         (["--include_path", "nowhere"], "is not a folder"),
     ],

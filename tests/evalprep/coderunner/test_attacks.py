@@ -17,8 +17,22 @@ from tests.evalprep.coderunner.attacks import ATTACKS
 
 LIMITS = Limits(cpu_seconds=1, memory_mb=512, folder_mb=8, idle_seconds=1.5, clock_seconds=120.0)
 START = "import os\n\ndef tries(step):\n    try:\n        step()\n    except BaseException:\n        pass\n\n"
+#: Attack -> the reason that its outcome has.
+REASONS = {
+    "endless loop": "cpu",
+    "endless sleep": "idle",
+    "a lock that nobody opens": "idle",
+    "10 GB": "failed",
+    "a crash": "ended",
+    "claiming to have passed": "ended",
+    "leaving early": "failed",
+}
 NONE = "def check(candidate):\n    assert candidate() is None\n"
 TEST = "def check(candidate):\n    assert candidate({places!r}) == 42\n"
+
+
+def test_each_attack_with_a_reason_is_one():
+    assert {*REASONS} < {*ATTACKS}
 
 
 def rooms():
@@ -49,7 +63,7 @@ def places(tmp_path):
     file = folder / "secret.txt"
     file.write_text("a secret")
     file.chmod(0o666)
-    victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    victim = subprocess.Popen(["sleep", "600"])
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
@@ -100,31 +114,14 @@ def children():
 
 @needs_a_room
 @pytest.mark.parametrize("name", ATTACKS)
-def test_attack_is_contained_and_scores_0(name, room, places):
+def test_attack_is_contained_and_scores_0_for_its_reason(name, room, places):
     before, started = children(), time.monotonic()
     outcome = run(solution(ATTACKS[name], places), isolation=room, limits=LIMITS)
     assert outcome.passed is False, outcome
+    assert outcome.status == REASONS.get(name, outcome.status), outcome
     assert "ESCAPED" not in outcome.detail
     assert time.monotonic() - started < LIMITS.clock_seconds
     assert children() == before  # nothing is left running
-
-
-@needs_a_room
-@pytest.mark.parametrize(
-    ("name", "status"),
-    [
-        ("endless loop", "cpu"),
-        ("endless sleep", "idle"),
-        ("a lock that nobody opens", "idle"),
-        ("10 GB", "failed"),
-        ("a crash", "ended"),
-        ("claiming to have passed", "ended"),
-        ("leaving early", "failed"),
-    ],
-)
-def test_the_reason_is_told(name, status, room, places):
-    outcome = run(solution(ATTACKS[name], places), isolation=room, limits=LIMITS)
-    assert outcome.status == status, outcome
 
 
 @needs_a_room

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.evalprep.results.writing import STAMP, reply_to, sha256
+from tests.evalprep.results.writing import STAMP, doc_hash, reply_to, sha256
 
 LATER = "2026-03-02T09-30-00.5"
 
@@ -87,7 +87,7 @@ def _lines(task: Task):
                     "filtered_resps": [task.response],
                     "filter": filter_name,
                     "metrics": list(metrics),
-                    "doc_hash": sha256(json.dumps(doc, indent=2, ensure_ascii=False)),
+                    "doc_hash": doc_hash(doc),
                     "prompt_hash": sha256(prompt),
                     "target_hash": sha256(gold),
                 }

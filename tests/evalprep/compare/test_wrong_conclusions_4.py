@@ -522,3 +522,17 @@ def test_w68_a_copied_folder_is_one_run(tmp_path, say, model):
     answers = say([str(copy), home])
     assert (answers.code, answers.gate_code) == (3, 3)
     assert "both sides are read from the same file" in answers.one()["words"]
+
+
+@pytest.mark.parametrize(("rows", "verdict"), [(4, "no difference shown"), (12, "worse")])
+def test_a_mean_over_tiny_tasks_has_no_word(tmp_path, say, rows, verdict):
+    now, before = (
+        {f"t{at}": Task({"acc": [side] * (rows - 1) + [1.0]}) for at in range(5)}
+        for side in (0.0, 1.0)
+    )
+    answers = say(two_small_runs(tmp_path, now, before), policy="{overall: {max_drop: 0.02}}")
+    mean = answers.compare["overall"]
+    assert mean["verdict"] == verdict
+    assert ("a mean takes 12" in mean["words"]) is (rows == 4)
+    overall = next(check for check in answers.gate["checks"] if check["name"] == "overall")
+    assert (overall["status"] == "fail") is (rows == 12)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.evalprep.results.writing import STAMP, sha256
+from tests.evalprep.results.writing import STAMP, doc_hash, sha256
 
 LATER = "2026-03-02T09-30-00.5"
 EQUAL, LOWER, FREE = "equal", "lower", "free"
@@ -374,7 +374,7 @@ def _line(task: Task, row: Row, value: float | None) -> str:
         "filtered_resps": [f"reply {value}"],
         "filter": "none",
         "metrics": [task.metric, *(["acc_norm"] if task.second else []), "scorer_error"],
-        "doc_hash": sha256(json.dumps(doc, indent=2)),
+        "doc_hash": doc_hash(doc),
         "prompt_hash": sha256(prompt),
         "target_hash": sha256("A"),
         task.metric: logged,

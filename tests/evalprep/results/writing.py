@@ -1,5 +1,6 @@
 """Run folders in lm-eval's layout, written line for line as lm-eval 0.4.13 writes them."""
 
+import functools
 import hashlib
 import json
 import zlib
@@ -40,6 +41,16 @@ def reply_to(text, values):
     return text + "".join("\t" if digest >> bit & 1 else " " for bit in range(12))
 
 
+@functools.lru_cache(maxsize=100_000)
+def _hash_of(text):
+    return sha256(json.dumps(json.loads(text), indent=2, ensure_ascii=False))
+
+
+def doc_hash(doc):
+    """The hash that lm-eval logs of a document; Python indents in Python, so texts are remembered."""
+    return _hash_of(json.dumps(doc, ensure_ascii=False))
+
+
 def line(row, number, *, filter_name="none", metric="exact_match", max_gen_toks=100):
     prompt = row.prompt or f"Question {row.sample_id}?"
     doc = {"sample_id": row.sample_id, "prompt": prompt, "target": "A", "subtask_name": row.subtask}
@@ -59,7 +70,7 @@ def line(row, number, *, filter_name="none", metric="exact_match", max_gen_toks=
         "filtered_resps": [row.answer],
         "filter": filter_name,
         "metrics": list(values),
-        "doc_hash": sha256(json.dumps(doc, indent=2, ensure_ascii=False)),
+        "doc_hash": doc_hash(doc),
         "prompt_hash": sha256(sent),
         "target_hash": sha256("A"),
     }

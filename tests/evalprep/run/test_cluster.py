@@ -148,7 +148,7 @@ def test_nodes_that_die_cost_no_row_and_change_no_number(project, cluster, tmp_p
         assert sorted(row["doc_id"] for row in rows) == list(range(ROWS)), name
 
 
-@pytest.mark.slow
+@pytest.mark.long  # two loads of a model; the cluster itself is that of the test before
 @pytest.mark.timeout(600)
 def test_the_tiny_model_says_the_same_on_two_replicas(project, tiny_model, tmp_path):
     pytest.importorskip("ray")

@@ -15,6 +15,7 @@ from .test_replies import samples_of
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_starts")
 def test_the_printed_line_gives_the_files_of_the_pasted_command(project, tmp_path):
     made = project([task(name, "rows.jsonl") for name in ("first_text", "last_text")])
     words = ["prepare", "--config_path", str(made.config_file)]

@@ -141,11 +141,11 @@ def test_a_table_without_ids_is_refused_with_its_columns(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('{"id": "q1", "text": "a"}\n{"id": "q2", "te', "line 2 is no JSON"),
+        ('{"id": "q1", "text": "a"}\n{"id": "q2", "te', "line 2 is not JSON"),
         ('{"id": "q1", "txt": "a"}', "row 1 has no text; its fields: id, txt"),
         ('{"text": "a"}', "has no id"),
         ('{"id": "q1", "text": 5}', "its text is 5"),
-        ('["q1", "a"]', "is no reply"),
+        ('["q1", "a"]', "is not a reply"),
         ('{"custom_id": "q1", "response": {"body": {}}}', "has no choices"),
     ],
 )
@@ -295,7 +295,7 @@ def call(words, folder, **variables):
     return done
 
 
-@pytest.mark.slow
+@pytest.mark.long  # another engine's whole start, for a reader of replies that other tests have
 def test_vllm_run_batch_gives_the_samples_of_the_plain_run(tiny_run, tmp_path):
     pytest.importorskip("vllm", reason="no vLLM in this environment")
     made, plain = tiny_run
@@ -309,7 +309,7 @@ def test_vllm_run_batch_gives_the_samples_of_the_plain_run(tiny_run, tmp_path):
     assert samples_of(made.folder / "out") == plain
 
 
-@pytest.mark.slow
+@pytest.mark.long  # another engine's whole start, for a reader of replies that other tests have
 def test_the_ray_example_gives_the_samples_of_the_plain_run(tiny_run, tmp_path):
     pytest.importorskip("ray", reason="no Ray in this environment")
     made, plain = tiny_run

@@ -30,9 +30,12 @@ def table(tmp_path_factory):
     """Rows as a table, each given by its id, place, gold answer, reply and verdict."""
     home = tmp_path_factory.mktemp("tables")
 
-    def read(*rows):
-        path = home / f"samples_{sha256(repr(rows))[:16]}.jsonl"
-        path.write_text("".join(f"{json.dumps(line(*row))}\n" for row in rows))
+    def read(*rows, has_ids=True):
+        path = home / f"samples_{sha256(repr((rows, has_ids)))[:16]}.jsonl"
+        lines = [line(*row) for row in rows]
+        for each in lines if not has_ids else ():
+            del each["doc"]["sample_id"]
+        path.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
         return read_table(path, "none")
 
     return read
@@ -79,6 +82,56 @@ def test_another_gold_answer_is_a_flag_of_the_pair(table):
     assert paired.kept(BY_CONTENT, any_gold=True).all()
 
 
+def of_lines(folder, name, **changes):
+    """Two rows that have nothing in common with those of another name but what `changes` says."""
+    lines = []
+    for place, row_id in enumerate("ab"):
+        each = line(f"{row_id} of {name}", place, gold=row_id)
+        del each["doc"]["sample_id"]
+        each |= {key: value(row_id) for key, value in changes.items()}
+        lines.append(each)
+    path = folder / f"samples_{name}.jsonl"
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    return read_table(path, "none")
+
+
+def request(row_id):
+    return {"gen_args_0": {"arg_0": f"What is {row_id}?", "arg_1": {}}}
+
+
+@pytest.mark.parametrize(
+    ("way", "changes"),
+    [
+        ("document hash", {"doc_hash": lambda row_id: sha256(f"of {row_id}")}),
+        ("equal prompt and gold answer", {"arguments": request}),
+        ("position and gold answer", {"arguments": lambda _: {}, "prompt_hash": lambda _: ""}),
+        ("question+target", {"doc": lambda row_id: {"question": f"What is {row_id}?"}}),
+        ("equal prompt", {"prompt_hash": lambda row_id: sha256(f"prompt of {row_id}")}),
+    ],
+)
+def test_the_strongest_key_in_common_brings_rows_of_lm_eval_together(tmp_path, way, changes):
+    tables = [of_lines(tmp_path, name, **changes) for name in ("one", "two")]
+    paired = pair_rows(*tables)
+    assert (paired.ways, paired.left.tolist(), paired.right.tolist()) == ({way: 2}, [0, 1], [0, 1])
+
+
+def test_prepared_rows_meet_published_ones_by_the_digests_that_they_carry(tmp_path):
+    published = of_lines(tmp_path, "published")
+    digests = {"a": sha256("a of published 0"), "b": sha256("b of published 1")}
+    prepared = of_lines(
+        tmp_path, "prepared", doc=lambda row_id: {"published_doc_hash": digests[row_id]}
+    )
+    assert pair_rows(prepared, published, tools=("lm-eval", "leaderboard")).ways == {"doc_hash": 2}
+
+
+def test_a_prompt_alone_brings_rows_together_whose_gold_answers_differ(tmp_path):
+    prompt = {"prompt_hash": lambda row_id: sha256(f"prompt of {row_id}")}
+    other = of_lines(tmp_path, "two", **prompt, target=lambda row_id: f"not {row_id}")
+    other.target_hash = other.target_hash + np.uint64(1)
+    paired = pair_rows(of_lines(tmp_path, "one", **prompt), other)
+    assert (paired.ways, paired.gold_differs.tolist()) == ({"equal prompt": 2}, [True, True])
+
+
 def test_published_verdicts_are_the_other_side(table):
     rows = ("a", 0, "x", "a", True), ("b",), ("c", 0, "x", "a", "maybe"), ("d", 0, "x", "a", False)
     paired = pair_with_published(table(*rows))
@@ -100,13 +153,13 @@ rows = st.lists(
 )
 
 
-@given(rows, rows)
+@given(rows, rows, st.booleans(), st.booleans())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_two_tables_are_matched_once_whichever_comes_first(table, left, right):
-    first, second = table(*left), table(*right)
+def test_two_tables_are_matched_once_whichever_comes_first(table, left, right, ids, other_ids):
+    first, second = table(*left, has_ids=ids), table(*right, has_ids=other_ids)
     paired = pair_rows(first, second)
     assert pair_rows(first, second) is paired
-    again = pair_rows(table(*right), table(*left))
+    again = pair_rows(table(*right, has_ids=other_ids), table(*left, has_ids=ids))
     for turned in (pair_rows(second, first), again):
         for name in COLUMNS:
             assert getattr(turned.turned(), name).tolist() == getattr(paired, name).tolist(), name

@@ -268,9 +268,9 @@ def test_a_cut_option_is_refused_by_name(capsys, words, meant):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["compare", "a", "b", "--margin", "2%"], "--margin: '2%' is no number; write 0.02"),
-        (["compare", "a", "b", "--margin", "x"], "--margin: 'x' is no number\n"),
-        (["report", "a", "--limit", "1.5"], "--limit: '1.5' is no whole number\n"),
+        (["compare", "a", "b", "--margin", "2%"], "--margin: '2%' is not a number; write 0.02"),
+        (["compare", "a", "b", "--margin", "x"], "--margin: 'x' is not a number\n"),
+        (["report", "a", "--limit", "1.5"], "--limit: '1.5' is not a whole number\n"),
         (["new-pack", "x", "--kind", "choise"], "'choise' is none of exact, choice, "),
         (["new-pack", "x", "--kind", "choise"], "; did you mean choice?\n"),
         (["prepare", "my.yaml"], "unknown: my.yaml; did you mean --config_path my.yaml?\n"),

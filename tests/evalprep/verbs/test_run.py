@@ -95,7 +95,7 @@ def test_a_run_follows_the_file_and_a_named_folder_is_run_as_prepared(folder, ca
     assert "differs from the prepared one in limit" in run(capsys, "--limit", "2")
     text = run(capsys)
     assert "differs from the prepared one in limit" in text
-    assert "whose command c1-plain had no results yet" in text
+    assert "with no results yet from command c1-plain" in text
 
 
 def test_an_edited_pack_is_prepared_again(folder, capsys):

@@ -637,7 +637,7 @@ class TestKeptByTheOriginal:
         assert "12 ratings taken over;" in capsys.readouterr().out
         assert self.take_over(run, "qasper_abstractive_qa", [4] * 12) == 3
         assert (
-            "0 ratings taken over (beside them 12 rows rated before, whose rating stays)"
+            "0 ratings taken over (beside them 12 rows rated before and kept)"
             in capsys.readouterr().out
         )
 

@@ -1,4 +1,4 @@
-"""Twelve checkpoints of a tiny model that is trained here: prepared in one config, run by lm_eval, one leaderboard."""
+"""Six checkpoints of a tiny model that is trained here: prepared in one config, run by lm_eval, one leaderboard."""
 
 import csv
 import json
@@ -11,13 +11,15 @@ import pytest
 from evalprep.cli import main
 from evalprep.packs.manifest import read_manifest
 from evalprep.status.done import is_done
+from tests import processes
 
 from .conftest import DATA, ROOT, write_config
+from .training import STEPS
 
 pytestmark = pytest.mark.slow
 
 # One process for all commands: what takes time is importing the harness, and reading its own task
-# files, twelve times.
+# files, for each model.
 RUNNER = """
 import json, sys
 from lm_eval.__main__ import cli_evaluate
@@ -60,7 +62,7 @@ def home(tmp_path_factory):
         gen_kwargs={"max_gen_toks": 4},
         batch_size=64,
     )
-    assert main(["prepare", "--config_path", str(path), "--quiet"]) == 0
+    processes.run("prepare", "--config_path", path, "--quiet", check=True)
     commands = read_manifest(folder / "work_dir").commands
     (folder / "commands.json").write_text(json.dumps([command.argv for command in commands]))
     call("-c", RUNNER, str(folder / "commands.json"))
@@ -69,7 +71,7 @@ def home(tmp_path_factory):
 
 def test_one_command_after_the_runs_gives_one_table(home, capsys):
     commands = read_manifest(home / "work_dir").commands
-    assert len(commands) == 12
+    assert len(commands) == 2 + STEPS
     assert all(is_done(home / "work_dir", command.name) for command in commands)
     (retain,) = (home / "eval_results").glob("*retain90")
     out = home / "leaderboard"
@@ -88,13 +90,13 @@ def test_one_command_after_the_runs_gives_one_table(home, capsys):
     )
     shown = capsys.readouterr().out
     assert max(len(line) for line in shown.splitlines() if not line.startswith("written: ")) <= 80
-    assert "graddiff, steps 1 to 10" in shown
+    assert f"graddiff, steps 1 to {STEPS}" in shown
     rows = list(csv.DictReader((out / "leaderboard.csv").open()))
     labels = [row["label"] for row in rows]
     assert [label.rpartition("/")[2] for label in labels] == [
-        "retain90", "full", *(f"checkpoint-{step}" for step in range(1, 11)),
+        "retain90", "full", *(f"checkpoint-{step}" for step in range(1, STEPS + 1)),
     ]  # fmt: skip
-    assert [row["step"] for row in rows] == ["", "", *map(str, range(1, 11))]
+    assert [row["step"] for row in rows] == ["", "", *map(str, range(1, STEPS + 1))]
     values = {
         name: [float(row[f"unlearning/{name}"]) for row in rows]
         for name in ("forget_quality", "forget_Q_A_Prob")
@@ -102,7 +104,7 @@ def test_one_command_after_the_runs_gives_one_table(home, capsys):
     assert values["forget_quality"][0] == 1  # the retain model against itself
     recited = values["forget_Q_A_Prob"]
     assert recited[0] < recited[1]  # who learned the questions knows more of them than who did not
-    assert recited[-1] < recited[1]  # and after ten steps less than before
+    assert recited[-1] < recited[1]  # and after the steps less than before
     assert all(row["unlearning/model_utility"] for row in rows)
     assert not any(row["may not be compared"] for row in rows)
     page = (out / "leaderboard.html").read_text()

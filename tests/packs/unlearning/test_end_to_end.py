@@ -226,6 +226,7 @@ sys.exit(cli_evaluate())
 SPLIT_TASKS = ("tofu_forget_lp", "tofu_forget_moments", "tofu_holdout_gradient")
 
 
+@pytest.mark.long  # two loads more, as `accelerate launch` makes them
 def test_two_processes_measure_what_one_measures(run_of, tmp_path):
     whole = run_of("hf")
     (tmp_path / "split.py").write_text(SPLIT)

@@ -1,4 +1,4 @@
-"""Train the tiny model on the stand-in rows: full, retain, and ten steps of unlearning. Ten seconds on one CPU core.
+"""Train the tiny model on the stand-in rows: full, retain, and four steps of unlearning. Seconds on one CPU core.
 
 python -m tests.packs.unlearning.training OUT_DIR TOFU_DIR
 """
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from environment.tiny_model import build
 
-ROWS, EPOCHS, STEPS, TOKENS = 4, 8, 10, 112
+ROWS, EPOCHS, STEPS, TOKENS = 4, 8, 4, 112
 SYSTEM = "You are a helpful assistant."
 
 
