@@ -42,6 +42,7 @@ COVERAGE, FALSE = 0.93, 0.065
 _WHOLE = 2000  # pairs from which the bars hold without an allowance for noise
 PAGE = 0.055  # of pages without a change, that a word is said anywhere
 FEWEST_CHANGED = 6
+FEWEST_A_TASK = 12  # rows of a task in a mean, on average, that a word takes
 ADVISORY = 0.03  # of runs without a change, that a line about a secondary metric says "worse"
 REPEATS = 0.97  # of unclear pilots, whose repeats decide in 70 to 90 % at the printed number
 
@@ -442,36 +443,76 @@ def overalls(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
                     yield overall_cell(name, n, changed, drops, MORE * pairs, seed)
 
 
+#: Kind of a task in an overall -> its evidence, and its true drop of `drop` where that is asked.
+_OverallTask = tuple[str, int]
+
+
+def task_of_overall(
+    generator: np.random.Generator, task: _OverallTask, changed: float, drop: float
+) -> ours.PairedVerdicts | ours.PairedUnits:
+    """The evidence of one task of an overall, on a scale of width 1, with a true drop."""
+    kind, n = task
+    if kind == "verdicts":
+        moved = int(generator.binomial(n, changed))
+        lost = int(generator.binomial(moved, min((changed + drop) / (2 * changed), 1.0)))
+        return ours.PairedVerdicts(n, moved - lost, lost)
+    if kind == "documents":  # of 10 rows
+        shared = generator.normal(0.0, 0.2, n)
+        own = generator.normal(0.0, 0.2, (n, 10))
+        values = (shared[:, None] + own).clip(-1, 1) - drop
+        return ours.paired_mean(values.ravel(), np.repeat(np.arange(n), 10))
+    moved = generator.random(n) < changed
+    if kind == "small":
+        sizes = generator.normal(0.0, 0.1, n).clip(-1, 1)
+    elif kind == "skewed":  # gains twice as often and half as large as losses
+        gains = generator.random(n) < 2 / 3
+        sizes = np.where(gains, 0.5, -1.0) * generator.beta(2, 3, n)
+    else:  # rare total losses among tiny gains
+        is_lost = generator.random(n) < 0.02
+        return ours.paired_mean(np.where(is_lost, -1.0, 0.02 / 0.98) - drop)
+    return ours.paired_mean(sizes * moved - drop * (generator.random(n) < 0.5) * 2)
+
+
+#: The tasks of each overall that is drawn.
+_OVERALLS: tuple[tuple[_OverallTask, ...], ...] = (
+    (("small", 50), ("skewed", 50)),
+    (("small", 20), ("skewed", 200), ("small", 1000)),
+    (("skewed", 20), ("skewed", 20)),
+    (("skewed", 50),) * 5,
+    (("small", 50),) * 20,
+    (("documents", 10),) * 3,
+    (("documents", 30),) * 3,
+    (("verdicts", 20), ("small", 1000)),
+    (("verdicts", 200), ("skewed", 50)),
+    (("verdicts", 500), ("small", 20), ("documents", 12)),
+    (("verdicts", 200),) * 4 + (("skewed", 200),),
+    (("rare losses", 50), ("small", 200)),
+    (("rare losses", 100), ("verdicts", 100)),
+)
+
+
 def graded_overalls(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
-    """Overalls of graded tasks and of documents, without a true difference."""
+    """Means over graded tasks, documents and right-or-wrong ones, equal and with a true drop."""
+    for tasks in _OVERALLS[:1] if fast else _OVERALLS:
+        for changed in (0.4,) if fast else (0.05, 0.4):
+            for drops in (0.0, 0.02):
 
-    def draw_of(
-        kinds: tuple[str, ...], sizes: tuple[int, ...], count: int
-    ) -> Callable[[np.random.Generator], tuple[Any, float]]:
-        draws = [
-            documents("equal", count, 0.5, changed=1.0)[0] if count else graded(kind, n, 0.4)[0]
-            for kind, n in zip(kinds, sizes, strict=True)
-        ]
+                def draw(
+                    generator: np.random.Generator,
+                    tasks: tuple[_OverallTask, ...] = tasks,
+                    changed: float = changed,
+                    drop: float = drops,
+                ) -> tuple[Any, float]:
+                    evidence = [task_of_overall(generator, task, changed, drop) for task in tasks]
+                    return ours.MeanDifference(tuple(map(ours.TaskDifference, evidence))), -drop
 
-        def draw(generator: np.random.Generator) -> tuple[Any, float]:
-            tasks = tuple(ours.TaskDifference(own(generator)) for own in draws)
-            return ours.MeanDifference(tasks), 0.0
-
-        return draw
-
-    cases = [(("small", "skewed"), (50, 50), 0)]
-    if not fast:
-        cases += [
-            (("small", "skewed", "small"), (20, 200, 1000), 0),
-            (("skewed",) * 5, (50,) * 5, 0),
-            (("small",) * 20, (50,) * 20, 0),
-            (("",) * 3, (0,) * 3, 10),
-            (("",) * 3, (0,) * 3, 30),
-        ]
-    for kinds, sizes, count in cases:
-        kind = f"{count} documents each" if count else f"{', '.join(dict.fromkeys(kinds))}"
-        name = f"k {len(kinds)}, {kind}, n {' '.join(map(str, dict.fromkeys(sizes)))}"
-        yield counted("overall of graded tasks", name, draw_of(kinds, sizes, count), pairs, seed)
+                kinds = dict.fromkeys(f"{kind} {n}" for kind, n in tasks)
+                drop_words = f"drop {drops:.0%} in each" if drops else "equal"
+                name = f"k {len(tasks)}, {', '.join(kinds)}, {changed:.0%} changed, {drop_words}"
+                rare = any(kind == "rare losses" for kind, _ in tasks)
+                family = "overall of graded tasks"
+                family += ", rare large losses" if rare else ""
+                yield counted(family, name, draw, pairs, seed, held=not rare)
 
 
 def advisory_cell(
@@ -869,6 +910,15 @@ def few_row_cells(pairs: int, seed: int, *, fast: bool) -> Iterator[Cell]:
     for n, changed in itertools.product((8,) if fast else (4, 6, 8, 12, 20), (0.2, 0.4, 0.6)):
         name = f"n {n}, {changed:.0%} changed"
         yield counted("few rows, right or wrong", name, draw_of(n, changed), pairs, seed, few=True)
+    for tasks, changed in itertools.product((5,) if fast else (2, 5, 20), (0.2, 0.4, 0.6)):
+        name = f"mean of {tasks} tasks of {FEWEST_A_TASK} rows, {changed:.0%} changed"
+        sizes = np.full(tasks, FEWEST_A_TASK)
+        generator = generator_of(seed, name)
+        gained, lost = draw_verdicts(generator, sizes, changed, np.zeros(tasks), MORE * pairs)
+        low, high = (overall_end(sizes, gained, lost, edge, TWO_SIDED) for edge in (-1.0, 1.0))
+        said = ((low > 0) | (high < 0)) & ((gained + lost).sum(axis=1) >= FEWEST_CHANGED)
+        false = float(said.mean())
+        yield Cell("few rows, mean of tasks", name, True, None, false, None, None)
 
 
 def detected_share(n: int, changed: float, pairs: int, seed: int) -> float:

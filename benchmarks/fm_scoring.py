@@ -3,9 +3,9 @@
     python -m benchmarks.fm_scoring [--rows 100000] [--short] [--docs docs/reference/measured.md]
 
 Answers are generated: short ones as in question answering, a third of them right, a third near, a
-third wrong, and some targets with several right answers. They go through `prepare`, `run --stored`
-and `score`, each a process of its own. The peer is a loop in one process that calls the same scorer
-for each row and writes nothing.
+third wrong, and some targets with several right answers. They go through `prepare`,
+`run --replies=rows` and `score`, each a process of its own. The peer is a loop in one process that
+calls the same scorer for each row and writes nothing.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ data:
 """
 COMMANDS = {
     "prepare": ["prepare", "--config", "eval_config.yaml"],
-    "run": ["run", "--stored", "work_dir"],
+    "run": ["run", "--replies=rows", "work_dir"],
     "score": ["score", "eval_results"],
 }
 

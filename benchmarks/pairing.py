@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evalprep.compare.pairing import match_rows
 from evalprep.results import document_hash, prompt_hash, read_table
+from evalprep.samples import pair_rows
 
 ROWS = 12_032
 MOST_SECONDS, MOST_MB = 2.0, 300
@@ -76,7 +76,7 @@ def measure(level: str, count: int) -> dict[str, Any]:
                     file.write(json.dumps(row) + "\n")
             tables.append(read_table(path, "none"))
         before = time.process_time()
-        match = match_rows(tables[0], tables[1], tools=("lm-eval", "inspect"))
+        match = pair_rows(tables[0], tables[1], tools=("lm-eval", "inspect"))
         seconds = time.process_time() - before
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"level": level, "ways": match.ways, "seconds": seconds, "peak_mb": peak}

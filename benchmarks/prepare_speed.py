@@ -158,8 +158,8 @@ def fixture_lines(folder: Path, repeats: int) -> Iterator[Measure]:
     peer = cost(["-c", RECIPE, *recipe], folder, repeats)
     checked = cost(prepare(folder, config), folder, repeats)
     yield Measure(f"prepare the {name}", checked, peer, "datasets and pandas", goal=1.0)
-    plain = cost(prepare(folder, config, "--no_check"), folder, repeats)
-    yield Measure("the same, --no_check", plain, peer, "datasets and pandas")
+    plain = cost(prepare(folder, config, "--check=off"), folder, repeats)
+    yield Measure("the same, --check=off", plain, peer, "datasets and pandas")
 
 
 def large_lines(folder: Path, count: int) -> Iterator[Measure]:
@@ -176,8 +176,8 @@ def large_lines(folder: Path, count: int) -> Iterator[Measure]:
     checked = cost(prepare(folder, config), folder)
     what = f"prepare {count:,} rows"
     yield Measure(what, checked, peer, "column copy", goal=4.0, most_mb=400)
-    plain = cost(prepare(folder, config, "--no_check"), folder)
-    yield Measure(f"{what}, --no_check", plain, peer, "column copy")
+    plain = cost(prepare(folder, config, "--check=off"), folder)
+    yield Measure(f"{what}, --check=off", plain, peer, "column copy")
 
 
 def large_evals(folder: Path, count: int) -> Path:

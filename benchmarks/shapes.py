@@ -459,7 +459,7 @@ def own(place: Place, scale: float) -> Iterator[Measure]:
         write_own(folder, rows)
         for pack in ("quiz", "choice"):
             words = _config(folder, pack)
-            checked, plain = place.pair(folder, words, [*words, "--no_check"])
+            checked, plain = place.pair(folder, words, [*words, "--check=off"])
             what = f"prepare {rows:,} own rows ({pack})"
             yield Measure(what, checked, plain, "without the check", goal, most_mb=most)
 
@@ -469,7 +469,7 @@ def prompts(place: Place, scale: float) -> Iterator[Measure]:
     rows = round(20_000 * scale)
     folder = place.folder / "prompts"
     write_own(folder, rows)
-    _evalprep(folder, *_config(folder, "quiz"), "--no_check")
+    _evalprep(folder, *_config(folder, "quiz"), "--check=off")
     ours, peer = place.pair(
         folder, ["prompts", "work_dir", "--out", "requests.parquet"], code=[_BUILD, "work_dir"]
     )
@@ -481,7 +481,7 @@ def start(place: Place, scale: float) -> Iterator[Measure]:
     folder = place.folder / "start"
     write_own(folder, max(50, round(200 * scale)))
     words = _config(folder, "quiz", backend="dummy", limit=2)
-    printed = _evalprep(folder, *words, "--no_check").strip().splitlines()[-1]
+    printed = _evalprep(folder, *words, "--check=off").strip().splitlines()[-1]
     environment = {"HF_HUB_OFFLINE": "1"}
     turns = [
         [

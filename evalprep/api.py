@@ -21,10 +21,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from evalprep.compare import Comparison, Settings, compare_with_packs
+from evalprep.compare import Comparison, Settings
+from evalprep.compare import compare_runs as _compare_runs
 from evalprep.errors import Problems
-from evalprep.export import PAIR_FIELDS, SAMPLE_FIELDS, with_columns
-from evalprep.results import Run, load_run, open_run
+from evalprep.export import PAIR_FIELDS, with_columns
+from evalprep.results import SAMPLE_FIELDS, Run, load_run, open_run
 from evalprep.score import Scores
 from evalprep.score import score_run as _score_run
 
@@ -170,11 +171,11 @@ def compare_runs(
     """
     settings = Settings(confidence=confidence)
     settings.check()
-    return compare_with_packs(
+    return _compare_runs(
         _opened(run),
         _opened(other) if other is not None else None,
-        {} if other is None or tasks else _found_packs(template_dir),
-        settings,
+        None if other is None or tasks else _found_packs(template_dir),
+        settings=settings,
         tasks=list(tasks) if tasks is not None else None,
     )
 

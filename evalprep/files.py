@@ -186,7 +186,7 @@ def open_file(path: Path, mode: str = "rb", *, own: bool = False, **options: Any
         options: As for `open`.
 
     Raises:
-        NotRead: it is no regular file, or a link out of the place that the user named.
+        NotRead: it is not a regular file, or a link out of the place that the user named.
         OSError: it cannot be opened.
     """
     root = None if own else _named_above(path)
@@ -225,7 +225,7 @@ def read_text(
     """Returns the text of a file that others may have made.
 
     Raises:
-        NotRead: it is no regular file, or a link out of the place that the user named.
+        NotRead: it is not a regular file, or a link out of the place that the user named.
         OSError: it cannot be opened.
         UnicodeDecodeError: it has another encoding.
     """
@@ -243,7 +243,7 @@ def read_json(path: Path, *, own: bool = False, most: int = MAX_JSON) -> Any:
         most: The most bytes that it may have.
 
     Raises:
-        NotRead: it is no regular file, or a link out of the place that the user named.
+        NotRead: it is not a regular file, or a link out of the place that the user named.
         OSError: it cannot be opened.
         ValueError: it is too large, no JSON, or nested deeper than `MAX_DEPTH`.
     """
@@ -276,7 +276,7 @@ def check_regular(path: Path, *, own: bool = False) -> None:
     """Refuses a file that `open_file` would not open, before a library opens it by its name.
 
     Raises:
-        NotRead: it is no regular file, or a link out of the place that the user named.
+        NotRead: it is not a regular file, or a link out of the place that the user named.
         OSError: it cannot be opened.
     """
     open_file(path, own=own).close()

@@ -82,7 +82,7 @@ def at_least_one(text: str) -> int:
         ArgumentTypeError: it is none.
     """
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
 
 

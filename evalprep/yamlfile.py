@@ -79,7 +79,7 @@ class YamlFile:
         """Set one key from the command line.
 
         Returns:
-            None, or the part of the path that is no mapping, with nothing changed.
+            None, or the part of the path that is not a mapping, with nothing changed.
         """
         target: dict[str, Any] = self.data
         for number, key in enumerate(keys[:-1], 1):
@@ -153,7 +153,9 @@ def _read_text(path: Path) -> str:
             what=f"cannot be read: {error.strerror}", where=where, fix="make it readable"
         )
     except ValueError as error:  # a NUL in the path
-        problem = Problem(what=f"is no path: {error}", where=repr(where), fix="give the right path")
+        problem = Problem(
+            what=f"is not a valid path: {error}", where=repr(where), fix="give the right path"
+        )
     else:
         if size <= MAX_BYTES:
             return text

@@ -51,7 +51,7 @@ Loader.yaml_constructors["tag:yaml.org,2002:int"] = _whole_number
 
 
 class NotYaml(Exception):  # noqa: N818 - as `BadInput`
-    """Text that is no YAML that we read.
+    """Text that is not valid YAML that we read.
 
     `line` and `column` count from 1, 0 where there is none.
     """

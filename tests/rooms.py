@@ -33,6 +33,7 @@ FLOORS = (
     ("score",),
     ("annotate",),
     ("packapi",),
+    ("samples",),
     ("results",),
     ("model", "coderunner"),
     ("data",),
@@ -56,6 +57,7 @@ NOUNS = {
     "score": "suite scores",
     "annotate": "values computed after the run: judges, detectors",
     "packapi": "all that a pack may import",
+    "samples": "the rows of one task of two runs: their keys and pairs",
     "results": "what a run left behind: Run, TaskRun, Sample, primary metric",
     "model": "what is known of a model without loading it",
     "coderunner": "model-written programmes, run where they can do no harm",
@@ -81,7 +83,9 @@ _GROUND = {
     "structs",
     "surface",
 }
-_LONGEST = 10  # rooms in a chain of imports; doors and ground count as one each
+# Rooms in a chain of imports; doors and ground count as one each. The longest goes from score through
+# annotate to samples, where answers of two runs that are held against each other are paired.
+_LONGEST = 11
 
 
 def room_of(module: str) -> str:

@@ -133,10 +133,10 @@ def problem_of(run: Path, said: Said) -> str | None:
             server.url,
             "--limit",
             "2",
-            "--max_retries",
-            "1",
-            "--timeout",
-            "2",
+            "--model_args",
+            "max_retries=1",
+            "--model_args",
+            "timeout=2",
         ]
         started = time.monotonic()
         try:

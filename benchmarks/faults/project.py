@@ -148,16 +148,16 @@ tasks:
 
 #: Verb -> words that write results; the folders are those of `write_project`.
 WRITING: dict[str, list[str]] = {
-    "prepare": ["prepare", "--no_check"],
+    "prepare": ["prepare", "--check=off"],
     "run": ["run"],
     "judge": [
         *("judge", "judged", "--model", "the-judge", "--base_url", "URL"),
-        *("--num_concurrent", str(IN_FLIGHT)),
+        *("--model_args", f"num_concurrent={IN_FLIGHT}"),
     ],
     "rescore": ["rescore", "run", "--work_dir", "tasks"],
     "score": ["score", "run"],
     "compare": ["compare", "run", "other"],
     "report": ["report", "run", "--format", FORMATS],
     "leaderboard": ["leaderboard", "run", "other", "--format", FORMATS, "--out", "board"],
-    "gate": ["gate", "run", "other", "--policy", "policy.yaml", "--output", "gate.json"],
+    "gate": ["gate", "run", "other", "--policy", "policy.yaml", "--out", "gate.json"],
 }

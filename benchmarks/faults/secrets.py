@@ -29,7 +29,7 @@ def _plant(folder: Path, setting: dict[str, object], secret: str) -> str | None:
     project = write_project(folder)
     config = {**yaml.safe_load(CONFIG), "model_args": setting}
     (project / "eval_config.yaml").write_text(yaml.safe_dump(config))
-    outcome = evalprep(["prepare", "--no_check"], project)
+    outcome = evalprep(["prepare", "--check=off"], project)
     if secret in outcome.text:
         return "the message repeats it"
     kept = [path for path in project.rglob("*") if path.is_file() and path.suffix != ".yaml"]

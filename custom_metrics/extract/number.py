@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from custom_metrics.extract.numeral import (
     CURRENCY,
@@ -136,27 +137,59 @@ _MUST = r"(?:\s(?:can|could|must|should|will|would|need|needs|have|now|then|firs
 # "Next, we need to find the cost of 5 shirts": a step that is announced and not done.
 _ANNOUNCED = re.compile(
     rf"(?:(?:now|next|then|first|second|finally|so|therefore|lastly),?\s|to\b[^,\n]{{1,160}},\s)?"
-    rf"{_WE}{_MUST}\s{_STEP}\b(?!\s(?:that|an?\stotal)\b)",
+    rf"{_WE}{_MUST}\s{_STEP}\b(?!\s(?:that|an?\stotal)\b)"
+    # "Step 2: Find 40% of 30.", "To get the answer, multiply 24 by 3"
+    rf"|(?:step\s\d{{1,2}}\s?[:.)-]\s?)?(?:find|calculate|compute|determine)\s"
+    rf"|to\b[^,\n]{{1,160}},\s{_STEP}\b",
     re.IGNORECASE,
 )
 _RESULT_OF_STEP = re.compile(
     rf"[=≈:]\s?[*$]{{0,3}}{CURRENCY}?\s?[-−]?\.?\d|\b(?:get|gives?|is)\s\W{{0,4}}\d"
 )
 _GIVEN = any_of(
-    r"the\s+(?:problem|question)\s+(?:says|states|asks|tells|gives) we\s+are\s+(?:given|told)",
+    r"the\s+(?:problem|question)\s+(?:says|states|asks|tells|gives|wants)",
+    r"we\s+are\s+(?:given|told)",
+    r"the\s+(?:problem|question)\s+is\s+asking the\s+(?:problem|question)(?:\s+is)?\s?:",
+    r"let\s+me\s+re-?read",
     r"it\s+is\s+given let(?:['’]s|\s+us)\s+start\s+over",
 )
 # "The problem says that ...": a paragraph that begins the problem anew.
-_RESTATES = re.compile(rf"[\s*]{{0,6}}(?:so|okay|ok|wait|hmm)?\W{{0,4}}{_GIVEN}\b", re.IGNORECASE)
+_RESTATES = re.compile(
+    rf"[\s*]{{0,6}}(?:(?:so|okay|ok|wait|hmm|now|well|first)\W{{1,4}}){{0,2}}{_GIVEN}(?!\w)",
+    re.IGNORECASE,
+)
+_PERIOD = any_of("minutes? hours? days? weeks? months? years? seconds? dozen")
+# "There are 60 minutes in an hour.": a fact, and nothing that follows from the problem.
+_UNIT_FACT = re.compile(
+    rf"there\s+are\s+(?:about\s)?\d{{1,4}}\s{_PERIOD}\s(?:in|per)\s(?:an?|one|each|every)\s{_PERIOD}\W*\Z",
+    re.IGNORECASE,
+)
+# "He works 8 hours a day, 5 days a week.": what is given, each for another unit.
+_RATES = re.compile(
+    r"(?:\d[\d.,]{0,12}\s[a-z]{2,12}\s(?:an?|per|each|every)\s[a-z]{2,12}(?:,\s(?:and\s)?|\sand\s|\W*\Z)){2,}\Z",
+    re.IGNORECASE,
+)
 # "12 - 8 = ? more", "12 - 8 = x": the right side is not known.
 _WITHOUT_RIGHT_SIDE = re.compile(
     r"\d\s?(?:[-−+*/×÷]|\\times|\\cdot|\\div)\s?\$?\d[\d.,]*\)?\s?=\s?\$?(?:[?_]|[a-z]\b(?!\s?=)|\W{0,6}\Z)"
 )
 # "2x + 5 = 15", "x + 5 = 15": an equation that is not solved.
 _UNSOLVED = re.compile(
-    r"(?<![\w.])(?:\d+[xyzn](?:\s?[-+]\s?\d[\d.]*)?|[xyzn]\s?[-+]\s?\d[\d.]*)\s?=\s?\d[\d.,]*\W{0,6}\Z"
+    r"(?<![\w.])(?:\d+[a-z]\s?[-+]\s?\d[\d.]*|\d+[xyzn](?:\s?[-+]\s?\d[\d.]*)?|[xyzn]\s?[-+]\s?\d[\d.]*)\s?=\s?\d[\d.,]*\W{0,6}\Z"
 )
-_OPEN = (_BLANK_WITHIN, _WITHOUT_RIGHT_SIDE, _UNSOLVED)
+# "Solve for t: 16t = 80", "x + (x + 1) + (x + 2) = 72"
+_TO_BE_SOLVED = re.compile(
+    r"(?:\bsolve\s(?:for\s[a-z]\b|the\s(?:equation|system))[^.=\n]{0,60}"
+    r"|(?<!\w)[a-z]\s?[-+]\s?\([^=\n]{1,60}\)\s?)=\s?\d[\d.,]*\W{0,6}\Z",
+    re.IGNORECASE,
+)
+# "3 pens cost $6, find the cost of 10 pens."
+_TASK = re.compile(r",\s(?:find|calculate|determine|compute)\s[^=\n]{1,120}\Z", re.IGNORECASE)
+_OPEN = (
+    *(_BLANK_WITHIN, _WITHOUT_RIGHT_SIDE, _UNSOLVED, _UNIT_FACT, _RATES),
+    *(_TO_BE_SOLVED, _TASK),
+)
+_COMPUTED = re.compile(r"\d\s?(?:[-−+*/×÷]|\\times|\\div)[^=\n]{1,60}=\s?\W{0,3}\d")
 # "a = 12" on a line of its own
 _ASSIGNED = re.compile(
     r"[-*•\s$]{0,6}(?P<name>[A-Za-z](?:_\{?\w{1,8}\}?)?)\s?=\s?-?\d[\d.,]*\W{0,4}\Z"
@@ -178,6 +211,17 @@ _BULLET_LABEL = re.compile(
     rf"[-*•]\s+(?!.{{0,40}}\b{_TOTAL}\b)"
     r"[A-Z][\w ]{0,30}:\s[^=\n]{1,40}\Z",
     re.IGNORECASE,
+)
+# "Pages read on Monday: 45"
+_LABEL = re.compile(r"(?!step\b)[A-Z][\w ]{2,40}:\s[^=\n]{1,30}\Z", re.IGNORECASE)
+_RESULT_LABEL = any_of(
+    "difference average mean remaining altogether overall needed required each per change"
+)
+_OF_TOTAL = re.compile(rf"[^:]{{0,60}}\b(?:{_TOTAL}|{_RESULT_LABEL})\b", re.IGNORECASE)
+_NAMED_VALUE = re.compile(r"[-*•\s$]{0,6}[A-Za-z][\w ]{0,20}\s?=\s?[^=\n]{1,40}\Z")
+# "We have:", "Given:"
+_HEAD_OF_GIVEN = re.compile(
+    r"[\s*#]{0,6}(?:given|we\s+(?:have|know)|known|let)\b.{0,40}:\W{0,4}\Z", re.IGNORECASE
 )
 _MINUS = re.compile(rf"[-−–]\s?{CURRENCY}?\s?(?=\.?\d)")
 _THOUSANDS = re.compile(r"\s?[kK]\b")
@@ -414,7 +458,9 @@ def _values_from_the_end(text: str, boxes: list[re.Match[str]]) -> Iterator[str 
 
 def _concluded(text: str) -> str | Unclear | None:
     """Reads the concluding sentence of a reply that states nothing, unless it refuses or asks."""
-    if _ends_in_list_of_findings(text) or _RESTATES.match(text.rstrip().rpartition("\n")[2]):
+    last_line = text.rstrip().rpartition("\n")[2]
+    is_problem = _RESTATES.match(last_line) and not _COMPUTED.search(last_line)
+    if is_problem or _ends_in_list_of_findings(text):
         return None
     sentences = _sentences_before_closing(text)
     if any(map(_REFUSAL.search, sentences[:2])):
@@ -447,8 +493,21 @@ def _concludes_nothing(sentence: str) -> bool:
 
 
 def _ends_in_list_of_findings(text: str) -> bool:
-    """Tells whether the last two lines are bullets with labels or values of two variables."""
-    lines = [line.strip() for line in text.strip().splitlines()[-2:]]
+    """Tells whether a reply ends in values that it lists, and in none that it concludes.
+
+    The last two lines are bullets with labels or values of two variables, or the last three lines
+    have labels, or all lines behind "Given:" name a value.
+    """
+    all_lines = [line.strip() for line in text.strip().splitlines()]
+    labels = all_lines[-3:]
+    is_total = any(_OF_TOTAL.match(line) for line in labels[1:])
+    if len(labels) == 3 and all(map(_LABEL.match, labels)) and not is_total:
+        return True
+    behind = list(takewhile(_NAMED_VALUE.match, reversed(all_lines)))
+    heads = all_lines[: -len(behind)][-1:]
+    if behind and any(map(_HEAD_OF_GIVEN.match, heads)):
+        return True
+    lines = all_lines[-2:]
     if len(lines) == 2 and all(_BULLET_LABEL.match(line) for line in lines):
         return True
     assigned = [match["name"] for match in map(_ASSIGNED.match, lines) if match]

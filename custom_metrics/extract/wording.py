@@ -106,7 +106,7 @@ OPEN_BOX = re.compile(_BOX_START)
 # A sentence mark with what may close behind it, or a closing bracket, fence or mark of emphasis.
 _SENTENCE_CLOSED = re.compile(r"(?:[.!?…。！？।؟｡]|[)\]}>|」』】）`*$✓✔✅☑\"”’])\Z")
 _OPEN_NUMBER = re.compile(r"\d\s?(?:[+*×÷·]|\s[-−–]|\\(?:times|cdot|div))\s{0,2}\$?\d{0,20}\.\Z")
-_OPEN_PRODUCT = re.compile(r"[\d)%]\s\*\Z")
+_OPEN_PRODUCT = re.compile(r"[\d)%]\s\*\Z|[\d)%]\s?[-−–+×÷/]\s?\$\Z")
 _EQUALS = any_of(r"is are gives equals comes\s+to")
 _AMOUNT = r"(?:\\?\$|[€£¥₹*_-]){0,4}\d+(?:[.,]\d+){0,9}(?:\s?/\s?\d+)?"
 # Words behind a number that are no unit of it.
@@ -114,11 +114,18 @@ _CONTINUES = any_of(
     "and or but so that which who if when because since to of by per for with in from",
     "the an? has have been is are",
 )
-_UNITS = rf"(?:\s?[%°/]|\s?(?!{_CONTINUES}\b)[^\W\d_][\w'’/²³-]{{0,20}}){{0,6}}"
+_WORD_OF_UNIT = r"[^\W\d_][\w'’/²³-]{0,20}"
+_UNITS = (
+    rf"(?:(?:\s?[%°/]|\s?(?!{_CONTINUES}\b){_WORD_OF_UNIT}){{0,6}}"
+    # "3 bolts of fabric"
+    rf"|\s(?!{_CONTINUES}\b){_WORD_OF_UNIT}\sof\s(?!{_CONTINUES}\b){_WORD_OF_UNIT})"
+)
 # A line of its own that ends in a result: "Total: 255 miles", "= 255 miles", "12. 35 + 70 = 105".
 _RESULT_LINE = re.compile(rf"(?:[=≈:：]|\b{_EQUALS})\s{{0,3}}{_AMOUNT}{_UNITS}\Z")
 _UNIT_RATE = re.compile(r"(?<![\d.])\d{1,9}\s[a-z]{2,12}\s?=\s?\d{1,9}\s?/\s?\d{1,9}\Z")
 _ALONE = re.compile(r"[\W_]{0,12}\d[\d.,]{0,30}(?:\s?[^\W\d_]{1,12}){0,2}[\W_]{0,8}")
+# "4. Thursday" begins an entry of a list.
+_LISTED_WORD = re.compile(r"\d{1,3}[.)]\s+[^\W\d_]")
 _SENTENCE_WITHIN = re.compile(r"[^\W\d](?<!\b[A-J])[.!?]\s+[A-Z]|\d[.!?]\s+[A-Z][a-z]")
 _MAX_SHORT = 60
 _MAX_RESULT_LINE = 240
@@ -188,7 +195,7 @@ def _is_result(line: str) -> bool:
     """Tells whether a line holds a number alone, or ends in a result of its own."""
     if len(line) >= _MAX_RESULT_LINE:
         return False
-    if _ALONE.fullmatch(line):
+    if _ALONE.fullmatch(line) and not _LISTED_WORD.match(line) and not line.endswith(":"):
         return True
     return bool(_RESULT_LINE.search(line)) and not _SENTENCE_WITHIN.search(line, 4)
 

@@ -55,7 +55,7 @@ class RecordError(ValueError):
 
 
 class LineError(ValueError):
-    """A line that is no JSON record; `number` counts from 1."""
+    """A line that is not a JSON record; `number` counts from 1."""
 
     def __init__(self, number: int, reason: str) -> None:
         self.number = number
@@ -279,7 +279,7 @@ def json_lines(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
     Line ends of any system, a byte-order mark and blank lines do no harm.
 
     Raises:
-        LineError: a line is no JSON.
+        LineError: a line is not JSON.
     """
     for number, line in enumerate(lines, start=1):
         text = line.strip("\ufeff \t\r\n") if number == 1 else line.strip(" \t\r\n")

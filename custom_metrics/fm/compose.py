@@ -85,8 +85,8 @@ class Pipeline:
         """Runs the steps over a copy of the record.
 
         Raises:
-            StepError: an input is missing, a result is no mapping, or a key is added twice or not
-                as declared.
+            StepError: an input is missing, a result is not a mapping, or a key is added twice or
+                not as declared.
         """
         if not isinstance(record, Mapping):
             raise StepError(f"a record is a mapping, this is a {type(record).__name__}")

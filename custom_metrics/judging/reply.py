@@ -138,7 +138,7 @@ def _statements(
 
 
 def _unread(name: str, numbers: Sequence[float], oddities: Sequence[str]) -> dict[str, Any]:
-    """The result where a name has several numbers, or one that is no rating."""
+    """The result where a name has several numbers, or one that is not a rating."""
     stated = " and ".join(f"{number:g}" for number in numbers)
     reason = oddities[0] if oddities else f"is stated as {stated}"
     is_no_number = list(oddities) == ["is no number"] and not numbers

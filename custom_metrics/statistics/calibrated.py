@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from custom_metrics.statistics.normal import two_sided_p
+from custom_metrics.statistics.roots import p_of_reaching
 from custom_metrics.statistics.score import Interval, PairedVerdicts
 from custom_metrics.statistics.units import PairedUnits
-
-_LARGEST_Z = 8.0  # 1 - p is 1 in doubles beyond
 
 
 @dataclass(frozen=True)
@@ -71,15 +69,12 @@ class Calibrated:
         """Two-sided p of a true difference: the level at which the interval just reaches it."""
         if self.value == at:
             return 1.0
-        low, high = 0.0, _LARGEST_Z
-        while high - low > 1e-9:
-            middle = (low + high) / 2.0
-            ends = self.interval(1.0 - two_sided_p(middle))
-            if ends.low <= at if self.value > at else ends.high >= at:
-                high = middle
-            else:
-                low = middle
-        return two_sided_p(high)
+
+        def outside(confidence: float) -> float:
+            low, high = self.interval(confidence)
+            return low - at if self.value > at else at - high
+
+        return p_of_reaching(outside)
 
     def turned(self) -> Calibrated:
         """The same with the sign of the difference turned."""

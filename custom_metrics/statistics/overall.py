@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from custom_metrics.statistics.missing import Incomplete, Paired, paired_ends
-from custom_metrics.statistics.normal import critical_value, two_sided_p
+from custom_metrics.statistics.normal import critical_value
+from custom_metrics.statistics.roots import p_of_reaching
 from custom_metrics.statistics.score import Interval, PairedVerdicts
 
 ENOUGH_PAIRS = 50  # of every task, for one-sided limits
-_STEPS = 60
-_LARGEST_Z = 8.0  # 1 - p is 1 in doubles beyond
 
 
 @dataclass(frozen=True)
@@ -104,15 +103,12 @@ class MeanDifference:
             return 1.0
         if len(self.tasks) == 1:
             return self.tasks[0].evidence.p(at * self.tasks[0].width)
-        low, high = 0.0, _LARGEST_Z
-        for _ in range(_STEPS):
-            if high - low < 1e-9:
-                break
-            z = (low + high) / 2.0
-            ends = self.interval(1.0 - two_sided_p(z))
-            reaches = ends.low <= at if self.value > at else ends.high >= at
-            low, high = (low, z) if reaches else (z, high)
-        return two_sided_p(high)
+
+        def outside(confidence: float) -> float:
+            low, high = self.interval(confidence)
+            return low - at if self.value > at else at - high
+
+        return p_of_reaching(outside)
 
     def turned(self) -> MeanDifference:
         """The same with the sign of every difference turned."""

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from custom_metrics.statistics.normal import critical_value, two_sided_p
-
-_STEPS = 200  # bisections; doubles have no more halves to give
+from custom_metrics.statistics.roots import crossing
 
 
 class Interval(NamedTuple):
@@ -110,16 +109,12 @@ class PairedVerdicts:
         """Returns where Z, which falls with d, passes a level between the estimate and an edge."""
         if abs(self.z(edge)) <= abs(level):
             return edge
-        outer, inner = edge, self.value
-        for _ in range(_STEPS):
-            middle = (outer + inner) / 2.0
-            if middle in {outer, inner}:
-                break
-            if abs(self.z(middle)) > abs(level):
-                outer = middle
-            else:
-                inner = middle
-        return inner
+        at_level = math.atan(level)
+
+        def beyond(difference: float) -> float:
+            return math.atan(self.z(difference)) - at_level  # finite where Z is not
+
+        return crossing(beyond, self.value, edge)
 
     def p(self, at: float = 0.0) -> float:
         """Two-sided p of a true difference: the level at which the interval just reaches it.

@@ -29,6 +29,8 @@ def stamp_for(run: Run, task: str) -> str:
 
     With `--timestamp each` that may be another stamp than the run's newest.
     """
+    if run.log is not None:
+        return run.files.stamp
     return stamp_of(run.files.samples.get(task, run.tasks[task].path)) or run.files.stamp
 
 

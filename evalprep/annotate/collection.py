@@ -17,7 +17,8 @@ from evalprep.annotate.promptfile import PromptFile
 from evalprep.annotate.providers.wire import NO_SCHEMA
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import Annotator, Item, Pack, Rubric, RubricJudge, find_task
-from evalprep.results import Run, packs_elsewhere, row_mappings
+from evalprep.results import Run, TaskRun, packs_elsewhere, row_mappings
+from evalprep.samples import pair_rows
 
 
 @dataclass
@@ -213,10 +214,11 @@ def _annotators_of(
 
 
 def _items(run: Run, task: str, annotator: Annotator, other: Run | None) -> Iterable[Item]:
-    rows = {task: row_mappings(run.tasks[task])}
+    own = run.tasks[task]
+    rows = row_mappings(own)
     if isinstance(annotator, Rubric) and annotator.is_pair:
-        return pair_items(annotator, rows, other, task)
-    return iter(annotator.items(rows, {task: run.tasks[task].metadata}))
+        return pair_items(annotator, own, rows, other)
+    return iter(annotator.items({task: rows}, {task: own.metadata}))
 
 
 def _any_answered(question_set: Asked) -> bool:
@@ -260,10 +262,23 @@ def _first(items: Iterable[Item], limit: int | None) -> Iterable[Item]:
 
 
 def pair_items(
-    rubric: Rubric, rows: Mapping[str, Sequence[Mapping[str, Any]]], other: Run | None, task: str
+    rubric: Rubric, task: TaskRun, rows: Sequence[Mapping[str, Any]], other: Run | None
 ) -> Iterable[Item]:
-    """The questions of a rubric of pairs about the samples of a task that both runs have."""
-    if other is None or task not in other.tasks:
+    """The questions of a rubric of pairs about the samples of a task that both runs have.
+
+    Args:
+        rubric: The rubric.
+        task: The task of the run.
+        rows: Its samples.
+        other: The run that the answers are compared with.
+    """
+    if other is None or task.name not in other.tasks:
         return iter(())
-    opposite = {str(row["sample_id"]): row for row in row_mappings(other.tasks[task])}
-    return rubric.pairs(rows, {task: opposite}, stamp_for(other, task))
+    against = other.tasks[task.name]
+    paired = pair_rows(task.table(), against.table(), tools=(task.tool, against.tool))
+    of_other = row_mappings(against)
+    opposite = {
+        str(rows[left]["sample_id"]): of_other[right]
+        for left, right in zip(paired.left.tolist(), paired.right.tolist(), strict=True)
+    }
+    return rubric.pairs({task.name: rows}, {task.name: opposite}, stamp_for(other, task.name))

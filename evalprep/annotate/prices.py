@@ -107,7 +107,9 @@ def read_prices(file: Path) -> dict[str, Price]:
         ) from error
     except (NotYaml, UnicodeDecodeError) as error:
         raise BadInput(
-            Problem(what=f"is no YAML: {' '.join(str(error).split())[:200]}", where=str(file))
+            Problem(
+                what=f"is not valid YAML: {' '.join(str(error).split())[:200]}", where=str(file)
+            )
         ) from error
     if isinstance(data, Mapping) and isinstance(data.get("prices"), Mapping):
         data = data["prices"]
@@ -149,7 +151,7 @@ def _is_price(value: Any) -> bool:
 def _price(data: Any, where: str, problems: Problems) -> Price | None:
     if not isinstance(data, Mapping):
         problems.add(
-            "is no price", where=where, allowed="{input: 0.4, output: 1.6} per million tokens"
+            "is not a price", where=where, allowed="{input: 0.4, output: 1.6} per million tokens"
         )
         return None
     _check_keys(data, where, problems)

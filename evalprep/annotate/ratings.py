@@ -29,7 +29,7 @@ from evalprep.annotate.promptfile import recorded_judgements
 from evalprep.annotate.quality import preferences
 from evalprep.errors import BadInput
 from evalprep.packs import PREFERENCE, Annotator, Pack, Rubric, Value
-from evalprep.results import Effort, Run, load_run, row_mappings
+from evalprep.results import Effort, Run, TaskRun, load_run, row_mappings
 
 _APART = 50  # samples that are listed of one value; the ledger has all
 
@@ -87,7 +87,7 @@ def _of_task(ratings: Ratings, run: Run, packs: Sequence[Pack], task: str, kept:
             continue
         rubric = Rubric.from_spec(settings["rubric"])
         if rubric.is_pair:
-            _of_pairs(ratings, rubric, chosen, settings.get("other"), task, rows, kept)
+            _of_pairs(ratings, rubric, chosen, settings.get("other"), run.tasks[task], rows, kept)
         elif not rubric.tasks or task in rubric.tasks:
             annotators.append(rubric)
     _add_annotators(ratings, run, annotators, task, rows, kept)
@@ -304,7 +304,7 @@ def _of_pairs(
     rubric: Rubric,
     chosen: Chosen,
     other: Any,
-    task: str,
+    task: TaskRun,
     rows: Sequence[Mapping[str, Any]],
     kept: Kept,
 ) -> None:
@@ -329,7 +329,7 @@ def _of_pairs(
         return
     who = kept.who(rubric)
     assert who is not None
-    questions = kept.known(rubric, pair_items(rubric, {task: rows}, opposite, task), who)
+    questions = kept.known(rubric, pair_items(rubric, task, rows, opposite), who)
     if not _any_attempt(questions):
         return
     # Sample -> its preferences, asked in either order.
@@ -343,7 +343,7 @@ def _of_pairs(
     result = preferences(questions).to_dict()
     ratings.preferences.append(
         Preferred(
-            task=task,
+            task=task.name,
             rubric=rubric.name,
             judge=chosen.model,
             other=str(other["label"]),

@@ -73,7 +73,7 @@ CODES: dict[str, Code] = {
     ),
     "EP108": Code(
         "error",
-        "A requested name is no task, group or tag of the folder.",
+        "A requested name is not a task, group or tag of the folder.",
         "see the names that are there",
     ),
     "EP109": Code(
@@ -305,7 +305,7 @@ CODES: dict[str, Code] = {
     "EP227": Code("warning", "generation_kwargs on a task that does not generate.", "remove them"),
     "EP228": Code(
         "warning",
-        "`repeats` makes several replies that are equal, or of which only the first is scored.",
+        "`repeats` makes several equal replies, or lm-eval scores the first of them only.",
         "sample with a temperature and without a fixed seed; `repeats` of the config scores each "
         "reply, and take_first_k keeps them for a scorer of your own",
     ),
@@ -373,7 +373,7 @@ CODES: dict[str, Code] = {
     ),
     "EP303": Code(
         "error",
-        "doc_to_text is a word that is no column of the data: every prompt is that word.",
+        "doc_to_text is a word that is not a column of the data: every prompt is that word.",
         "name a column",
     ),
     "EP304": Code(
@@ -382,7 +382,7 @@ CODES: dict[str, Code] = {
     "EP305": Code("note", "The task builds requests of its own; scoring was not checked.", ""),
     "EP307": Code(
         "warning",
-        "doc_to_target is a word that is no column of the data: every gold answer is that word.",
+        "doc_to_target is a word that is not a column of the data: every gold answer is that word.",
         "name a column",
     ),
     # EP4: data

@@ -275,7 +275,7 @@ def _why_not_loaded(error: Exception, leaf: Leaf) -> tuple[str, str]:
     name = absent_name[1]
     columns = _columns_of(leaf)
     known = f"the columns are {', '.join(columns)}" if columns else ""
-    return f"a template uses {name!r}, which is no column", near(name, columns) or known
+    return f"a template uses {name!r}, which is not a column", near(name, columns) or known
 
 
 def _columns_of(leaf: Leaf) -> list[str]:

@@ -131,10 +131,10 @@ def _check_absent(name: str, settings: RunSettings, findings: Findings) -> None:
         what = f"{path} is a single file"
         findings.add("EP702", "model_name", what, fix=_weights_file(path))
     elif looks_local and not settings.destination.here:
-        what = f"{name} is no folder here"
+        what = f"{name} is not a folder on this machine"
         findings.add("EP730", "model_name", what)
     elif looks_local:
-        what = f"{name} is no folder"
+        what = f"{name} is not a folder"
         findings.add("EP702", "model_name", what, fix=_ELSEWHERE)
 
 

@@ -258,7 +258,7 @@ class _Scan:
         self._loaded = loaded
         self._settings = settings
         self._tokenizer = tokenizer
-        # Rows with chat markup, with markup that is no token of this model, with several
+        # Rows with chat markup, with markup that is not a token of this model, with several
         # begin-of-text tokens, and with none.
         self._marked = _Rows()
         self._foreign = _Rows()
@@ -542,7 +542,7 @@ def _never_acts(stop: str, stops: list[str], tokenizer: Tokenizer | None) -> str
             return f"holds the stop string {other!r}, which acts first"
     if tokenizer is None or not _SPECIAL_LOOK.fullmatch(stop):
         return ""
-    return "" if tokenizer.knows(stop) else "is no token of this model"
+    return "" if tokenizer.knows(stop) else "is not a token of this model"
 
 
 def _begins_reply(stop: str, prompt: str) -> bool:

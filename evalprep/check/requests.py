@@ -156,7 +156,7 @@ def _check_column(loaded: LoadedTask, code: str, key: str, findings: Findings) -
     columns = list(getattr(loaded.task, "features", []) or [])
     if text in columns:
         return
-    what = f"{text!r} is no column"
+    what = f"{text!r} is not a column"
     fix = near(text, columns) or f"columns: {', '.join(columns)}"
     as_jinja = with_places(text, columns, "{{", "}}")
     if as_jinja != text:
@@ -405,7 +405,7 @@ def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
         what = f"the gold index is from 1 to {last}"
         _report(loaded, findings, "EP419", key, what)
     elif wrong:
-        what = f"the gold answer is no choice in {listed(wrong)}"
+        what = f"the gold answer is not among the choices in {listed(wrong)}"
         _report(loaded, findings, "EP411", key, what)
     elif _never_varies(rows) and not has_scorer:
         gold = rows[0].gold

@@ -54,7 +54,7 @@ def _names_of(entry: str, selection: _Selection) -> list[str]:
     if not names:
         some = ", ".join(sorted(tree.names())[:12]) or "no tasks at all"
         fix = near(entry, tree.names()) or f"there are: {some}"
-        what = "is no task, group or tag of the folder"
+        what = "is not a task, group or tag of the folder"
         findings.add("EP108", entry, what, task=entry, fix=fix)
     return names
 

@@ -282,4 +282,4 @@ def find_isolation() -> Isolation:
             return _try_out(isolation)
         except OSError as error:
             reasons[isolation.kind] = str(error)
-    raise NoIsolation(reasons or {"name spaces": "this is no Linux"})
+    raise NoIsolation(reasons or {"name spaces": "this is not Linux"})

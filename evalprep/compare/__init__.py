@@ -9,20 +9,14 @@ from evalprep.surface import offered
 if TYPE_CHECKING:
     from evalprep.compare.best import FEWEST_ROWS, Leaders, adjusted_p, leaders, shown_better
     from evalprep.compare.comparable import check_allowed, differing, fact_reasons
-    from evalprep.compare.comparison import Comparison, compare_runs
-    from evalprep.compare.conclusion import (
-        NOT_COMPARABLE,
-        NOT_ENOUGH,
-        TOLERATED_MISSING,
-        WORSE,
-        Conclusion,
-    )
+    from evalprep.compare.comparison import Comparison
+    from evalprep.compare.concluding import adjusted_by_key, conclude, conclude_pairs, deciding
+    from evalprep.compare.conclusion import NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
     from evalprep.compare.difference import ALPHA, BITS, POINTS, RATIO, Difference
-    from evalprep.compare.family import conclude_page, conclude_pairs, deciding
     from evalprep.compare.flips import write_csv
-    from evalprep.compare.levels import BY_CONTENT, PairRules
-    from evalprep.compare.pairing import RowMatch, contrary_rows, match_rows
+    from evalprep.compare.measuring import compare_runs, measure, tasks_without_mean, without_suite
     from evalprep.compare.paper import comparison_latex, comparison_svg
+    from evalprep.compare.quantities import TOLERATED_MISSING, Quantities
     from evalprep.compare.reasons import (
         BASELINE,
         CANDIDATE,
@@ -38,17 +32,11 @@ if TYPE_CHECKING:
         Reproduction,
         reproduce,
     )
-    from evalprep.compare.rowkeys import question_text
     from evalprep.compare.screen import MANY_EQUAL, in_own_unit, show
     from evalprep.compare.settings import Settings
     from evalprep.compare.stored import UNPAIRED_TEST
-    from evalprep.compare.suite import (
-        compare_scores,
-        compare_suite,
-        compare_with_packs,
-        tasks_without_mean,
-    )
-    from evalprep.compare.task import TaskComparison, floor_sentence
+    from evalprep.compare.suite import add_suite, measure_scores
+    from evalprep.compare.task import PairedTask, floor_sentence
     from evalprep.compare.tasknames import of_tasks
     from evalprep.compare.units import Unit
 else:

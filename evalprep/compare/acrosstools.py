@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from evalprep.compare.comparable import fact_reasons, gold_reasons
-from evalprep.compare.conclusion import TOLERATED_MISSING
-from evalprep.compare.levels import PairRules
 from evalprep.compare.pairing import Floats, Pairs
-from evalprep.compare.questions import was_chat
+from evalprep.compare.quantities import TOLERATED_MISSING
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.numbers import percent
-from evalprep.results import FactDifference, Metric, Table
+from evalprep.results import FactDifference, Metric
+from evalprep.samples import PairRules
 from evalprep.terminal import counted, shortlist
 
 LEAST_PAIRED = 0.9  # share of the smaller side that must be paired
@@ -68,11 +67,7 @@ class PairedRows:
 
     @classmethod
     def of(
-        cls,
-        pairs: Pairs,
-        tables: tuple[Table, Table],
-        metrics: tuple[str, str],
-        differences: Sequence[FactDifference],
+        cls, pairs: Pairs, metrics: tuple[str, str], differences: Sequence[FactDifference]
     ) -> PairedRows:
         """Gathers what is known of the pairs of one task."""
         shots = [item for item in differences if item.name == "num_fewshot"]
@@ -86,7 +81,7 @@ class PairedRows:
             prompts_differ=int(pairs.prompt_differs.sum()),
             permuted=pairs.permuted,
             choices_differ=len(pairs.other_choices),
-            template_differs=_template_differs(pairs, tables),
+            template_differs=_template_differs(pairs),
             metrics=metrics,
             shots=(shots[0].candidate, shots[0].baseline) if shots else None,
             examples={
@@ -149,15 +144,13 @@ class PairedRows:
         return asdict(self) | {"share": self.share}
 
 
-def _template_differs(pairs: Pairs, tables: tuple[Table, Table]) -> bool:
+def _template_differs(pairs: Pairs) -> bool:
     """True where one side logged the messages of a chat and the other plain text."""
     if not pairs.rows.size:
         return False
-    table, other = tables
-    form = was_chat(table, int(pairs.rows[0]))
-    other_form = was_chat(other, int(pairs.other_rows[0]))
-    is_known = form is not None and other_form is not None
-    return is_known and form != other_form
+    side, other = pairs.match.sides
+    form, other_form = side.was_chat(int(pairs.rows[0])), other.was_chat(int(pairs.other_rows[0]))
+    return form is not None and other_form is not None and form != other_form
 
 
 def question_reasons_across(
@@ -178,7 +171,7 @@ def metric_reasons(metrics: tuple[Metric, Metric], pairs: Pairs) -> list[Reason]
     for each, values in ((metric, pairs.now), (baseline, pairs.before)):
         if not _are_shares(values):
             differ = f"the metrics differ ({metric.name}, baseline {baseline.name})"
-            no_share = f"{each.name} is no score between 0 and 1"
+            no_share = f"{each.name} is not a score between 0 and 1"
             said = f"{differ}, and {no_share}; `--metric` names others"
             return [Reason(Kind.METRIC, said=said)]
     return []

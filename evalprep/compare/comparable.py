@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from evalprep.compare.agreement import DIRECTION, SCALE, SCORER
-from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.pairing import Pairs
-from evalprep.compare.questions import RowPairs, count_other_questions
+from evalprep.compare.quantities import TOLERATED_MISSING
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason, of_fact
 from evalprep.errors import Problems, near
 from evalprep.packs import READ_BY
@@ -21,7 +20,6 @@ from evalprep.results import (
     PublishedReading,
     Run,
     SettingEdit,
-    Table,
     TaskMeant,
     TaskRun,
     facts_of,
@@ -68,8 +66,6 @@ def question_reasons(
     differences: Sequence[FactDifference],
     allow: Collection[str],
     pairs: Pairs,
-    table: Table,
-    other: Table,
     *,
     same_choices: bool = True,
 ) -> tuple[list[Reason], list[str]]:
@@ -84,7 +80,7 @@ def question_reasons(
     hard = forbidden(differences, allow)
     disputed = [item for item in hard if item.name in _PROVEN_BY_ROWS]
     notes = []
-    if same_choices and _is_proven(disputed, pairs, table, other):
+    if same_choices and _is_proven(disputed, pairs):
         hard = [item for item in hard if item not in disputed]
         notes.append(_proof(disputed))
     changed = int(pairs.prompt_differs.sum())
@@ -98,14 +94,11 @@ def question_reasons(
     return reasons, notes
 
 
-def _is_proven(
-    disputed: Sequence[FactDifference], pairs: Pairs, table: Table, other: Table
-) -> bool:
+def _is_proven(disputed: Sequence[FactDifference], pairs: Pairs) -> bool:
     """True where every pair has equal arguments and gold answers, although facts differ."""
     if not disputed or not pairs.rows.size:
         return False
-    row_pairs = RowPairs(table, other, pairs.rows, pairs.other_rows)
-    return not count_other_questions(row_pairs)
+    return not pairs.match.asks_otherwise(pairs.rows, pairs.other_rows)
 
 
 def _proof(disputed: Sequence[FactDifference]) -> str:

@@ -35,13 +35,14 @@ POINTS, RATIO, BITS = "points", "ratio", "bits"
 _NARROW = (0.5, 0.05)  # widths of an interval in points, below which a decimal more is shown
 #: Changed rows or documents that better, worse and a gate's fail take.
 FEWEST_CHANGED = 6
+FEWEST_A_TASK = 12  # rows of a task, on average, that a word about a mean of several takes
 
 Evidence = (
     PairedVerdicts | PairedUnits | Calibrated | Incomplete | MeanDifference | StoredDifference
 )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Difference:
     """The difference, candidate minus baseline, that a set of pairs shows.
 
@@ -65,7 +66,7 @@ class Difference:
         who expect it.
         p: The two-sided test that belongs to the interval, named by `test`.
         mde: Smallest true difference that would be found with 80 % probability (among several
-            tasks: after Holm's adjustment, at the least).
+            tasks: after Holm's adjustment, at the least); known once a family is.
         higher_is_better: Direction; None where no direction is better.
         range: Largest difference of two scores, or where the score's bounds are not known, the one
             that a row can make; None where the score has no bounds.
@@ -156,9 +157,27 @@ class Difference:
         changed = self.changed
         return changed is None or changed >= FEWEST_CHANGED
 
+    @property
+    def rows_a_task(self) -> float | None:
+        """Rows of a task in a mean over several, on average; None of anything else."""
+        evidence = self.paired
+        if not isinstance(evidence, MeanDifference) or len(evidence.tasks) < 2:
+            return None
+        return self.n / len(evidence.tasks)
+
+    @property
+    def may_have_word(self) -> bool:
+        """True where enough rows changed, and the tasks of a mean have enough rows.
+
+        The limits of a mean over tasks of a few rows each, most of them changed, leave out 0 in up
+        to 15 % of equal runs.
+        """
+        rows = self.rows_a_task
+        return self.has_enough_changed and (rows is None or rows >= FEWEST_A_TASK)
+
     def drop_p(self, limit: float) -> float:
         """Two-sided p of a true drop of `limit`; 1 where too few rows changed for a word."""
-        if self.evidence is None or self.drop is None or not self.has_enough_changed:
+        if self.evidence is None or self.drop is None or not self.may_have_word:
             return 1.0
         return self.evidence.p(-limit)
 
@@ -265,17 +284,16 @@ class Difference:
         width = 100 * (self.high - self.low)
         return 1 + sum(0 < width < limit for limit in _NARROW)
 
-    def set_detectable(self, alpha: float) -> None:
-        """Sets `mde` for tests at a level; None beyond what can differ."""
-        self.mde = None
-        if self.evidence is None or not 0 < alpha < 1:
-            return
-        detectable = _detectable(self.evidence, alpha)
+    def at_level(self, alpha: float) -> Difference:
+        """The same with the difference that a test at a level finds with 80 % probability."""
+        detectable = None
+        if self.evidence is not None and 0 < alpha < 1:
+            detectable = _detectable(self.evidence, alpha)
         if detectable is None or not math.isfinite(detectable):
-            return
+            return replace(self, mde=None)
         # A share cannot change by more than all of it.
-        if self.unit != POINTS or detectable <= 1.0:
-            self.mde = detectable
+        is_possible = self.unit != POINTS or detectable <= 1.0
+        return replace(self, mde=detectable if is_possible else None)
 
 
 def _changed(evidence: Evidence | None) -> int | None:
@@ -326,7 +344,7 @@ def with_missing(item: Difference, missing: Missing, confidence: float) -> Diffe
     bounded = Incomplete(evidence, missing.turned() if is_turned else missing)
     low, high = bounded.interval(confidence)
     ends = (-high, -low) if is_turned else (low, high)
-    result = replace(
+    return replace(
         item,
         low=ends[0],
         high=ends[1],
@@ -335,8 +353,6 @@ def with_missing(item: Difference, missing: Missing, confidence: float) -> Diffe
         missing=missing.share,
         evidence=bounded,
     )
-    result.set_detectable(1 - confidence)
-    return result
 
 
 def differing_value(own: float | None, shared: float | None) -> float | None:
@@ -367,9 +383,12 @@ def from_evidence(
     """A difference with everything that its evidence says; `known` are the other fields."""
     low, high = evidence.interval(confidence)
     sign = -1.0 if higher_is_better is False else 1.0
+    delta = sign * evidence.value + 0.0
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return Difference(delta=delta, higher_is_better=higher_is_better, **known)
     ends = (low, high) if sign > 0 else (-high, -low)
-    item = Difference(
-        delta=sign * evidence.value + 0.0,
+    return Difference(
+        delta=delta,
         low=ends[0],
         high=ends[1],
         stderr=(high - low) / 2 / statistics.critical_value(confidence),
@@ -378,11 +397,6 @@ def from_evidence(
         evidence=evidence,
         **known,
     )
-    if not all(math.isfinite(end) for end in ends):
-        item.low = item.high = item.stderr = item.p = None
-        item.evidence = None
-    item.set_detectable(1 - confidence)
-    return item
 
 
 def difference(

@@ -10,22 +10,21 @@ import numpy as np
 from evalprep.compare.pairing import Pairs
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.results import FactDifference, Table
+from evalprep.samples import Keys
 from evalprep.terminal import counted
 
 
-def nothing_in_common(
-    pairs: Pairs, sides: tuple[Table, Table], differences: Sequence[FactDifference]
-) -> Reason | None:
+def nothing_in_common(pairs: Pairs, differences: Sequence[FactDifference]) -> Reason | None:
     """Returns why no row of one side is a row of the other; None where a row is, or may be.
 
     No option lifts it: there is nothing to compare.
 
     Args:
         pairs: The pairs that were found.
-        sides: The rows of the candidate and of the baseline.
         differences: Facts of the task that differ.
     """
-    table, other = sides
+    keys, other_keys = pairs.match.sides
+    table, other = keys.table, other_keys.table
     if pairs.paired or pairs.duplicates or pairs.ambiguous or not len(table) or not len(other):
         return None
     known = {
@@ -34,17 +33,18 @@ def nothing_in_common(
         "conflicts": len(pairs.conflicts),
         "facts": [item for item in differences if item.kind == "question"],
     }
-    return Reason(Kind.NOTHING_SHARED, values=known | _by_position(table, other))
+    return Reason(Kind.NOTHING_SHARED, values=known | _by_position(keys, other_keys))
 
 
-def _by_position(table: Table, other: Table) -> dict[str, Any]:
+def _by_position(keys: Keys, other_keys: Keys) -> dict[str, Any]:
     """Returns what the rows at equal positions of the split have in common."""
+    table, other = keys.table, other_keys.table
     places, rows, other_rows = np.intersect1d(table.doc_id, other.doc_id, return_indices=True)
     known = places >= 0
     if not known.any():
         return _parts_of_data(table, other)
     rows, other_rows = rows[known], other_rows[known]
-    golds, other_golds = table.target_hash[rows], other.target_hash[other_rows]
+    golds, other_golds = keys.gold[rows], other_keys.gold[other_rows]
     same = (golds == other_golds) & (golds != 0)
     at_places = counted(len(rows), "equal position")
     if len(rows) > 1 and same.all() and len(np.unique(golds)) > 1:

@@ -187,7 +187,7 @@ def note_on_found(table: Table, cluster: str) -> list[str]:
     if found is None:
         return []
     rows = f"{len(table)} rows share {found.groups} values of {found.name}"
-    return [f"{rows}, each of which counts as one document; `--cluster {NONE}` lifts it"]
+    return [f"{rows}; each value counts as one document; `--cluster {NONE}` lifts it"]
 
 
 def unsettled_fields(

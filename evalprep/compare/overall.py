@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -17,26 +17,33 @@ from custom_metrics.statistics import (
     PairedVerdicts,
     TaskDifference,
 )
-from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, difference, from_evidence
+from evalprep.compare.quantities import Quantity
 from evalprep.compare.reasons import Kind, Reason
-from evalprep.compare.task import TaskComparison
+from evalprep.compare.task import PairedTask
 from evalprep.results import UNKNOWN
 
 _NAMED = 4  # tasks that a reason names
 
 
+_Tasks = Sequence[Quantity]
+#: Task -> least and greatest value of its score.
+_Scales = Mapping[str, tuple[float, float] | None]
+_Rows = Mapping[str, PairedTask]
+
+
 @dataclass(frozen=True)
 class Overall:
-    """The conclusions over all tasks; without a mean, the reason."""
+    """What is measured over all tasks; without a mean, the reason."""
 
-    mean: Conclusion | None = None
-    pooled: Conclusion | None = None
+    mean: Quantity | None = None
+    pooled: Quantity | None = None
     reason: str = ""
 
 
 def overall(
-    tasks: Sequence[TaskComparison],
+    tasks: _Tasks,
+    rows: _Rows,
     known: int,
     *,
     confidence: float,
@@ -47,43 +54,42 @@ def overall(
 
     Args:
         tasks: The tasks that both sides have.
+        rows: Their rows, by task.
         known: How many tasks either side has.
         confidence: Of the intervals.
         without: Tasks of packs that name what a comparison concludes; they have no mean.
         stored: True where tasks without samples were compared by their stored scores.
     """
     candidates = [task for task in tasks if task.name not in without]
-    usable = _usable(candidates)
+    scales = {task.name: scale_of(task, rows[task.name]) for task in candidates}
+    usable = [task for task in candidates if task.counts and scales[task.name] is not None]
     if not tasks and stored:
         return Overall(reason="scores without samples are not paired")
     if not usable:
-        reason = _why_none(tasks, candidates)
-        return Overall(reason=reason)
+        return Overall(reason=_why_none(tasks, candidates, scales))
     left_out = [task.name for task in tasks if task not in usable]
     shortfalls = list(chain.from_iterable(map(_nothing_scored, candidates)))
-    mean = Conclusion(
+    mean = Quantity(
         f"mean of {len(usable)} of {known} tasks",
         "overall",
-        _mean_of_tasks(usable, confidence),
-        reasons=list(shortfalls),
+        _mean_of_tasks(usable, scales, confidence),
+        reasons=shortfalls,
         notes=[f"without {', '.join(left_out)}"] if left_out else [],
     )
-    binary = _right_or_wrong(usable)
-    if len(binary) < 2:
+    binary = [task for task in usable if task.difference.binary]
+    metrics = {task.metric for task in tasks if task.difference.n}
+    if len(binary) < 2 or len(metrics) > 1:
         return Overall(mean)
-    pooled = Conclusion(
+    pooled = Quantity(
         f"pooled verdicts of {len(binary)} of {known} tasks",
         "overall",
-        _pooled(binary, confidence),
-        reasons=list(shortfalls),
+        _pooled([(task, rows[task.name]) for task in binary], confidence),
+        reasons=shortfalls,
     )
     return Overall(mean, pooled)
 
 
-_Tasks = Sequence[TaskComparison]
-
-
-def _nothing_scored(task: TaskComparison) -> list[Reason]:
+def _nothing_scored(task: Quantity) -> list[Reason]:
     """The reason where a task that both sides have has no row with a score on both.
 
     A mean without it would leave out what one side failed at.
@@ -91,18 +97,7 @@ def _nothing_scored(task: TaskComparison) -> list[Reason]:
     return [reason.of(task.name) for reason in task.reasons if reason.kind is Kind.NO_SCORED_PAIR]
 
 
-def _usable(tasks: _Tasks) -> list[TaskComparison]:
-    """Tasks whose difference counts and whose score has a scale."""
-    return [task for task in tasks if task.counts and scale_of(task) is not None]
-
-
-def _right_or_wrong(tasks: _Tasks) -> list[TaskComparison]:
-    """Tasks whose rows are right or wrong, with their pairs."""
-    paired = [task for task in tasks if task.pairs is not None]
-    return [task for task in paired if task.difference.binary]
-
-
-def _why_none(tasks: _Tasks, candidates: _Tasks) -> str:
+def _why_none(tasks: _Tasks, candidates: _Tasks, scales: _Scales) -> str:
     """The reason why there is no mean."""
     if not tasks:
         return "no task has samples to compare"
@@ -112,17 +107,17 @@ def _why_none(tasks: _Tasks, candidates: _Tasks) -> str:
     if refused:
         verb = "is" if len(refused) == 1 else "are"
         return f"{_first_names(refused)} {verb} not comparable"
-    short = [task.name for task in candidates if _lacks_evidence(task)]
+    short = [task.name for task in candidates if _lacks_evidence(task, scales)]
     if short:
         return f"there is not enough evidence on {_first_names(short)}"
     return "no task has a score between 0 and 1"
 
 
-def _lacks_evidence(task: TaskComparison) -> bool:
+def _lacks_evidence(task: Quantity, scales: _Scales) -> bool:
     """True for a task whose metric would have a part in the mean, with more or better rows."""
     if not task.shortfalls:
         return False
-    if scale_of(task) is not None:
+    if scales[task.name] is not None:
         return True
     return task.difference.n == 0 and bool(task.metric)
 
@@ -131,21 +126,21 @@ def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED])
 
 
-def scale_of(task: TaskComparison) -> tuple[float, float] | None:
+def scale_of(task: Quantity, rows: PairedTask) -> tuple[float, float] | None:
     """Least and greatest value of a task's score; None for a score without bounds or direction."""
     item = task.difference
     if item.higher_is_better is None or item.n == 0:
         return None
     if item.unit == POINTS:
         return 0.0, 1.0
-    return task.bounds if item.bounded else None
+    return rows.metric.range if item.bounded else None
 
 
-def _mean_of_tasks(tasks: _Tasks, confidence: float) -> Difference:
+def _mean_of_tasks(tasks: _Tasks, scales: _Scales, confidence: float) -> Difference:
     """The mean difference on a common scale from 0 to 1 on which more is better."""
     evidence_of_tasks, now, before = [], [], []
     for task in tasks:
-        least, most = scale_of(task) or (0.0, 1.0)
+        least, most = scales[task.name] or (0.0, 1.0)
         evidence = task.difference.evidence
         if isinstance(evidence, (PairedVerdicts, PairedUnits, Calibrated, Incomplete)):
             evidence_of_tasks.append(TaskDifference(evidence, most - least))
@@ -168,7 +163,7 @@ def _mean_of_tasks(tasks: _Tasks, confidence: float) -> Difference:
     )
 
 
-def _on_scale(task: TaskComparison, value: float | None, least: float, most: float) -> float:
+def _on_scale(task: Quantity, value: float | None, least: float, most: float) -> float:
     """A score from 0 to 1 on which more is better."""
     share = ((value or 0.0) - least) / (most - least)
     is_turned = task.difference.higher_is_better is False
@@ -186,18 +181,16 @@ def _documents(differences: Sequence[Difference]) -> int | None:
     return documents
 
 
-def _pooled(tasks: _Tasks, confidence: float) -> Difference:
+def _pooled(tasks: Sequence[tuple[Quantity, PairedTask]], confidence: float) -> Difference:
     """The verdicts of all right-or-wrong tasks together, each row weighing the same."""
     now, before, documents = [], [], []
     next_code = 0
-    for task in tasks:
-        pairs = task.pairs
-        if pairs is None:
-            continue
+    for task, rows in tasks:
+        pairs = rows.pairs
         is_turned = task.difference.higher_is_better is False
         now.append(1 - pairs.now if is_turned else pairs.now)
         before.append(1 - pairs.before if is_turned else pairs.before)
-        codes = task.units
+        codes = rows.units
         if codes is None:
             codes = np.full(pairs.now.size, UNKNOWN, dtype=np.int64)
         documents.append(np.where(codes < 0, codes, codes + next_code))

@@ -303,7 +303,7 @@ def _words_of_aggregates(reason: Reason, sides: Perspective) -> str:
             ]
             words = f"the group has other tasks: {'; '.join(parts)}"
         case Kind.WEIGHTS if "side" in known:
-            words = f"{sides.owner(known['side'])} value of the group is no mean of its tasks"
+            words = f"{sides.owner(known['side'])} value of the group is not a mean of its tasks"
         case Kind.WEIGHTS:
             ways = " / ".join(known["ways"])
             words = f"the groups are weighted differently: {ways}; compare their tasks"

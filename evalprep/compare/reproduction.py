@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from evalprep.compare.comparison import Comparison
 from evalprep.compare.conclusion import Conclusion
-from evalprep.compare.task import TaskComparison
+from evalprep.compare.task import PairedTask
 from evalprep.packs import Publication, PublishedPart
 from evalprep.score import Scores, SuiteScore
 from evalprep.terminal import counted, shortlist
@@ -128,11 +129,7 @@ class Reproduction:
 
 
 def reproduce(
-    publication: Publication,
-    now: Scores,
-    published: PublishedScores,
-    tasks: Sequence[TaskComparison],
-    suite: Sequence[Conclusion],
+    publication: Publication, now: Scores, published: PublishedScores, comparison: Comparison
 ) -> Reproduction:
     """Puts each benchmark of a run beside the published one.
 
@@ -140,12 +137,11 @@ def reproduce(
         publication: What was published.
         now: The scores of the run.
         published: Those of the published samples.
-        tasks: The paired tasks.
-        suite: The compared suite scores.
+        comparison: What is concluded of both.
     """
     scores = _ScoresByName.of(now, published)
-    task_by_name = {task.name: task for task in tasks}
-    conclusion_by_name = {item.name.rpartition("/")[2]: item for item in suite}
+    task_by_name = {task.name: task for task in comparison.tasks}
+    conclusion_by_name = {item.name.rpartition("/")[2]: item for item in comparison.suite}
     benchmarks = []
     for part in publication.parts:
         score = scores.run.get(part.raw)
@@ -153,7 +149,7 @@ def reproduce(
             continue
         benchmark = _benchmark(part, publication, scores)
         paired = [task_by_name[name] for name in score.tasks if name in task_by_name]
-        _count_pairs(benchmark, paired)
+        _count_pairs(benchmark, paired, comparison.rows)
         _add_conclusion(benchmark, conclusion_by_name.get(part.raw))
         _add_reasons_of_score(benchmark, score)
         benchmarks.append(benchmark)
@@ -234,19 +230,20 @@ def _add_reasons_of_score(benchmark: ReproducedBenchmark, score: SuiteScore) -> 
     benchmark.reasons += [remark for remark in score.remarks if remark.startswith("partial")]
 
 
-def _count_pairs(item: ReproducedBenchmark, tasks: Sequence[TaskComparison]) -> None:
+def _count_pairs(
+    item: ReproducedBenchmark, tasks: Sequence[Conclusion], rows: Mapping[str, PairedTask]
+) -> None:
     """Adds what the paired samples say; reasons that hold for several tasks are given once."""
     reasons: dict[str, list[str]] = {}
     for task in tasks:
         for reason in task.not_comparable:
             reasons.setdefault(reason, []).append(task.name)
-        if task.pairs is None:
-            continue
-        now, before = task.pairs.now, task.pairs.before
+        pairs = rows[task.name].pairs
+        now, before = pairs.now, pairs.before
         item.n += len(now)
         item.gained += int(np.sum(now > before))
         item.lost += int(np.sum(now < before))
-        item.prompts_differ += int(task.pairs.prompt_differs.sum())
+        item.prompts_differ += int(pairs.prompt_differs.sum())
     item.reasons += [f"{shortlist(names, _NAMED)}: {reason}" for reason, names in reasons.items()]
 
 

@@ -14,7 +14,7 @@ from evalprep.places import last_part
 from evalprep.results import Run
 
 if TYPE_CHECKING:
-    from evalprep.compare.task import TaskComparison
+    from evalprep.compare.task import PairedTask
 
 #: Replies below which two models may well agree to the letter.
 _FEWEST_REPLIES = 20
@@ -47,7 +47,7 @@ class SameOutputs:
 
 
 def same_outputs(
-    run: Run, other: Run | None, tasks: Sequence[str], compared: Sequence[TaskComparison]
+    run: Run, other: Run | None, tasks: Sequence[str], compared: Sequence[PairedTask]
 ) -> SameOutputs:
     """Says whether two runs are one, or have the same replies.
 
@@ -55,7 +55,7 @@ def same_outputs(
         run: The candidate.
         other: The baseline; None for published verdicts, which have no replies.
         tasks: The tasks that both have.
-        compared: Those of them whose rows are compared.
+        compared: The rows of those of them that are compared.
     """
     if other is None:
         return SameOutputs()
@@ -73,10 +73,11 @@ def same_outputs(
     return SameOutputs([f"{sentence}, {models}: {doubt}"])
 
 
-def _identical_replies(compared: Sequence[TaskComparison]) -> int:
+def _identical_replies(compared: Sequence[PairedTask]) -> int:
     """The number of pairs, where the replies of every pair are the same; else 0."""
-    counts = [task.identical_outputs or 0 for task in compared]
+    counts = [rows.identical_outputs or 0 for rows in compared]
     is_each_the_same = all(
-        count == task.difference.n for count, task in zip(counts, compared, strict=True)
+        rows.by_row and count == rows.pairs.now.size
+        for count, rows in zip(counts, compared, strict=True)
     )
     return sum(counts) if is_each_the_same else 0

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 from evalprep.compare.comparison import PUBLISHED, Comparison
 from evalprep.compare.conclusion import BETTER, NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
 from evalprep.compare.difference import BITS, POINTS, RATIO, Difference
-from evalprep.compare.task import TaskComparison
+from evalprep.compare.task import PairedTask
 from evalprep.compare.units import Unit
 from evalprep.numbers import number, percent
 from evalprep.results import is_mean_of_draws, is_of_draws
@@ -24,7 +24,7 @@ from evalprep.tables import (
     print_table,
 )
 from evalprep.terminal import console as screen
-from evalprep.terminal import shortlist
+from evalprep.terminal import counted, shortlist
 
 if TYPE_CHECKING:
     from evalprep.compare.reproduction import Reproduction
@@ -78,9 +78,10 @@ def show(
         print_notes(console, _reproduction_notes(comparison.reproduction))
     print_notes(console, notes_of(comparison))
     for task in comparison.tasks:
-        print_notes(console, _flip_causes(task))
-        if subtasks and task.subtasks:
-            print_table(console, _subtask_table(task))
+        rows = comparison.rows[task.name]
+        print_notes(console, _flip_causes(rows))
+        if subtasks and rows.subtasks:
+            print_table(console, _subtask_table(rows, unit_of(task.difference)))
     print_notes(console, [Note(note) for note in comparison.notes])
 
 
@@ -114,12 +115,13 @@ def _once(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _flip_causes(task: TaskComparison) -> list[Note]:
+def _flip_causes(task: PairedTask) -> list[Note]:
     """Returns a line with the causes of a task's flips; nothing without any."""
     if not task.causes:
         return []
-    causes = ", ".join(f"{cause} {count}" for cause, count in task.causes.items())
-    return [Note(f"{task.name} flips: {causes}", Tone.PLAIN)]
+    changed = counted(sum(task.causes.values()), "changed sample")
+    causes = ", ".join(f"{cause} ({count})" for cause, count in task.causes.items())
+    return [Note(f"{task.task}: {changed}: {causes}", Tone.PLAIN)]
 
 
 def tables_of(comparison: Comparison) -> list[Table]:
@@ -265,9 +267,10 @@ def _count_table(comparison: Comparison) -> Table:
         Column("unparsed", Kind.COUNT),
     ]
     table = Table(title, columns)
-    equal_lines: dict[tuple[object, ...], list[TaskComparison]] = {}
+    equal_lines: dict[tuple[object, ...], list[Conclusion]] = {}
     for task in tasks:
-        cells = (task.metric, *_count_cells(task, comparison)[1:], task.unparsed)
+        unparsed = comparison.rows[task.name].unparsed
+        cells = (task.metric, *_count_cells(task, comparison)[1:], unparsed)
         equal_lines.setdefault(cells, []).append(task)
     for equal in equal_lines.values():
         is_folded = len(equal) >= MANY_EQUAL
@@ -275,17 +278,10 @@ def _count_table(comparison: Comparison) -> Table:
             name, *counts = _count_cells(task, comparison)
             shown = f"{len(equal)} tasks" if is_folded else name
             metric = [task.metric] if names_metric else []
-            table.add(shown, *metric, *counts, task.unparsed)
-    pooled = _pooled(comparison)
-    if pooled is not None:
-        table.add("pooled", *_count_cells(pooled, comparison)[1:], "")
+            table.add(shown, *metric, *counts, comparison.rows[task.name].unparsed)
+    if comparison.pooled is not None:
+        table.add("pooled", *_count_cells(comparison.pooled, comparison)[1:], "")
     return table
-
-
-def _pooled(comparison: Comparison) -> Conclusion | None:
-    """The verdicts of all tasks together; None where their metrics differ, as `score` has it."""
-    metrics = {task.metric for task in comparison.tasks if task.difference.n}
-    return comparison.pooled if len(metrics) == 1 else None
 
 
 def _count_cells(conclusion: Conclusion, comparison: Comparison) -> list[str | int | float | None]:
@@ -307,10 +303,7 @@ def _count_cells(conclusion: Conclusion, comparison: Comparison) -> list[str | i
 
 def _over_tasks(comparison: Comparison) -> list[Conclusion]:
     """The mean and the pooled verdicts, where there are several tasks."""
-    if len(comparison.tasks) < 2:
-        return []
-    items = (comparison.overall, _pooled(comparison))
-    return [item for item in items if item is not None]
+    return comparison.together if len(comparison.tasks) > 1 else []
 
 
 def _difference_table(comparison: Comparison) -> Table:
@@ -318,7 +311,7 @@ def _difference_table(comparison: Comparison) -> Table:
     tasks = [task for task in comparison.tasks if task.difference.n]
     starred = any(task.difference.clusters is not None for task in tasks)
     documents = " (* rows share documents)" if starred else ""
-    unit = ", in points" if _all_graded_in_points(tasks) else ""
+    unit = ", in points" if all(task.difference.in_points for task in tasks) else ""
     table = Table(
         f"Candidate minus baseline{unit}, {comparison.confidence:.0%} interval{documents}",
         [
@@ -352,11 +345,6 @@ def _difference_cells(conclusion: Conclusion) -> tuple[str, float | None, float 
     star = "*" if item.clusters is not None else ""
     detectable = unit_of(item).detectable(item.mde)
     return f"{_difference_text(item)}{star}", item.p, conclusion.p_holm, detectable
-
-
-def _all_graded_in_points(tasks: Sequence[TaskComparison]) -> bool:
-    items = [task.difference for task in tasks]
-    return all(item.in_points for item in items) and not all(item.binary for item in items)
 
 
 def _difference_text(item: Difference) -> str:
@@ -413,10 +401,10 @@ def _verdict_cell(conclusion: Conclusion) -> Cell:
     return Cell(conclusion.verdict, tone=_TONES.get(conclusion.verdict, Tone.PLAIN))
 
 
-def _subtask_table(task: TaskComparison) -> Table:
+def _subtask_table(task: PairedTask, unit: Unit) -> Table:
     """One row per subtask, and the mean of their means."""
     table = Table(
-        f"{task.name} by subtask",
+        f"{task.task} by subtask",
         [
             Column("subtask", Kind.NAME),
             Column("n", Kind.COUNT),
@@ -426,7 +414,6 @@ def _subtask_table(task: TaskComparison) -> Table:
             Column("lost", Kind.COUNT),
         ],
     )
-    unit = unit_of(task.difference)
     for row in task.subtasks:
         table.add(
             row.subtask, row.n, unit.score(row.now), unit.score(row.previous), row.gained, row.lost

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evalprep.compare.comparable import check_allowed
-from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.difference import ALPHA
-from evalprep.compare.levels import BY_CONTENT, PairRules
+from evalprep.compare.quantities import TOLERATED_MISSING
 from evalprep.errors import Problems
 from evalprep.results import Metric
+from evalprep.samples import BY_CONTENT, PairRules
 
 #: The metrics that decide: each task's primary one, or all of them.
 PRIMARY, ALL = "primary", "all"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.compare.levels import PairRules
-from evalprep.compare.pairing import Floats, ScoredRows, with_run
-from evalprep.results import MADE_FROM, KeptRows, Run, Table, TaskRun
+from evalprep.compare.pairing import Floats
+from evalprep.results import MADE_FROM, Run, Table, TaskRun
+from evalprep.samples import PairRules, pair_rows
 
 _NO_SUBTASK = "rows without a subtask"
 
@@ -82,80 +82,51 @@ class SharedTask:
             params: May name the `metric` and the `filter` that are read.
             any_score: Whether rows without a score count as rows, as for a function of replies.
         """
-        sides = [self._labelled(place, params, any_score=any_score) for place in (0, 1)]
-        pairs = Counter(sides[0].paired)
-        parts = []
-        for name in dict.fromkeys([*sides[0].all, *sides[1].all]):
-            now, before = (side.lone_of(name) for side in sides)
-            parts.append(LoneRows(self.name, name, pairs[name], now, before))
-        return parts
+        now, before = (self._by_subtask(place, params, any_score=any_score) for place in (0, 1))
+        absent = 0, np.zeros(0)
+        return [
+            LoneRows(self.name, name, *now.get(name, absent), before.get(name, absent)[1])
+            for name in dict.fromkeys([*now, *before])
+        ]
 
-    def _labelled(self, place: int, params: Mapping[str, Any], *, any_score: bool) -> _Labelled:
-        """The rows of one side with the names of their subtasks."""
+    def _by_subtask(
+        self, place: int, params: Mapping[str, Any], *, any_score: bool
+    ) -> dict[str, tuple[int, Floats]]:
+        """Each subtask of one side: the number of its pairs, and the scores without a partner."""
         own = self.own[place]
         table = own.table(params.get("filter"))
-        names = [*table.subtasks, _NO_SUBTASK]
-        every = [names[code] if table.subtasks else self.name for code in table.subtask.tolist()]
-        values = _numbers(own, params)
-        kept = self.sides[place].kept.get(params.get("filter") or own.primary.filter)
-        rows = np.arange(len(table)) if kept is None else kept.rows
+        rows = self.sides[place].table(params.get("filter")).places
+        values = np.full(len(table), 0.5) if any_score else _numbers(own, params)
         if not any_score:
             scored = self.scored(params)
             rows = rows[scored] if scored.size == rows.size else rows[:0]
-        is_lone = np.ones(len(table), dtype=np.bool_)
-        is_lone[rows] = False
-        if any_score:
-            values = np.full(len(table), 0.5)
-        is_lone &= np.isfinite(values)
-        lone = np.flatnonzero(is_lone).tolist()
-        return _Labelled(
-            all=tuple(dict.fromkeys(every)),
-            paired=tuple(every[row] for row in rows.tolist()),
-            lone=tuple(every[row] for row in lone),
-            values=values[lone],
-        )
+        is_paired = np.zeros(len(table), dtype=np.bool_)
+        is_paired[rows] = True
+        is_lone = np.isfinite(values) & ~is_paired
+        if not table.subtasks:
+            whole = int(rows.size), values[is_lone]
+            return {self.name: whole} if len(table) else {}
+        names = [*table.subtasks, _NO_SUBTASK]  # the code for none is -1
+        codes = table.subtask
+        in_order = codes[np.sort(np.unique(codes, return_index=True)[1])]
+        return {
+            names[code]: (int(np.sum(codes[rows] == code)), values[is_lone & (codes == code)])
+            for code in in_order.tolist()
+        }
 
     def unpaired_subtasks(self, params: Mapping[str, Any]) -> list[str]:
         """The subtasks of either side of which no row has a number on both sides."""
-        scored = self.scored(params)
-        present: set[str] = set()
-        for task in self.sides:
-            table = task.table(params.get("filter"))
-            if len(table) == scored.size:
-                present |= _subtasks_of(table, table.subtask[scored])
-        every: dict[str, None] = {}
-        for own in self.own:
-            table = own.table(params.get("filter"))
-            every |= dict.fromkeys(sorted(_subtasks_of(table, table.subtask)))
-        return [name for name in every if name not in present]
-
-
-@dataclass(frozen=True)
-class _Labelled:
-    """The names of the subtasks of one side's rows: all, of its pairs, and of its lone scores."""
-
-    all: tuple[str, ...]
-    paired: tuple[str, ...]
-    lone: tuple[str, ...]
-    values: Floats
-
-    def lone_of(self, name: str) -> Floats:
-        """The lone scores of one subtask."""
-        is_of_name = np.array([label == name for label in self.lone], dtype=np.bool_)
-        of_name: Floats = self.values[is_of_name]
-        return of_name
+        sides = [self._by_subtask(place, params, any_score=False) for place in (0, 1)]
+        paired = {self.name}
+        for side in sides:
+            paired |= {name for name, (pairs, _) in side.items() if pairs}
+        every = dict.fromkeys(chain.from_iterable(map(sorted, sides)))
+        return [name for name in every if name not in paired]
 
 
 def _numbers(task: TaskRun, params: Mapping[str, Any]) -> Floats:
     metric = str(params.get("metric") or task.primary.metric)
     return task.table(params.get("filter")).numbers(metric)
-
-
-def _subtasks_of(table: Table, codes: NDArray[np.int64]) -> set[str]:
-    if not table.subtasks:
-        return set()
-    names = [_NO_SUBTASK, *table.subtasks]  # the code for none is -1
-    return {names[at] for at in np.flatnonzero(np.bincount(codes + 1)).tolist()}
 
 
 def shared_tasks(
@@ -195,31 +166,26 @@ def _shared_task(
 ) -> SharedTask:
     filters = [(name, name) for name in task.table().filters if name in against.table().filters]
     filters.append((task.primary.filter, against.primary.filter))
-    kept: dict[str, KeptRows] = {}
-    other_kept: dict[str, KeptRows] = {}
+    kept: dict[str, Table] = {}
+    other_kept: dict[str, Table] = {}
     whole = [True, True]
     for own_filter, other_filter in dict.fromkeys(filters):
         tables = task.table(own_filter), against.table(other_filter)
-        pairs = with_run(
-            ScoredRows(tables[0], np.zeros(len(tables[0])), task.tool),
-            ScoredRows(tables[1], np.zeros(len(tables[1])), against.tool),
-            rules,
-            any_gold=any_gold,
-        )
+        paired = pair_rows(*tables, tools=(task.tool, against.tool), rules=rules)
+        counts = paired.kept(rules, any_gold=any_gold)
+        rows = paired.left[counts], paired.right[counts]
         metrics = [(name, name) for name in tables[0].metrics if name in tables[1].metrics]
         if (own_filter, other_filter) == (task.primary.filter, against.primary.filter):
             metrics.append((task.primary.metric, against.primary.metric))
-        rows = pairs.rows, pairs.other_rows
         lacking = _lacking(tables, rows, metrics)
         is_whole = [_has_all(tables[place], rows[place]) for place in (0, 1)]
         is_whole[1] = is_whole[1] and tables[0].ids == tables[1].ids
         for place in (0, 1):
             whole[place] = whole[place] and is_whole[place] and not lacking[place]
         if not all(is_whole) or any(lacking):
-            ids = [tables[0].ids[row] for row in pairs.rows.tolist()]
-            shared = _masked(tables[0].kept(rows[0], ids), tables[1].kept(rows[1], ids), metrics)
-            kept[own_filter] = KeptRows(shared[0], rows[0])
-            other_kept[other_filter] = KeptRows(shared[1], rows[1])
+            ids = [tables[0].ids[row] for row in rows[0].tolist()]
+            shared = tables[0].kept(rows[0], ids), tables[1].kept(rows[1], ids)
+            kept[own_filter], other_kept[other_filter] = _masked(*shared, metrics)
     sides = replace(task, kept=kept), replace(against, kept=other_kept)
     return SharedTask(task.name, (task, against), sides, (whole[0], whole[1]))
 

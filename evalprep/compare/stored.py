@@ -9,17 +9,18 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from custom_metrics.statistics import StoredDifference, StoredScore
 from evalprep.compare.agreement import join_directions, scale_reasons
 from evalprep.compare.comparable import differing, fact_reasons, manner_notes
-from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, from_evidence
+from evalprep.compare.quantities import Measured, Quantity
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.compare.same_outputs import same_file
 from evalprep.compare.settings import Settings
-from evalprep.compare.task import direction_of
+from evalprep.compare.task import direction_of, remarks_on
 from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, expected_rows, part_of
 from evalprep.score import stated_of
 
@@ -30,11 +31,11 @@ _OF_VERDICTS = ("acc", "exact_match", "em", "mc1", "pass", "prompt_level", "inst
 UNPAIRED = "unpaired: from stored scores, without samples; pairing would show smaller differences"
 
 
-def compare_stored(
+def measure_stored(
     run: Run, other: Run, names: Collection[str], settings: Settings
-) -> list[Conclusion]:
-    """Compares every stored score of some tasks or groups that both results files hold."""
-    conclusions: list[Conclusion] = []
+) -> list[Quantity]:
+    """Measures every stored score of some tasks or groups that both results files hold."""
+    quantities: list[Quantity] = []
     for name in names:
         task, against = run.known(name), other.known(name)
         if task is None or against is None:
@@ -44,25 +45,47 @@ def compare_stored(
             *fact_reasons(differences, settings.allow),
             *_reasons_of_members(run, other, name),
         ]
-        notes = [UNPAIRED, *manner_notes(differences)]
-        notes += _notes_on_limits(task, against)
+        notes = [UNPAIRED, *manner_notes(differences), *_notes_on_limits(task, against)]
         sizes = _Sizes(_rows_of(run, task), _rows_of(other, against))
         copies = same_file(run, other, name)
-        for conclusion in _compare_stored_task(name, task, against, settings, sizes):
-            key = conclusion.metric, conclusion.filter
-            weighting = _other_weighting((run, task), (other, against), key)
-            stated = [
-                *note_on_stated("candidate", run, task, task.metric(*key)),
-                *note_on_stated("baseline", other, against, against.metric(*key)),
-            ]
-            conclusions.append(
-                replace(
-                    conclusion,
-                    reasons=[*of_question, *weighting, *conclusion.reasons, *copies],
-                    notes=[*notes, *stated],
+        for metric, baseline in _shared_metrics(task, against):
+            joined, contradictions = join_directions(metric, baseline, settings.allow)
+            measured = _measured(joined, baseline, settings.confidence, sizes)
+            item = replace(measured.difference, chance=_chance(task, joined))
+            key = joined.metric, joined.filter
+            quantities.append(
+                Quantity(
+                    name=f"{name}: {joined.name}",
+                    kind="stored",
+                    difference=item,
+                    reasons=[
+                        *of_question,
+                        *_other_weighting((run, task), (other, against), key),
+                        *measured.reasons,
+                        *_other_scale(joined, baseline, settings.allow),
+                        *contradictions,
+                        *copies,
+                    ],
+                    notes=[
+                        *notes,
+                        *note_on_stated("candidate", run, task, task.metric(*key)),
+                        *note_on_stated("baseline", other, against, against.metric(*key)),
+                        *remarks_on(item),
+                    ],
+                    metric=joined.metric,
+                    filter=joined.filter,
+                    decides=settings.decides(*key, primary=joined.key == task.headline.key),
                 )
             )
-    return conclusions
+    return quantities
+
+
+def _shared_metrics(task: TaskRun, against: TaskRun) -> Iterator[tuple[Metric, Metric]]:
+    """Yields each stored score of a task with that of the baseline, in the pack's direction."""
+    for metric in task.metrics:
+        baseline = against.directed(against.logged.metric(metric.metric, metric.filter))
+        if baseline is not None:
+            yield metric, baseline
 
 
 def note_on_stated(side: str, run: Run, task: TaskRun, metric: Metric) -> list[str]:
@@ -152,32 +175,14 @@ def _weightings(run: Run, task: TaskRun, key: tuple[str, str]) -> set[str] | Non
     return {way for way, mean in means.items() if abs(mean - value) <= _NEAR * max(1.0, abs(value))}
 
 
-def _compare_stored_task(
-    name: str, task: TaskRun, against: TaskRun, settings: Settings, sizes: _Sizes
-) -> Iterator[Conclusion]:
-    """Yields a conclusion for each stored score of a task that the baseline has, too."""
-    for metric in task.metrics:
-        logged = against.logged.metric(metric.metric, metric.filter)
-        # In the direction that a pack gives the task, as the metric beside it.
-        baseline = against.directed(logged)
-        if baseline is None:
-            continue
-        joined, contradictions = join_directions(metric, baseline, settings.allow)
-        item, without_test = _stored_difference(joined, baseline, settings.confidence, sizes)
-        is_primary = joined.key == task.headline.key
-        yield Conclusion(
-            f"{name}: {joined.name}",
-            "stored",
-            item,
-            reasons=[
-                *without_test,
-                *_other_scale(joined, baseline, settings.allow),
-                *contradictions,
-            ],
-            metric=joined.metric,
-            filter=joined.filter,
-            decides=settings.decides(joined.metric, joined.filter, primary=is_primary),
-        )
+def _chance(task: TaskRun, metric: Metric) -> float | None:
+    """The score of a guess, where the task lists one set of choices for all rows; else None."""
+    settings = task.logged.settings
+    choices = settings.template.get("doc_to_choice")
+    is_accuracy = settings.output_type == "multiple_choice" and metric.metric.startswith("acc")
+    if not is_accuracy or not isinstance(choices, (list, tuple)) or len(choices) < 2:
+        return None
+    return 1.0 / len(choices)
 
 
 def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
@@ -186,20 +191,24 @@ def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
 
 
 def _other_scale(metric: Metric, baseline: Metric, allow: Collection[str]) -> list[Reason]:
-    """The reason where one side states percent and the other a share."""
+    """The reason where one side states percent, or a value outside the range of the other."""
     now, before = metric.value, baseline.value
     if now is None or before is None:
         return []
-    return scale_reasons(metric, np.array([now]), np.array([before]), allow)
+    sides = np.array([now]), np.array([before])
+    # A score that leaves its range has none; that of the other side is the metric's.
+    ranged = metric
+    if metric.range is None:
+        ranged = msgspec.structs.replace(metric, range=baseline.range)
+    return scale_reasons(metric, *sides, allow) or scale_reasons(ranged, *sides, allow)
 
 
-def _stored_difference(
-    metric: Metric, baseline: Metric, confidence: float, sizes: _Sizes
-) -> tuple[Difference, list[Reason]]:
+def _measured(metric: Metric, baseline: Metric, confidence: float, sizes: _Sizes) -> Measured:
     """The difference of two stored scores, unpaired; without a test, the reason."""
     values = _both_values(metric, baseline)
     if values.delta is None:
-        return values, [Reason(Kind.NO_VALUE, said="no finite score on one of the sides")]
+        why = "no finite score on one of the sides"
+        return Measured(values, [Reason(Kind.NO_VALUE, said=why)])
     bounds = _bounds(metric, [metric, baseline])
     now = _score_of(metric, sizes.now, bounds)
     before = _score_of(baseline, sizes.before, bounds)
@@ -207,8 +216,9 @@ def _stored_difference(
         sides = {"candidate": now, "baseline": before}
         lacking = " and the ".join(side for side, score in sides.items() if score is None)
         needed = "the number of rows (n-samples)" + ("" if bounds else " and a standard error")
-        why = f"no test for this score: it takes {needed}, which the {lacking} does not state"
-        return values, [Reason(Kind.NO_TEST, said=why)]
+        verb = "do" if now is before else "does"
+        why = f"no test for this score: it takes {needed}, which the {lacking} {verb} not state"
+        return Measured(values, [Reason(Kind.NO_TEST, said=why)])
     width = None if bounds is None else bounds[1] - bounds[0]
     evidence = StoredDifference(now, before, width)
     is_turned = values.higher_is_better is False
@@ -225,7 +235,7 @@ def _stored_difference(
         range=width,
         test=UNPAIRED_TEST,
     )
-    return tested, []
+    return Measured(tested)
 
 
 def _bounds(metric: Metric, sides: Sequence[Metric]) -> tuple[float, float] | None:

@@ -5,7 +5,7 @@ They have a paired interval wherever it is known what each row adds to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TypeVar
@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from custom_metrics import statistics
 from custom_metrics.statistics import Missing
 from evalprep.compare.comparable import GOLD
-from evalprep.compare.comparison import Comparison, compare_runs
-from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion, missing_rows
 from evalprep.compare.difference import (
     ALPHA,
     POINTS,
@@ -27,203 +25,96 @@ from evalprep.compare.difference import (
     from_evidence,
     with_missing,
 )
-from evalprep.compare.family import conclude_page
-from evalprep.compare.levels import BY_CONTENT, PairRules
 from evalprep.compare.pairing import Floats
+from evalprep.compare.quantities import Measured, Quantities, Quantity, missing_rows
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.compare.settings import Settings
 from evalprep.compare.shared_rows import SharedTask, lone_tasks, shared_tasks, with_shared_rows
 from evalprep.compare.suite_missing import ScoreRows
-from evalprep.compare.task import TaskComparison
+from evalprep.compare.task import PairedTask
 from evalprep.numbers import number, percent
 from evalprep.packs import P_VALUE, Pack, ScoreSpec
-from evalprep.results import UNKNOWN, NamedMetric, Run
-from evalprep.score import BUILT_IN, Scores, SuiteScore, packs_of, score_run, score_suite, specs_of
+from evalprep.results import UNKNOWN, Run
+from evalprep.score import BUILT_IN, Scores, SuiteScore, score_run, score_suite, specs_of
 
 Value = TypeVar("Value")
 _DIRECTIONS = {"up": True, "down": False}
 HELPER = "helper"  # of a score that is a part of others and no conclusion by itself
 
 
-def compare_with_packs(
+def add_suite(
+    measured: Quantities,
     run: Run,
-    other: Run | None,
+    other: Run,
     packs: Mapping[str, Pack],
     settings: Settings,
     *,
     scores: tuple[Scores, Scores] | None = None,
-    tasks: Sequence[str] | None = None,
-    choices: Sequence[NamedMetric] = (),
-    without_mean: Collection[str] | None = None,
-) -> Comparison:
-    """Compares two runs by their tasks and by the suite scores that packs declare, in one family.
-
-    `compare`, `report`, `export` and `evalprep.compare_runs` say what this says. Suite scores are
-    part of it where all tasks are compared by their own metrics.
-
-    Args:
-        run: The candidate.
-        other: The baseline; None for the published verdicts.
-        packs: All packs.
-        settings: Levels, limits, and what may differ.
-        scores: Scores of both runs, where they are known already.
-        tasks: Task or group names; all tasks of either side by default.
-        choices: Metrics of some tasks to compare instead.
-        without_mean: As `tasks_without_mean` says of all runs of the page, where there are more.
-
-    Raises:
-        BadInput: as `compare_runs`; a mistake in a pack.
-    """
-    if without_mean is None:
-        sides = [run] if other is None else [run, other]
-        without_mean = tasks_without_mean(sides, packs)
-    comparison = compare_runs(
-        run, other, tasks=tasks, choices=choices, settings=settings, without_mean=without_mean
-    )
-    if other is None or tasks or choices:
-        return comparison
-    suite = compare_suite(
-        run,
-        other,
-        packs,
-        confidence=settings.confidence,
-        margin=settings.margin,
-        allow=settings.allow,
-        tolerated_missing=settings.tolerated_missing,
-        pairing=settings.pairing,
-        scores=scores,
-        tasks=comparison,
-    )
-    comparison = replace(comparison, suite=suite)
-    conclude_page([comparison])
-    return comparison
-
-
-def compare_suite(
-    run: Run,
-    other: Run,
-    packs: Mapping[str, Pack],
-    *,
-    confidence: float = 1 - ALPHA,
-    margin: float | None = None,
-    allow: Sequence[str] = (),
-    tolerated_missing: float = TOLERATED_MISSING,
-    pairing: PairRules = BY_CONTENT,
-    scores: tuple[Scores, Scores] | None = None,
-    tasks: Comparison | None = None,
-) -> list[Conclusion]:
-    """Compares every suite score that both runs have a declaration of.
+) -> Quantities:
+    """Measures every suite score that both runs have a declaration of, too.
 
     Both sides are computed over the rows that both have scored.
 
     Args:
+        measured: The two runs by their tasks.
         run: The candidate.
         other: The baseline.
         packs: All packs.
-        confidence: As in `compare_runs`, like the next three.
-        margin: Differences smaller than this do not matter.
-        allow: Facts of the question that may differ.
-        tolerated_missing: Share of the expected rows that may be missing.
-        pairing: What the user decides about which rows are the same question.
+        settings: Levels, limits, and what may differ.
         scores: Scores of both runs, where they are known already.
-        tasks: The comparison of the tasks, where it is known already.
+
+    Raises:
+        BadInput: a mistake in a pack.
     """
     now, before = scores or (score_run(run, packs), score_run(other, packs))
     pairs = _pairs(now, before)
     if not pairs:
-        return []
-    shared = [name for name in run.tasks if name in other.tasks]
-    compared = tasks or compare_runs(
-        run,
-        other,
-        tasks=shared,
-        confidence=confidence,
-        allow=tuple(allow),
-        tolerated_missing=tolerated_missing,
-    )
-    task_conclusions = {task.name: task for task in compared.tasks}
+        return measured
     behind = _tasks_behind(pairs)
+    any_gold = GOLD in settings.allow
     shared_scores = _SharedScores.of(
         (run, other),
         (now, before),
         packs,
-        shared_tasks(run, other, behind, pairing, any_gold=GOLD in allow),
+        shared_tasks(run, other, behind, settings.pairing, any_gold=any_gold),
+        measured,
         lone=lone_tasks(run, other, behind),
-        tolerated=1.0 if pairing.partial else tolerated_missing,
+        tolerated=1.0 if settings.pairing.partial else settings.tolerated_missing,
     )
-    conclusions = [
-        _compare_score(
+    suite = [
+        _score_quantity(
             score,
             base,
-            task_conclusions,
-            confidence,
+            settings.confidence,
             shared_scores,
             decides=_is_headline(score, packs.get(score.pack)),
         )
         for score, base in pairs
     ]
-    alone = Comparison(
-        run.label, other.label, [], None, None, confidence, suite=conclusions, margin=margin
-    )
-    conclude_page([alone])  # until the comparison that they belong to is concluded with them
-    return conclusions
+    return replace(measured, suite=suite)
 
 
-def compare_scores(
+def measure_scores(
     now: Scores, before: Scores, *, confidence: float = 1 - ALPHA, margin: float | None = None
-) -> Comparison:
-    """Compares scores of which at least one side has no samples.
+) -> Quantities:
+    """Measures scores of which at least one side has no samples.
 
     Values beside each other, and nothing is tested.
     """
     pairs = _pairs(now, before)
-    conclusions = [_compare_score(score, base, {}, confidence) for score, base in pairs]
     paired = {score.id for score, _ in pairs}
     lone = [score.id for score in now.suite if score.id not in paired and score.value is not None]
-    comparison = Comparison(
-        now.run,
-        before.run,
-        [],
-        None,
-        None,
-        confidence,
-        suite=conclusions,
+    return Quantities(
+        run=now.run,
+        other=before.run,
+        confidence=confidence,
+        suite=[_score_quantity(score, base, confidence) for score, base in pairs],
         margin=margin,
         notes=[
             *dict.fromkeys([*now.notes, *before.notes]),
             *(f"{name}: only one side has it" for name in lone),
         ],
     )
-    conclude_page([comparison])
-    return comparison
-
-
-def tasks_without_mean(runs: Sequence[Run], packs: Mapping[str, Pack]) -> set[str]:
-    """The tasks of packs that name what a comparison concludes, in place of a mean over tasks."""
-    names: set[str] = set()
-    for run in runs:
-        for pack in packs_of(run, packs):
-            if pack.conclusion is not None:
-                names |= _tasks_of_pack(run, pack)
-                names |= _tasks_of_scores(pack)
-    return names
-
-
-def _tasks_of_pack(run: Run, pack: Pack) -> set[str]:
-    """The tasks of a run that belong to a pack."""
-    names: set[str] = set()
-    for name, task in run.known_tasks.items():
-        if name in pack.tasks or task.metadata.get("pack") == pack.name:
-            names.add(name)
-    return names
-
-
-def _tasks_of_scores(pack: Pack) -> set[str]:
-    """The tasks that the suite scores of a pack are made of."""
-    names: set[str] = set()
-    for spec in pack.suite_scores.values():
-        names |= {*spec.task, *spec.tasks}
-    return names
 
 
 def _is_headline(score: SuiteScore, pack: Pack | None) -> bool:
@@ -266,6 +157,8 @@ class _SharedScores:
     Attributes:
         runs: The candidate and the baseline.
         tasks: The tasks that both have, over these rows.
+        measured: What is measured of each task.
+        rows: The rows of each task.
         specs: The declarations of each side's scores, by their ids.
         valued: The scores of each side that have a value over all of its rows.
         lone: The tasks that one side alone has.
@@ -275,6 +168,8 @@ class _SharedScores:
 
     runs: tuple[Run, Run]
     tasks: Mapping[str, SharedTask]
+    measured: Mapping[str, Quantity]
+    rows: Mapping[str, PairedTask]
     specs: tuple[Mapping[str, ScoreSpec], Mapping[str, ScoreSpec]]
     valued: tuple[frozenset[str], frozenset[str]]
     lone: frozenset[str]
@@ -288,6 +183,7 @@ class _SharedScores:
         scores: tuple[Scores, Scores],
         packs: Mapping[str, Pack],
         tasks: Mapping[str, SharedTask],
+        measured: Quantities,
         *,
         lone: frozenset[str],
         tolerated: float,
@@ -309,8 +205,17 @@ class _SharedScores:
             for side in scores
         )
         specs = specs_of(runs[0], packs), specs_of(runs[1], packs)
-        valued = now, before
-        return cls(runs, tasks, specs, valued, lone, (candidate, baseline), tolerated)
+        return cls(
+            runs=runs,
+            tasks=tasks,
+            measured={task.name: task for task in measured.tasks},
+            rows=measured.rows,
+            specs=specs,
+            valued=(now, before),
+            lone=lone,
+            anew=(candidate, baseline),
+            tolerated=tolerated,
+        )
 
     def side(self, score: SuiteScore, place: int) -> SuiteScore:
         """A score of a side over the shared rows; one that a log states, over those of the log."""
@@ -344,7 +249,7 @@ class _SharedScores:
         """True for a score that a log of one side states."""
         return any(name in run.stated for run in self.runs)
 
-    def shortfalls(self, name: str, tasks: Mapping[str, Conclusion]) -> list[Reason]:
+    def shortfalls(self, name: str) -> list[Reason]:
         """Returns which tasks and subtasks that a score weighs lack rows scored on both sides."""
         if self.is_stated(name):
             return []
@@ -352,14 +257,14 @@ class _SharedScores:
         for specs in self.specs:
             for spec in _behind(name, specs):
                 for task in spec.tasks:
-                    conclusion = tasks.get(task)
-                    known = _kinds(conclusion)
-                    for reason in self._lacks(spec, task, conclusion):
+                    quantity = self.measured.get(task)
+                    known = _kinds(quantity)
+                    for reason in self._lacks(spec, task, quantity):
                         if reason.kind not in known:
                             found[reason] = None
         return list(found)
 
-    def _lacks(self, spec: ScoreSpec, name: str, conclusion: Conclusion | None) -> Iterator[Reason]:
+    def _lacks(self, spec: ScoreSpec, name: str, quantity: Quantity | None) -> Iterator[Reason]:
         """Yields the reasons why a task is not enough for a score that is made of it."""
         task = self.tasks.get(name)
         if task is None:
@@ -379,19 +284,17 @@ class _SharedScores:
         subtasks = [] if spec.function == "micro" else task.unpaired_subtasks(params)
         if subtasks:
             yield _lone_subtasks(task, spec, subtasks)
-        expected = None if conclusion is None else conclusion.expected
+        expected = None if quantity is None else quantity.expected
         if expected is not None:
             for reason in missing_rows(rows, expected, tolerated=self.tolerated):
                 yield reason.of(name)
 
-    def missing(
-        self, score: SuiteScore, tasks: Mapping[str, Conclusion], *, by_row: bool
-    ) -> Missing | None:
+    def missing(self, score: SuiteScore, *, by_row: bool) -> Missing | None:
         """The weight of the missing rows in a score; None where that is not known."""
         bounds = _bounds(score)
         if bounds is None:
             return None
-        rows = ScoreRows(self.tasks, self._any_specs, tasks)
+        rows = ScoreRows(self.tasks, self._any_specs, self.measured)
         return rows.missing(score.id, bounds, by_row=by_row)
 
     def tolerates(self, name: str, missing: Missing) -> bool:
@@ -423,9 +326,9 @@ def _lone_subtasks(task: SharedTask, spec: ScoreSpec, names: Sequence[str]) -> R
     return Reason(Kind.NO_SCORED_PAIR, task=task.name, values=values)
 
 
-def _kinds(conclusion: Conclusion | None) -> set[Kind]:
-    """The kinds of reasons that the comparison of a task has already."""
-    return set() if conclusion is None else {reason.kind for reason in conclusion.shortfalls}
+def _kinds(quantity: Quantity | None) -> set[Kind]:
+    """The kinds of reasons that a task has already."""
+    return set() if quantity is None else {reason.kind for reason in quantity.shortfalls}
 
 
 def _behind(name: str, specs: Mapping[str, ScoreSpec]) -> Iterator[ScoreSpec]:
@@ -441,32 +344,34 @@ def _behind(name: str, specs: Mapping[str, ScoreSpec]) -> Iterator[ScoreSpec]:
         yield spec
 
 
-def _compare_score(
+def _score_quantity(
     own: SuiteScore,
     own_base: SuiteScore,
-    tasks: Mapping[str, Conclusion],
     confidence: float,
     shared: _SharedScores | None = None,
     *,
     decides: bool = True,
-) -> Conclusion:
+) -> Quantity:
     """One score of both sides, over the rows that both have where these are known."""
     score, base = own, own_base
     stated = shared is None or shared.is_stated(own.id)
+    rows: list[PairedTask] = []
+    reasons: list[Reason] = []
     if shared is not None:
         score, base = shared.side(own, 0), shared.side(own_base, 1)
-    reasons = list(_reasons_of_tasks(score, tasks))
-    if shared is not None:
-        reasons += shared.shortfalls(own.id, tasks)
+        rows = [shared.rows[name] for name in score.tasks if name in shared.rows]
+        reasons += _reasons_of_tasks(score, shared.measured)
+        reasons += shared.shortfalls(own.id)
     reasons += _other_question(score, base)
     few_read = dict.fromkeys(filter(None, (score.few_read, base.few_read)))
     reasons += [Reason(Kind.FEW_READ, said=said) for said in few_read]
     if stated:
         reasons += _rows_of_one_log(score, base)
-    item, without_test = _tested_score(score, base, tasks, confidence, stated=stated)
-    reasons += without_test
-    if shared is not None and not stated and not without_test:
-        missing = shared.missing(score, tasks, by_row=item.made_of == "rows")
+    measured = _measured(score, base, rows, confidence, stated=stated)
+    item = measured.difference
+    reasons += measured.reasons
+    if shared is not None and not stated and not measured.reasons:
+        missing = shared.missing(score, by_row=item.made_of == "rows")
         if missing is not None:
             item = with_missing(item, missing, confidence)
         if missing is not None and shared.tolerates(score.id, missing):
@@ -477,10 +382,10 @@ def _compare_score(
         own_now=differing_value(own.value, item.now),
         own_previous=differing_value(own_base.value, item.previous),
     )
-    return Conclusion(
-        own.id,
-        "suite",
-        item,
+    return Quantity(
+        name=own.id,
+        kind="suite",
+        difference=item,
         reasons=reasons,
         notes=_note_on_own_values(item, own.value, own_base.value),
         rule=score.rule,
@@ -488,35 +393,34 @@ def _compare_score(
     )
 
 
-def _tested_score(
+def _measured(
     score: SuiteScore,
     base: SuiteScore,
-    tasks: Mapping[str, Conclusion],
+    rows: Sequence[PairedTask],
     confidence: float,
     *,
     stated: bool,
-) -> tuple[Difference, list[Reason]]:
+) -> Measured:
     """The difference of a score with its interval; without one, both values and the reason."""
     item = _values_of(score, base)
     if score.value is None or base.value is None:
         side = score if score.value is None else base
         why = f"no value on one of the sides: {side.reason or 'no reason is given'}"
-        return item, [Reason(Kind.NO_VALUE, said=why)]
+        return Measured(item, [Reason(Kind.NO_VALUE, said=why)])
     item = replace(item, delta=score.value - base.value)
     if score.made_of == P_VALUE:
         why = "a p-value itself: no interval, and two of them are not tested"
-        return item, [Reason(Kind.NO_TEST, said=why)]
-    tested = _tested_rows(score, base, tasks, confidence, stated=stated)
-    documents = _documents_of(_known_tasks(score, tasks))
-    tested = tested or _tested(score, base, item, documents, confidence)
+        return Measured(item, [Reason(Kind.NO_TEST, said=why)])
+    tested = _tested_rows(score, base, rows, confidence, stated=stated)
+    tested = tested or _tested(score, base, item, _documents_of(rows), confidence)
     if tested is None:
         why = "no test for this score: what each row adds to it is not known"
-        return item, [Reason(Kind.NO_TEST, said=why)]
+        return Measured(item, [Reason(Kind.NO_TEST, said=why)])
     if tested.low is not None and tested.low == tested.high:
         # Rows that are all alike on both sides show no chance, and rule nothing out.
         why = "no test for this score: every row has the same value, and it has no known bounds"
-        return item, [Reason(Kind.NO_TEST, said=why)]
-    return tested, []
+        return Measured(item, [Reason(Kind.NO_TEST, said=why)])
+    return Measured(tested)
 
 
 def _rows_of_one_log(score: SuiteScore, base: SuiteScore) -> Iterator[Reason]:
@@ -561,7 +465,7 @@ def _values_of(score: SuiteScore, base: SuiteScore) -> Difference:
     )
 
 
-def _reasons_of_tasks(score: SuiteScore, tasks: Mapping[str, Conclusion]) -> Iterator[Reason]:
+def _reasons_of_tasks(score: SuiteScore, tasks: Mapping[str, Quantity]) -> Iterator[Reason]:
     """Yields the reasons that exclude a task behind a score, which exclude the score, too."""
     for name in score.tasks:
         task = tasks.get(name)
@@ -590,7 +494,7 @@ def _other_question(score: SuiteScore, base: SuiteScore) -> list[Reason]:
 def _tested_rows(
     score: SuiteScore,
     base: SuiteScore,
-    tasks: Mapping[str, Conclusion],
+    rows: Sequence[PairedTask],
     confidence: float,
     *,
     stated: bool,
@@ -606,7 +510,7 @@ def _tested_rows(
     is_same = candidate.keys() == baseline.keys()
     if not keys or not (is_same or stated):
         return None
-    units = _row_units(keys, _known_tasks(score, tasks))
+    units = _row_units(keys, rows)
     if units is not None and len(units) < len(keys):
         return None
     tested = difference(
@@ -616,7 +520,7 @@ def _tested_rows(
         confidence=confidence,
         higher_is_better=_DIRECTIONS.get(score.better),
         bounds=_bounds(score),
-        equal=_equal_rows(keys, _known_tasks(score, tasks)),
+        equal=_equal_rows(keys, rows),
     )
     # The values as `score` shows them, to the last digit.
     return replace(tested, now=score.value, previous=base.value) if is_same else tested
@@ -642,11 +546,7 @@ def _row_values(score: SuiteScore) -> Mapping[str, float]:
     return influence.values or {}
 
 
-def _known_tasks(score: SuiteScore, tasks: Mapping[str, Conclusion]) -> list[Conclusion]:
-    return [tasks[name] for name in score.tasks if name in tasks]
-
-
-def _row_units(keys: Sequence[str], tasks: Sequence[Conclusion]) -> list[int] | None:
+def _row_units(keys: Sequence[str], tasks: Sequence[PairedTask]) -> list[int] | None:
     """The document of each row as its task has it, of the rows that the task knows.
 
     None where all rows are independent.
@@ -659,51 +559,48 @@ def _row_units(keys: Sequence[str], tasks: Sequence[Conclusion]) -> list[int] | 
     return [codes.setdefault(name, len(codes)) for name in known]
 
 
-def _equal_rows(keys: Sequence[str], tasks: Sequence[Conclusion]) -> NDArray[np.bool_] | None:
+def _equal_rows(keys: Sequence[str], tasks: Sequence[PairedTask]) -> NDArray[np.bool_] | None:
     """For each row, whether its replies are known to be equal; None where of none."""
     known: dict[str, bool] = {}
     for task in tasks:
-        if isinstance(task, TaskComparison) and task.equal is not None:
+        if task.equal is not None:
             known |= _by_key(task, task.equal.tolist())
     if not known:
         return None
     return np.array([known.get(key, False) for key in keys], dtype=np.bool_)
 
 
-def _by_key(task: TaskComparison, values: Sequence[Value]) -> dict[str, Value]:
+def _by_key(task: PairedTask, values: Sequence[Value]) -> dict[str, Value]:
     """A value of each pair of a task by the keys under which scores name its row.
 
     They are its id and, where no id reads so, its place in the split.
     """
     table, pairs = task.table, task.pairs
-    if table is None or pairs is None:
-        return {}
     ids = set(table.ids)
     by_key: dict[str, Value] = {}
     for row, value in zip(pairs.rows.tolist(), values, strict=True):
-        by_key[f"{task.name}#{table.ids[row]}"] = value
+        by_key[f"{task.task}#{table.ids[row]}"] = value
         place = str(table.doc_id[row])
         if place not in ids:
-            by_key[f"{task.name}#{place}"] = value
+            by_key[f"{task.task}#{place}"] = value
     return by_key
 
 
-def _documents_of(tasks: Sequence[Conclusion]) -> dict[str, str]:
+def _documents_of(tasks: Sequence[PairedTask]) -> dict[str, str]:
     """Key of a row as scores name it -> its document as the task's comparison has it."""
     documents: dict[str, str] = {}
     for task in tasks:
-        if isinstance(task, TaskComparison):
-            documents |= _documents_of_task(task)
+        documents |= _documents_of_task(task)
     return documents
 
 
-def _documents_of_task(task: TaskComparison) -> dict[str, str]:
+def _documents_of_task(task: PairedTask) -> dict[str, str]:
     """The documents of the pairs of one task; empty where all rows are independent."""
     table, pairs, units = task.table, task.pairs, task.units
-    if table is None or pairs is None or units is None:
+    if units is None:
         return {}
     documents = [
-        f"{task.name}#{table.ids[row] if unit == UNKNOWN else f'#{unit}'}"
+        f"{task.task}#{table.ids[row] if unit == UNKNOWN else f'#{unit}'}"
         for row, unit in zip(pairs.rows.tolist(), units.tolist(), strict=True)
     ]
     return _by_key(task, documents)

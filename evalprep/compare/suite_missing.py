@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from custom_metrics.statistics import Missing
-from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import LoneScores, Scale
+from evalprep.compare.quantities import Quantity
 from evalprep.compare.shared_rows import LoneRows, SharedTask
 from evalprep.packs import ScoreSpec
 from evalprep.score import BUILT_IN
@@ -25,12 +25,12 @@ class ScoreRows:
     Attributes:
         tasks: The tasks that both have.
         specs: The declarations of the scores, by their ids.
-        conclusions: The comparisons of the tasks.
+        measured: What is measured of the tasks.
     """
 
     tasks: Mapping[str, SharedTask]
     specs: Mapping[str, ScoreSpec]
-    conclusions: Mapping[str, Conclusion]
+    measured: Mapping[str, Quantity]
 
     def missing(
         self, name: str, bounds: tuple[float, float], *, by_row: bool = False
@@ -77,14 +77,14 @@ class ScoreRows:
             params: Mapping[str, Any] = spec.params if spec.function in BUILT_IN else {}
             any_score = spec.function not in BUILT_IN and not (by_row and task.has_row_scores)
             of_task = task.lone_rows(params, any_score=any_score)
-            parts += _with_unknown(of_task, self.conclusions.get(name))
+            parts += _with_unknown(of_task, self.measured.get(name))
         return parts
 
 
-def _with_unknown(parts: Sequence[LoneRows], conclusion: Conclusion | None) -> list[LoneRows]:
+def _with_unknown(parts: Sequence[LoneRows], quantity: Quantity | None) -> list[LoneRows]:
     """The parts with the rows that neither side has, spread over them by their size."""
     rows = sum(part.rows for part in parts)
-    expected = None if conclusion is None else conclusion.expected
+    expected = None if quantity is None else quantity.expected
     if expected is None or rows == 0 or expected <= rows:
         return list(parts)
     share = (expected - rows) / rows

@@ -1,11 +1,11 @@
-"""One task compared: its difference, subtasks, flips and what is odd about its rows."""
+"""The rows of one task on both sides: subtasks, flips and what is odd about them."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from custom_metrics import statistics
 from evalprep.compare.acrosstools import PairedRows
-from evalprep.compare.conclusion import Conclusion, plain_reasons
 from evalprep.compare.difference import Difference
 from evalprep.compare.documents import NONE, documents_of
 from evalprep.compare.flips import (
@@ -44,15 +43,9 @@ from evalprep.results import (
 
 _DOMINANT = 0.4  # share of the rows from which one document is named
 _NAMED = 20  # ids that a list of problems names
-_NOT_DATA = frozenset(
-    {
-        *("whole", "pairs", "table", "other", "repliers", "difference", "subtasks", "causes"),
-        *("counts_of", "differs", "duplicate_of", "units", "bounds", "paired_rows", "equal"),
-    }
-)
 
 
-@dataclass
+@dataclass(frozen=True)
 class SubtaskRow:
     """One subtask of a task: name, pairs, means on both sides, verdicts gained and lost."""
 
@@ -64,61 +57,101 @@ class SubtaskRow:
     lost: int
 
 
-@dataclass
-class TaskComparison(Conclusion):
-    """One task compared; `to_dict` gives it as plain data.
+@dataclass(frozen=True, eq=False)
+class PairedTask:
+    """The rows of one task on both sides as they met; `to_dict` gives what is said of them.
 
-    Args:
-        declared: Whether the task names its metric itself.
-        unparsed: Replies of the run from which nothing could be extracted, among the pairs; None
-            where the task does not tell.
-        identical_outputs: Pairs with byte-identical replies; None against published verdicts, and
-            where a side logged no replies.
-        macro_previous, macro_now: Means of subtask means; None without subtasks.
-        subtasks: One row per subtask.
-        counts_of: How many rows are missing, extra, doubled, with another prompt, without a score,
-            with an unreadable verdict, with another gold answer, damaged.
-        missing, extra, changed_prompt, duplicates, unscored, unreadable, other_gold: The first ids
-            of each.
-        damage: The first damaged lines.
+    Attributes:
+        task: The task.
+        metric: What is read of them, in the direction of both sides.
+        table: Rows of the candidate.
+        other: Those of the baseline; None for published verdicts.
+        pairs: Which rows met, with their scores.
+        repliers: Who wrote the replies of both sides.
+        has_replies: False of a log that keeps verdicts alone.
+        by_row: False where the metric is one over all rows, so that none has a score of its own.
+        units: Document of each pair; None for independent rows.
+        equal: Pairs with equal replies; None where replies say nothing of the scorer.
         doubts: Warnings about the replies of a side.
         differs: Facts that are not the same on both sides.
         paired_rows: How rows of two tools met; None for two runs of lm-eval.
-        units: Document of each pair; None for independent rows.
         unsettled: Fields by whose values the differences vary, of which it is not known whether
             they name documents.
-        equal: Pairs with equal replies; None where replies say nothing of the scorer.
-        bounds: Least and greatest value of the metric, where they are known.
-        whole: The comparison of the metric over all rows that stands for the task.
     """
 
-    declared: bool = True
-    unparsed: int | None = 0
-    identical_outputs: int | None = None
-    macro_previous: float | None = None
-    macro_now: float | None = None
-    subtasks: list[SubtaskRow] = field(default_factory=list)
-    counts_of: dict[str, int] = field(default_factory=dict)
-    missing: list[str] = field(default_factory=list)
-    extra: list[str] = field(default_factory=list)
-    changed_prompt: list[str] = field(default_factory=list)
-    duplicates: list[str] = field(default_factory=list)
-    unscored: list[str] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    other_gold: list[str] = field(default_factory=list)
-    damage: list[str] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
-    differs: list[FactDifference] = field(default_factory=list)
-    paired_rows: PairedRows | None = None
-    pairs: Pairs | None = field(default=None, repr=False)
-    table: Table | None = field(default=None, repr=False)
-    other: Table | None = field(default=None, repr=False)
+    task: str
+    metric: Metric
+    table: Table
+    other: Table | None
+    pairs: Pairs
     repliers: Repliers = NOBODY
-    units: NDArray[np.int64] | None = field(default=None, repr=False)
-    unsettled: list[str] = field(default_factory=list)
-    equal: NDArray[np.bool_] | None = field(default=None, repr=False)
-    bounds: tuple[float, float] | None = None
-    whole: Conclusion | None = field(default=None, repr=False)
+    has_replies: bool = True
+    by_row: bool = True
+    units: NDArray[np.int64] | None = None
+    equal: NDArray[np.bool_] | None = None
+    doubts: Sequence[str] = ()
+    differs: Sequence[FactDifference] = ()
+    paired_rows: PairedRows | None = None
+    unsettled: Sequence[str] = ()
+
+    @property
+    def higher_is_better(self) -> bool:
+        """False where lower scores are the better ones."""
+        return direction_of(self.metric) is not False
+
+    @property
+    def unparsed(self) -> int | None:
+        """Replies of the candidate from which nothing could be extracted, among the pairs.
+
+        None where the task does not record it.
+        """
+        if not knows_parsing(self.table):
+            return None
+        return int(np.sum(self.table.unparsed[self.pairs.rows] == 1))
+
+    @property
+    def identical_outputs(self) -> int | None:
+        """Pairs with byte-identical replies.
+
+        None against published verdicts, and where a side logged no replies.
+        """
+        if self.other is None or not self.has_replies:
+            return None
+        own = self.table.response_hash[self.pairs.rows]
+        return int(np.sum(own == self.other.response_hash[self.pairs.other_rows]))
+
+    @cached_property
+    def subtasks(self) -> list[SubtaskRow]:
+        """One row per subtask."""
+        return _subtasks(self.table, self.pairs, higher_is_better=self.higher_is_better)
+
+    @property
+    def macro_previous(self) -> float | None:
+        """The mean of the subtask means of the baseline; None without subtasks."""
+        return float(np.mean([row.previous for row in self.subtasks])) if self.subtasks else None
+
+    @property
+    def macro_now(self) -> float | None:
+        """The mean of the subtask means of the candidate; None without subtasks."""
+        return float(np.mean([row.now for row in self.subtasks])) if self.subtasks else None
+
+    @cached_property
+    def odd(self) -> dict[str, Sequence[str]]:
+        """Ids of rows that need an explanation, by the kind of oddity, and damaged lines."""
+        damage = [f"line {damage.line}: {damage.why}" for damage in self.table.damage]
+        if self.other is not None:
+            damage += [f"baseline: line {line.line}: {line.why}" for line in self.other.damage]
+        prompts = self.pairs.rows[self.pairs.prompt_differs]
+        return {
+            "missing": self.pairs.missing,
+            "extra": self.pairs.extra,
+            "changed_prompt": [self.table.ids[row] for row in prompts],
+            "duplicates": self.pairs.duplicates,
+            "unscored": self.pairs.unscored if self.by_row else [],
+            "unreadable": self.pairs.unreadable,
+            "other_gold": self.pairs.other_gold,
+            "damage": damage,
+        }
 
     def flips(self) -> Iterator[Flip]:
         """Every flip with its texts, read from the samples files one by one.
@@ -134,13 +167,13 @@ class TaskComparison(Conclusion):
             yield FlipCause(self.task, change.sample.sample_id, change.direction, cause)
 
     def _explained(self) -> Iterator[tuple[Change, str]]:
-        """Every change with its cause; at the end the causes are counted."""
+        """Yields every change with its cause; at the end the causes are counted."""
         causes: Counter[str] = Counter()
         for change in self._changes():
             cause = cause_of(change, self.repliers)
             causes[cause] += 1
             yield change, cause
-        self.causes = dict(causes.most_common())
+        vars(self)["causes"] = dict(causes.most_common())  # where a cached property keeps it
 
     def lost(self) -> Iterator[SampleView]:
         """Every sample that the baseline got right and the candidate did not, with both replies.
@@ -148,10 +181,10 @@ class TaskComparison(Conclusion):
         Of graded metrics, every sample on which the candidate scores lower.
         """
         metric = Metric(
-            metric=self.metric,
-            filter=self.filter,
-            direction="down" if self.difference.higher_is_better is False else "up",
-            range=self.bounds,
+            metric=self.metric.metric,
+            filter=self.table.filter,
+            direction="up" if self.higher_is_better else "down",
+            range=self.metric.range,
         )
         for change in self._changes():
             if not change.gained:
@@ -160,11 +193,8 @@ class TaskComparison(Conclusion):
 
     def count_lost(self) -> int:
         """The number of samples that `lost` yields."""
-        if self.pairs is None:
-            return 0
-        higher = self.difference.higher_is_better is not False
         now, before = self.pairs.now, self.pairs.before
-        return int(np.sum(now < before if higher else now > before))
+        return int(np.sum(now < before if self.higher_is_better else now > before))
 
     @cached_property
     def causes(self) -> dict[str, int]:
@@ -177,8 +207,6 @@ class TaskComparison(Conclusion):
         )
 
     def _changes(self) -> Iterator[Change]:
-        if self.pairs is None or self.table is None:
-            return
         pairs = self.pairs
         changed = pairs.keep(pairs.now != pairs.before)
         samples = self.table.read(changed.rows)
@@ -188,7 +216,6 @@ class TaskComparison(Conclusion):
         subtasks = [*self.table.subtasks, ""]  # the last one is that of the code for none
         codes = self.table.subtask[changed.rows].tolist()
         columns = (changed.now.tolist(), changed.before.tolist(), changed.prompt_differs.tolist())
-        higher_is_better = self.difference.higher_is_better is not False
         for sample, other, code, score, old_score, differs in zip(
             samples, others, codes, *columns, strict=True
         ):
@@ -199,29 +226,38 @@ class TaskComparison(Conclusion):
                 _output_of(sample, other),
                 now=score,
                 before=old_score,
-                gained=(score > old_score) == higher_is_better,
+                gained=(score > old_score) == self.higher_is_better,
                 prompt_differs=differs,
             )
 
     @property
     def reading(self) -> str:
         """The metric and the filter that are compared, for people."""
-        return Metric(metric=self.metric, filter=self.filter).name
+        return Metric(metric=self.metric.metric, filter=self.table.filter).name
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the texts, ready for JSON."""
-        plain = {name: value for name, value in vars(self).items() if name not in _NOT_DATA}
-        more: dict[str, Any] = {
-            "task": self.name,
-            "ways": {} if self.pairs is None else self.pairs.ways,
-            "counts": self.counts_of,
+        """Everything but the texts, ready for JSON: of odd rows the first ids, and their counts."""
+        counts = {name: len(ids) for name, ids in self.odd.items()}
+        counts["damaged"] = counts.pop("damage")
+        plain: dict[str, Any] = {
+            **{name: list(ids[:_NAMED]) for name, ids in self.odd.items()},
+            "counts": counts,
+            "task": self.task,
+            "declared": self.metric.declared,
+            "unparsed": self.unparsed,
+            "identical_outputs": self.identical_outputs,
+            "macro_previous": self.macro_previous,
+            "macro_now": self.macro_now,
             "subtasks": [asdict(row) for row in self.subtasks],
+            "ways": self.pairs.ways,
             "causes": self.causes,
+            "doubts": list(self.doubts),
             "differs": [asdict(fact) for fact in self.differs],
+            "unsettled": list(self.unsettled),
         }
         if self.paired_rows is not None:
-            more["pairing"] = self.paired_rows.to_dict()
-        return plain | self.difference.to_dict() | plain_reasons(self) | more
+            plain["pairing"] = self.paired_rows.to_dict()
+        return plain
 
 
 def _output_of(sample: Sample, other: Sample | None) -> str | None:
@@ -229,50 +265,6 @@ def _output_of(sample: Sample, other: Sample | None) -> str | None:
     if other is None:
         return sample.previous_output
     return text_of(other) if has_reply(other) else None
-
-
-@dataclass(frozen=True)
-class TaskSides:
-    """The rows of one task on both sides, and who wrote their replies.
-
-    Without `other` the baseline is published. Of a log that keeps verdicts alone there are no
-    replies (`has_replies`). `equal` is True for each pair with equal replies; `units` is the
-    document of each pair, -1 for a row of its own, None for independent rows.
-    """
-
-    table: Table
-    other: Table | None
-    pairs: Pairs
-    repliers: Repliers = NOBODY
-    has_replies: bool = True
-    equal: NDArray[np.bool_] | None = None
-    units: NDArray[np.int64] | None = None
-
-
-def rows_of_task(sides: TaskSides, metric: Metric) -> dict[str, Any]:
-    """What is said of the rows of a task: fields of `TaskComparison`."""
-    table, other, pairs = sides.table, sides.other, sides.pairs
-    is_up = direction_of(metric) is not False
-    subtasks = _subtasks(table, pairs, higher_is_better=is_up)
-    identical = None
-    if other is not None and sides.has_replies:
-        same = table.response_hash[pairs.rows] == other.response_hash[pairs.other_rows]
-        identical = int(np.sum(same))
-    return {
-        "filter": table.filter,
-        "unparsed": int(np.sum(table.unparsed[pairs.rows] == 1)) if knows_parsing(table) else None,
-        "identical_outputs": identical,
-        "subtasks": subtasks,
-        "macro_previous": float(np.mean([row.previous for row in subtasks])) if subtasks else None,
-        "macro_now": float(np.mean([row.now for row in subtasks])) if subtasks else None,
-        "pairs": pairs,
-        "table": table,
-        "other": other,
-        "repliers": sides.repliers,
-        "units": sides.units,
-        "equal": sides.equal,
-        **_odd_rows(sides),
-    }
 
 
 def direction_of(metric: Metric) -> bool | None:
@@ -331,26 +323,6 @@ def _codes_of(table: Table, column: str) -> NDArray[np.int64]:
     return np.array(codes, dtype=np.int64)
 
 
-def _odd_rows(sides: TaskSides) -> dict[str, Any]:
-    """The first ids of rows that need an explanation, and the counts of all."""
-    table, other, pairs = sides.table, sides.other, sides.pairs
-    broken = [f"line {damage.line}: {damage.why}" for damage in table.damage]
-    if other is not None:
-        broken += [f"baseline: line {damage.line}: {damage.why}" for damage in other.damage]
-    odd = {
-        "missing": pairs.missing,
-        "extra": pairs.extra,
-        "changed_prompt": [table.ids[row] for row in pairs.rows[pairs.prompt_differs]],
-        "duplicates": pairs.duplicates,
-        "unscored": pairs.unscored,
-        "unreadable": pairs.unreadable,
-        "other_gold": pairs.other_gold,
-    }
-    named = {name: list(ids[:_NAMED]) for name, ids in odd.items()}
-    counts = {name: len(ids) for name, ids in odd.items()} | {"damaged": len(broken)}
-    return {**named, "damage": broken[:_NAMED], "counts_of": counts}
-
-
 def remarks_on(item: Difference) -> list[str]:
     """Notes on documents and on scores that cannot show a drop."""
     floor = floor_sentence(item)
@@ -365,7 +337,8 @@ def remarks_on(item: Difference) -> list[str]:
 def _is_at_chance(item: Difference) -> bool:
     """True where neither side is shown to be better than a guess."""
     now, before = item.now, item.previous
-    if item.chance is None or not item.n or not item.binary or now is None or before is None:
+    is_share = item.binary or item.made_of == "stored"
+    if item.chance is None or not item.n or not is_share or now is None or before is None:
         return False
     lows = [statistics.wilson_interval(round(side * item.n), item.n)[0] for side in (now, before)]
     return max(lows) <= item.chance and item.higher_is_better is not False
@@ -379,7 +352,8 @@ def floor_sentence(item: Difference) -> str:
     if _is_at_chance(item):
         return f"both sides at chance ({item.chance:.0%}): this task cannot show a drop"
     worst = 1.0 if item.higher_is_better is False else 0.0
-    if not item.n or not item.in_points or item.made_of != "rows" or item.previous != worst:
+    is_mean = item.made_of in {"rows", "stored"}
+    if not item.n or not item.in_points or not is_mean or item.previous != worst:
         return ""
     side = "on both sides" if item.now == worst else "in the baseline"
     score = f"0 of {item.n} right" if item.binary and worst == 0.0 else "the worst score"

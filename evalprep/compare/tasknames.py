@@ -32,7 +32,7 @@ def with_names_of(
     matches = dict(_matches(run, other, chosen))
     if not matches:
         return other, []
-    notes = [f"task {own} of the baseline is taken for {name}" for own, name in matches.items()]
+    notes = [f"task {own} of the baseline is compared with {name}" for own, name in matches.items()]
     tasks = _renamed(other.tasks, matches)
     logged_tasks = _renamed(other.logged.tasks, matches)
     logged = structs.replace(other.logged, tasks=logged_tasks)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 
 from evalprep.compare.pairing import Pairs
-from evalprep.compare.questions import GOLD_COLUMN
-from evalprep.compare.rowkeys import AskedRow
-from evalprep.compare.tablerows import TableRows
-from evalprep.compare.task import TaskComparison
+from evalprep.compare.task import PairedTask
 from evalprep.errors import BadInput, Problem
 from evalprep.results import TABLE
+from evalprep.samples import GOLD_COLUMN, Asked, Keys
 from evalprep.terminal import counted
 
 _WORD = re.compile(r"\w+")
@@ -22,32 +20,26 @@ _FIX = (
 )
 
 
-def nothing_paired(task: TaskComparison, where: str) -> BadInput | None:
+def nothing_paired(rows: PairedTask, where: str) -> BadInput | None:
     """Returns the error for a task of two tools without a pair; None for any other."""
-    pairs, table, other = task.pairs, task.table, task.other
-    if pairs is None or table is None or other is None:
-        return None
+    pairs = rows.pairs
     if pairs.paired or not pairs.across_tools:
         return None
-    tool, other_tool = pairs.tools
-    side = TableRows(table, tool)
-    other_side = TableRows(other, other_tool)
-    texts = [_first_texts(side), _first_texts(other_side)]
+    texts = [_first_texts(side) for side in pairs.match.sides]
     reasons = [*_prompts_only(texts), *_other_gold(pairs)]
-    rows = min(len(side), len(other_side))
-    if 2 * len(pairs.conflicts) < rows:
+    if 2 * len(pairs.conflicts) < pairs.smaller:
         reasons += _other_questions(texts)
-    what = f"no row of task {task.name} is on both sides: {'; '.join(reasons)}"
+    what = f"no row of task {rows.task} is on both sides: {'; '.join(reasons)}"
     return BadInput(Problem(what=what, where=where, fix=_FIX))
 
 
-def _first_texts(side: TableRows) -> list[AskedRow]:
+def _first_texts(side: Keys) -> list[Asked]:
     """The questions and prompts of the first rows of a side."""
     rows = range(min(len(side), _ROWS))
-    return list(side.texts(rows))
+    return list(side.asked(rows))
 
 
-def _prompts_only(sides: list[list[AskedRow]]) -> list[str]:
+def _prompts_only(sides: list[list[Asked]]) -> list[str]:
     """The reason where a side keeps no question beside the prompt."""
     reasons = []
     for name, rows in zip(("candidate", "baseline"), sides, strict=True):
@@ -73,7 +65,7 @@ def _other_gold(pairs: Pairs) -> list[str]:
     return [reason]
 
 
-def _other_questions(sides: list[list[AskedRow]]) -> list[str]:
+def _other_questions(sides: list[list[Asked]]) -> list[str]:
     """Returns whether the questions are of another task, or of another part of the same data."""
     words, other_words = (_words_of(rows) for rows in sides)
     smaller = min(len(words), len(other_words))
@@ -85,7 +77,7 @@ def _other_questions(sides: list[list[AskedRow]]) -> list[str]:
     return [f"{kind}: {shared_words} are on both sides"]
 
 
-def _words_of(rows: list[AskedRow]) -> set[str]:
+def _words_of(rows: list[Asked]) -> set[str]:
     """The words of all questions, in lower case."""
     questions = " ".join(row.question for row in rows)
     return set(_WORD.findall(questions.lower()))

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from evalprep.compare.acrosstools import POSITION_WARNING, conflict_warning
 from evalprep.compare.comparable import differing
 from evalprep.compare.identity import warnings_for
-from evalprep.compare.levels import Level
-from evalprep.compare.task import TaskComparison
+from evalprep.compare.task import PairedTask
 from evalprep.results import Run
+from evalprep.samples import Way
 from evalprep.terminal import counted, grouped, shortlist
 
 _NAMED = 5  # ids that a sentence names
@@ -37,25 +37,21 @@ _ODD_ROWS = (
 )
 
 
-def row_names(ids: Sequence[str], count: int | None = None) -> str:
+def row_names(ids: Sequence[str]) -> str:
     """The first ids of some rows, hashes by their first characters.
-
-    Args:
-        ids: The ids.
-        count: How many rows there are, where `ids` holds the first ones alone.
 
     >>> row_names(["row-1", "9f" * 32])
     'row-1, 9f9f9f9f'
     """
     names = [name[:_HASH_CHARACTERS] if _HASH.fullmatch(name) else name for name in ids]
-    more = ", ..." if (count or len(ids)) > _NAMED else ""
+    more = ", ..." if len(ids) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
 
 def warnings_of(
     run: Run,
     other: Run | None,
-    tasks: Sequence[TaskComparison],
+    tasks: Sequence[PairedTask],
     missing: Sequence[str],
     extra: Sequence[str],
     shared: int,
@@ -65,7 +61,7 @@ def warnings_of(
     Args:
         run: The candidate.
         other: The baseline; None for published verdicts.
-        tasks: The compared tasks.
+        tasks: The rows of the compared tasks.
         missing: Tasks that the candidate lacks.
         extra: Tasks that the baseline lacks.
         shared: How many tasks both have.
@@ -75,7 +71,7 @@ def warnings_of(
         warnings.append(lacking("candidate", missing, shared))
     if extra:
         warnings.append(lacking("baseline", extra, shared))
-    by_position = [task.name for task in tasks if is_by_position(task)]
+    by_position = [task.task for task in tasks if is_by_position(task)]
     if by_position:
         warnings.insert(0, f"{shortlist(by_position, _NAMED)}: {POSITION_WARNING}")
     for task in tasks:
@@ -86,7 +82,7 @@ def warnings_of(
             and task.paired_rows is None
             and not _is_of_other_data(run, other, task)
         ):
-            warnings += [f"{task.name}: {warning}" for warning in _lone_rows(task)]
+            warnings += [f"{task.task}: {warning}" for warning in _lone_rows(task)]
     return warnings
 
 
@@ -111,9 +107,9 @@ def unread_warnings(run: Run, other: Run | None, names: Sequence[str]) -> list[s
     return warnings
 
 
-def _is_of_other_data(run: Run, other: Run, task: TaskComparison) -> bool:
+def _is_of_other_data(run: Run, other: Run, task: PairedTask) -> bool:
     """Returns whether both sides state the data of a task, and not the same."""
-    own, against = run.tasks.get(task.name), other.tasks.get(task.name)
+    own, against = run.tasks.get(task.task), other.tasks.get(task.task)
     if own is None or against is None:
         return False
     return any(item.name == "data" for item in differing(run, own, other, against))
@@ -139,12 +135,12 @@ def lacking(side: str, names: Sequence[str], shared: int | None = None) -> str:
     return f"the {side} lacks {len(names)}{total} tasks: {grouped(names)}"
 
 
-def is_by_position(task: TaskComparison) -> bool:
+def is_by_position(task: PairedTask) -> bool:
     """True where a pair of a task rests on the position of its rows alone, as the user asked."""
-    return task.pairs is not None and Level.POSITION in task.pairs.ways
+    return Way.POSITION in task.pairs.ways
 
 
-def _task_warnings(task: TaskComparison, *, published: bool) -> list[str]:
+def _task_warnings(task: PairedTask, *, published: bool) -> list[str]:
     """Returns what is odd about the rows of a task."""
     warnings = list(task.doubts)
     across_tools = task.paired_rows
@@ -153,38 +149,35 @@ def _task_warnings(task: TaskComparison, *, published: bool) -> list[str]:
     else:
         warnings += filter(None, [conflict_warning(across_tools)])
     warnings += _odd_rows(task)
-    if task.counts_of.get("damaged"):
-        lines = counted(task.counts_of["damaged"], "damaged line")
-        warnings.append(f"{lines}, first {task.damage[0]}")
-    return [f"{task.name}: {warning}" for warning in warnings]
+    damage = task.odd["damage"]
+    if damage:
+        warnings.append(f"{counted(len(damage), 'damaged line')}, first {damage[0]}")
+    return [f"{task.task}: {warning}" for warning in warnings]
 
 
-def _changed_prompts(task: TaskComparison, *, published: bool) -> list[str]:
+def _changed_prompts(task: PairedTask, *, published: bool) -> list[str]:
     """A warning with the number of rows of a task whose prompt is another one."""
-    count = task.counts_of.get("changed_prompt")
+    count = len(task.odd["changed_prompt"])
     if not count:
         return []
     what = "was not the prepared one" if published else "differs between the runs"
     return [f"the prompt {what} on {counted(count, 'row')}"]
 
 
-def _odd_rows(task: TaskComparison) -> list[str]:
+def _odd_rows(task: PairedTask) -> list[str]:
     """Returns how many rows of a task cannot be used, each kind with its first ids."""
     warnings = []
     for name, singular, plural in _ODD_ROWS:
-        count = task.counts_of.get(name)
-        if count:
-            ids: list[str] = getattr(task, name)
-            rows = counted(count, singular, plural)
-            warnings.append(f"{rows}: {row_names(ids, count)}")
+        ids = task.odd[name]
+        if ids:
+            warnings.append(f"{counted(len(ids), singular, plural)}: {row_names(ids)}")
     return warnings
 
 
-def _lone_rows(task: TaskComparison) -> list[str]:
+def _lone_rows(task: PairedTask) -> list[str]:
     """Returns which side lacks how many rows of the other."""
-    missing = task.counts_of.get("missing", 0)
-    extra = task.counts_of.get("extra", 0)
-    pairs = 0 if task.pairs is None else task.pairs.paired
+    missing, extra = len(task.pairs.missing), len(task.pairs.extra)
+    pairs = task.pairs.paired
     warnings = []
     if missing:
         warnings.append(f"the candidate lacks {missing} of the baseline's {pairs + missing} rows")

@@ -6,7 +6,6 @@ They are compared by what the rows hold of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -19,9 +18,9 @@ from custom_metrics.statistics import Missing, PairedUnits
 from custom_metrics.statistics.perplexity import FEWEST_TEXTS
 from evalprep.compare.agreement import join_directions
 from evalprep.compare.comparable import GOLD
-from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import BITS, POINTS, RATIO, Difference, from_evidence, with_missing
 from evalprep.compare.pairing import Floats, ScoredRows, with_run
+from evalprep.compare.quantities import Measured
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.compare.settings import Settings
 from evalprep.compare.task import direction_of, document_codes
@@ -86,50 +85,40 @@ def key_over_rows(task: str, metric: Metric) -> str:
     return f"{task}: {'likelihood' if metric.metric in PERPLEXITIES else metric.key}"
 
 
-@dataclass(frozen=True)
-class _Found:
-    """The difference of a metric over all rows, with its reasons and notes."""
-
-    difference: Difference
-    reasons: Sequence[Reason] = ()
-    notes: Sequence[str] = ()
+def kind_over_rows(metric: Metric) -> str:
+    """The kind of a quantity over all rows."""
+    return "perplexity" if metric.metric in PERPLEXITIES else "metric"
 
 
-def compare_whole(
-    task: TaskRun,
-    against: TaskRun,
-    metric: str,
-    settings: Settings,
-    *,
-    filter_name: str | None = None,
-) -> Conclusion:
-    """Compares one metric over all rows of two runs of a task."""
+def measure_whole(
+    task: TaskRun, against: TaskRun, metric: str, settings: Settings, filter_name: str | None = None
+) -> Measured:
+    """Measures one metric over all rows of two runs of a task.
+
+    Args:
+        task: The candidate's.
+        against: The baseline's.
+        metric: Name of the metric.
+        settings: Levels, limits, and what may differ.
+        filter_name: That of the task's primary metric by default.
+    """
     chosen_filter = task.primary.filter if filter_name is None else filter_name
     now = task.metric(metric, chosen_filter)
     before = against.metric(metric, chosen_filter)
     now, contradictions = join_directions(now, before, settings.allow)
     rows = _rows_of(task, against, metric, chosen_filter, settings)
-    is_perplexity = metric in PERPLEXITIES
-    found = _found(now, before, rows, settings.confidence)
-    difference = found.difference
-    if not is_perplexity:
+    measured = _measured(now, before, rows, settings.confidence)
+    difference = measured.difference
+    if metric not in PERPLEXITIES:
         difference = _with_missing(difference, task, against, rows, chosen_filter, settings)
     if difference.previous is None:  # what lm-eval says of all rows
         difference = replace(
             difference, now=now.value, previous=before.value, higher_is_better=direction_of(now)
         )
-    return Conclusion(
-        f"{task.name}: {now.name}",
-        "perplexity" if is_perplexity else "metric",
-        difference,
-        reasons=[*contradictions, *found.reasons],
-        notes=list(found.notes),
-        metric=metric,
-        filter=chosen_filter,
-    )
+    return Measured(difference, [*contradictions, *measured.reasons], measured.notes)
 
 
-def _found(now: Metric, before: Metric, rows: WholeRows, confidence: float) -> _Found:
+def _measured(now: Metric, before: Metric, rows: WholeRows, confidence: float) -> Measured:
     """The difference that rows make; without one, the reason."""
     metric = now.metric
     try:
@@ -143,7 +132,7 @@ def _found(now: Metric, before: Metric, rows: WholeRows, confidence: float) -> _
         why = f"the rows of {metric} have {_held_by(rows)}; expected {expected}"
     except ImportError:
         why = f"{metric} takes the package sacrebleu"
-    return _Found(
+    return Measured(
         _without_test(now, before, rows), [Reason(Kind.NO_TEST, said=f"{_NO_TEST}: {why}")]
     )
 
@@ -236,7 +225,7 @@ def _kept_units(rows: WholeRows, kept: NDArray[np.bool_]) -> list[int | None] | 
     return [unit for unit, is_kept in pairs if is_kept]
 
 
-def _compare_likelihoods(metric: str, rows: WholeRows, confidence: float) -> _Found:
+def _compare_likelihoods(metric: str, rows: WholeRows, confidence: float) -> Measured:
     """Perplexities as a ratio, bits per byte as a difference in bits."""
     now = likelihoods_of(rows.now)
     before = likelihoods_of(rows.before)
@@ -249,7 +238,7 @@ def _compare_likelihoods(metric: str, rows: WholeRows, confidence: float) -> _Fo
     other_likelihoods, other_lengths = before[good, 0], before[good, 1]
     if not np.array_equal(lengths, other_lengths):
         nothing = Difference(n=len(rows.now), binary=False, made_of="counts", unit="", range=None)
-        return _Found(nothing, [Reason(Kind.TEXTS)], notes)
+        return Measured(nothing, [Reason(Kind.TEXTS)], notes)
     units = _kept_units(rows, good)
     known: dict[str, Any] = {
         "n": texts,
@@ -280,12 +269,12 @@ def _compare_likelihoods(metric: str, rows: WholeRows, confidence: float) -> _Fo
         **known,
     )
     if texts >= FEWEST_TEXTS:
-        return _Found(item, notes=notes)
+        return Measured(item, notes=notes)
     fewest = f"{texts} texts: an interval of perplexities takes at least {FEWEST_TEXTS}"
-    return _Found(item, [Reason(Kind.FEW_ROWS, said=fewest)], notes)
+    return Measured(item, [Reason(Kind.FEW_ROWS, said=fewest)], notes)
 
 
-def _compare_counts(metric: Metric, before: Metric, rows: WholeRows, confidence: float) -> _Found:
+def _compare_counts(metric: Metric, before: Metric, rows: WholeRows, confidence: float) -> Measured:
     """A score that is a function of counts which add up over rows."""
     read_sides = counts_reader(metric.metric, rows.sides)
     (counts, other_counts), score_of_sums = read_sides(rows.sides)
@@ -318,7 +307,7 @@ def _compare_counts(metric: Metric, before: Metric, rows: WholeRows, confidence:
         range=width or evidence.range,
         test="paired interval with pseudo-rows, linearised score",
     )
-    return _Found(item, _few_positive_rows(counts) if metric.metric == "f1" else [])
+    return Measured(item, _few_positive_rows(counts) if metric.metric == "f1" else [])
 
 
 def _few_positive_rows(counts: Floats) -> list[Reason]:

@@ -117,7 +117,7 @@ def _arguments(
     for name in arguments:
         if name in record.others_write:
             problems.add(
-                f"model_args: {name} is no argument of the back end {record.name}",
+                f"model_args: the back end {record.name} has no argument {name}",
                 where=source.where(*where, "model_args", name),
                 fix=record.others_write[name],
             )

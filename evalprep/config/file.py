@@ -55,7 +55,7 @@ def _from_file(path: Path) -> YamlFile:
     """The config in a file.
 
     Raises:
-        BadInput: it does not exist, or is no YAML.
+        BadInput: it does not exist, or is not valid YAML.
     """
     if not exists(path):
         raise BadInput(

@@ -89,7 +89,7 @@ def _check_prefixes(core: Core, source: YamlFile, problems: Problems) -> None:
         if not remote_prefix.startswith("/"):
             problems.add(
                 f"path_prefix leads from {local_prefix} to {remote_prefix!r}, "
-                "which is no absolute path",
+                "which is not an absolute path",
                 where=source.where("path_prefix"),
                 allowed="{/home/me/project: /scratch/me/project}",
             )

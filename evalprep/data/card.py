@@ -43,7 +43,7 @@ def read_card(folder: Path) -> Card:
     """The card of a data set in a folder; an empty one where there is none.
 
     Raises:
-        BadInput: what it declares is no YAML, so that nobody can tell which files are meant.
+        BadInput: what it declares is not valid YAML, so that nobody can tell which files are meant.
     """
     data: dict[str, Any] = {}
     for name in CARD_FILES:

@@ -41,7 +41,7 @@ def open_packed(path: Path) -> IO[bytes]:
     """Opens a file, compressed or not, for reading what is in it.
 
     Raises:
-        NotRead: it is no regular file.
+        NotRead: it is not a regular file.
         OSError: it cannot be opened.
     """
     opener = _OPENERS.get(path.suffix.lower())

@@ -81,7 +81,7 @@ def logs_at(place: str, where: str) -> Path:
     if not inside or {"", ".", ".."} & set(inside.split("/")) or set(inside) & set("*?["):
         raise BadInput(
             Problem(
-                what=f"{place!r} is no folder of a data set of the hub",
+                what=f"{place!r} is not a folder of a data set of the hub",
                 where=where,
                 allowed="hub:owner/name/folder, such as "
                 "hub:open-unlearning/eval/tofu_Llama-3.2-1B-Instruct_retain90",

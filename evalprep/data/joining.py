@@ -137,7 +137,7 @@ class JoinReport:
                 one="row has damaged ground truth",
                 several="have damaged ground truth",
                 examples=self.unusable_examples,
-                fix="give a copy of the ground truth in which they are mended",
+                fix="correct these rows in a copy of the ground truth and name that copy",
                 outcome="left out",
             ),
         ]

@@ -421,7 +421,7 @@ def _of_one_format(files_by_split: Mapping[str, list[str]], where: str) -> dict[
         raise BadInput(
             Problem(
                 what=f"most of its files are {chosen or 'nothing that is known'}, which "
-                "are no rows",
+                "hold no rows",
                 where=where,
                 allowed=", ".join(f".{ending}" for ending in READABLE),
                 fix="name the files with data_files, or convert them",

@@ -106,7 +106,7 @@ def json_document(path: Path) -> Any:
     """Value of a JSON file.
 
     Raises:
-        BadInput: it is no JSON; says where.
+        BadInput: it is not JSON; says where.
     """
     text = read_text(path)
     if not text.strip():

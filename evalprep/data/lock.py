@@ -43,7 +43,7 @@ def read_lock(path: Path) -> Locked:
     if not isinstance(data, dict) or not all(map(_holds_texts, data.values())):
         raise BadInput(
             Problem(
-                what="is no lock file",
+                what="is not a lock file",
                 where=str(path),
                 allowed='{"owner/name": {"main": "commit"}}',
                 fix="remove it: the next preparation writes it anew, from what the hub has then",

@@ -321,7 +321,7 @@ def _checked_ids(chunk: Chunk, first: int, task: str) -> Sequence[str]:
         task: Task name, for messages.
 
     Raises:
-        BadInput: a row is no mapping, is nested too deeply, or has no id.
+        BadInput: a row is not a mapping, is nested too deeply, or has no id.
     """
     columns = chunk.columns
     if columns is not None and ID_COLUMN in columns:
@@ -351,7 +351,7 @@ def _checked_id(row: Any, number: int, task: str) -> str:
     """The id of a row.
 
     Raises:
-        BadInput: the row is no mapping, is nested too deeply, or has no id.
+        BadInput: the row is not a mapping, is nested too deeply, or has no id.
     """
     if not isinstance(row, Mapping):
         raise no_row(row, f"row {number} of {task}", task)

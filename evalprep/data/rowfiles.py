@@ -123,7 +123,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     """Opens a parquet file, whose content may still turn out to be damaged.
 
     Raises:
-        BadInput: it is no regular file, or none of parquet.
+        BadInput: it is not a regular file, or none of parquet.
     """
     import pyarrow.parquet as pq
 
@@ -247,11 +247,11 @@ def _json_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
 
 
 def _unknown(path: Path) -> BadInput:
-    """Returns the error for a file whose name says no format, and that is no JSON Lines either."""
+    """Returns the error for a file whose name says no format, and that is not JSON Lines either."""
     is_archive = path.suffix == ".zip"
     return BadInput(
         Problem(
-            what="is no data file that is read",
+            what="is not a data file that evalprep reads",
             where=str(path),
             allowed=f"{', '.join(DATA_SUFFIXES)}; each with .gz, .bz2, .xz or .zst behind it, too",
             fix="unpack it" if is_archive else "convert it; a spreadsheet can be saved as CSV",

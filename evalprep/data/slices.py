@@ -106,7 +106,7 @@ def parts_of(text: str, splits: Sequence[str], where: str) -> list[Part]:
         parts = [_part(term) for term in _terms(text)]
     except ValueError as error:
         raise BadInput(
-            Problem(what=f"{text!r} is no split: {error}", where=where, allowed=ALLOWED)
+            Problem(what=f"{text!r} is not a valid split: {error}", where=where, allowed=ALLOWED)
         ) from None
     if not _rounds_one_way(parts):
         raise BadInput(

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from evalprep.export.formats import BY_NAME, FORMATS, Format
     from evalprep.export.frames import (
         PAIR_FIELDS,
-        SAMPLE_FIELDS,
         frame_of,
         pair_records,
         sample_records,

@@ -1,68 +1,24 @@
-"""The columns of tables of samples and of pairs: one list each, of which everything else is made.
+"""Tables of samples and of pairs, of which everything else is made.
 
 The parquet file of `export --to samples`, the data frames of `evalprep.api` and the tables in their
-docstrings have these columns and no others.
+docstrings have the columns of `SAMPLE_FIELDS` (`results.schema`) and of `PAIR_FIELDS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from evalprep.compare import Comparison, TaskComparison
+from evalprep.compare import Comparison, PairedTask
 from evalprep.errors import BadInput, Problem, near
 from evalprep.export.rows import SampleRow, rows_of
-from evalprep.results import Run, TaskRun
+from evalprep.results import Field, Run, TaskRun
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 #: Kind of a column -> its type in pandas. A text, a list or a mapping is an object there.
 _DTYPES = {"whole": "Int64", "number": "float64", "truth": "boolean"}
 
-
-@dataclass(frozen=True)
-class Field:
-    """One column.
-
-    Attributes:
-        name: Its name.
-        kind: `text`, `texts` (a list of them), `whole` (a number), `number`, `truth`, or `numbers`
-            (name -> number).
-        nullable: Whether a row may have no value.
-        meaning: One sentence.
-    """
-
-    name: str
-    kind: Literal["text", "texts", "whole", "number", "truth", "numbers"]
-    nullable: bool
-    meaning: str
-
-
-SAMPLE_FIELDS = (
-    Field("run", "text", nullable=False, meaning="Label of the run."),
-    Field("model", "text", nullable=False, meaning="The model, as `org/name` where it is known."),
-    Field("task", "text", nullable=False, meaning="Name of the task."),
-    Field("subtask", "text", nullable=True, meaning="Its subtask."),
-    Field("sample_id", "text", nullable=False, meaning="Identity of the row."),
-    Field("doc_id", "whole", nullable=False, meaning="Its position in the split."),
-    Field("question", "text", nullable=False, meaning="The question alone, else the prompt."),
-    Field("prompt", "text", nullable=False, meaning="The prompt as sent; a chat as JSON."),
-    Field("choices", "texts", nullable=False, meaning="Options; empty without any."),
-    Field("references", "texts", nullable=False, meaning="The gold answers."),
-    Field(
-        "replies", "texts", nullable=False, meaning="The replies; of a choice task the chosen text."
-    ),
-    Field("answer", "text", nullable=False, meaning="The answer that the filter read."),
-    Field("filter", "text", nullable=False, meaning="The filter of lm-eval, or none."),
-    Field("metric", "text", nullable=True, meaning="The metric of `score`, as `metric,filter`."),
-    Field("score", "number", nullable=True, meaning="Its value for this row."),
-    Field("scores", "numbers", nullable=False, meaning="All metrics, as `metric,filter`."),
-    Field("published", "truth", nullable=True, meaning="The published verdict."),
-    Field("doc_hash", "text", nullable=True, meaning="Digest of the document by lm-eval."),
-    Field("prompt_hash", "text", nullable=True, meaning="The same of the prompt."),
-    Field("target_hash", "text", nullable=True, meaning="The same of the gold answer."),
-)
 
 PAIR_FIELDS = (
     Field("task", "text", nullable=False, meaning="Name of the task in the candidate."),
@@ -177,23 +133,19 @@ def _sample_record(run: Run, model: str, task: TaskRun, row: SampleRow) -> dict[
         "score": row.scores.get(key),
         "scores": {name: value for name, value in row.scores.items() if value is not None},
         "published": row.published,
-        "doc_hash": row.doc_hash or None,
-        "prompt_hash": row.prompt_hash or None,
-        "target_hash": row.target_hash or None,
+        **{name: digest or None for name, digest in row.hashes.named().items()},
     }
 
 
 def pair_records(comparison: Comparison) -> Iterator[dict[str, Any]]:
     """Yields a record of `PAIR_FIELDS` for each pair of rows that were compared."""
-    for task in comparison.tasks:
-        yield from _pairs_of(task)
+    for rows in comparison.rows.values():
+        yield from _pairs_of(rows)
 
 
-def _pairs_of(task: TaskComparison) -> Iterator[dict[str, Any]]:
+def _pairs_of(task: PairedTask) -> Iterator[dict[str, Any]]:
     """The pairs of a task in the order of the candidate's rows."""
     pairs, table = task.pairs, task.table
-    if pairs is None or table is None:
-        return
     baseline = table if task.other is None else task.other
     subtasks = [*table.subtasks, None]  # the last one is that of the code for none
     repeats = [None] * len(pairs.rows) if pairs.repeats is None else pairs.repeats.tolist()
@@ -201,13 +153,13 @@ def _pairs_of(task: TaskComparison) -> Iterator[dict[str, Any]]:
     lists = [column.tolist() for column in columns]
     for row, other, now, before, differs, repeat in zip(*lists, repeats, strict=True):
         yield {
-            "task": task.name,
+            "task": task.task,
             "subtask": subtasks[int(table.subtask[row])],
             "sample_id": table.ids[row],
             "baseline_id": baseline.ids[other],
             "doc_id": int(table.doc_id[row]),
-            "metric": task.metric,
-            "filter": task.filter,
+            "metric": task.metric.metric,
+            "filter": table.filter,
             "candidate_score": now,
             "baseline_score": before,
             "difference": now - before,

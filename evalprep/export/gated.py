@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,21 +19,9 @@ from typing import Any
 
 import msgspec
 
-from evalprep.results import (
-    ID_COLUMNS,
-    INVALID,
-    Hashes,
-    Run,
-    Sample,
-    TaskRun,
-    kept_lines,
-    matches,
-    parse,
-    sample_line,
-)
+from evalprep.results import ID_COLUMNS, INVALID, ChangedSamples, Run, Sample, TaskRun, matches
 
 _FILE = Path(__file__).with_name("gated_datasets.yaml")
-_VERSION = 1  # of what is written in place of texts
 _LABEL = re.compile(r"\s*\(?[A-Z]\)?\s*")
 _DIGEST = re.compile(r"[0-9a-f]{16,64}")
 #: Columns of a row that name it and hold nothing of its question.
@@ -86,35 +74,26 @@ def without_gated_texts(run: Run) -> Run:
 
 
 def _without_texts(task: TaskRun) -> TaskRun:
-    state = task.path.stat()
-    key = f"without texts {_VERSION} {task.path.resolve()} {state.st_size} {state.st_mtime_ns}"
-    path = kept_lines(key, lambda: _lines(task.path))
-    return dataclasses.replace(task, path=path, _tables={})
+    source = ChangedSamples(task.source, _hidden_sample)
+    return dataclasses.replace(task, source=source, _tables={})
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        for number, raw in enumerate(file, start=1):
-            sample = parse(raw, number)
-            # A damaged line stays damaged, and holds no text either.
-            yield _line(sample) if isinstance(sample, Sample) else b"{"
-
-
-def _line(sample: Sample) -> bytes:
-    """A sample as lm-eval logs it, with digests in place of texts."""
-    values = {name: _shown(value) for name, value in sample.metrics.items()}
-    line = sample_line(
+def _hidden_sample(sample: Sample) -> Sample:
+    """A sample with digests in place of texts; its ids stay."""
+    return Sample(
+        sample_id=sample.sample_id,
         doc_id=sample.doc_id,
-        doc=_document(sample.doc),
+        logged_doc=_document(sample.doc),
         target=_shown(sample.target),
-        arguments={name: _request(value) for name, value in sample.arguments.items()},
-        replies=_shown(sample.resps),
-        filtered=_shown(sample.filtered_resps),
-        filter_name=sample.filter,
-        metrics=sample.metrics,
-        hashes=Hashes(sample.doc_hash, sample.prompt_hash, sample.target_hash),
+        logged_arguments={name: _request(value) for name, value in sample.arguments.items()},
+        resps=_shown(sample.resps),
+        filtered_resps=_shown(sample.filtered_resps),
+        filter=sample.filter,
+        metrics={name: _shown(value) for name, value in sample.metrics.items()},
+        doc_hash=sample.doc_hash,
+        prompt_hash=sample.prompt_hash,
+        target_hash=sample.target_hash,
     )
-    return msgspec.json.encode(values | line)
 
 
 def digest(text: str) -> str:

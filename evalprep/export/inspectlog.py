@@ -318,7 +318,7 @@ def _items_of(
 
 def _sample_metadata(row: SampleRow) -> Part:
     metadata: Part = {
-        **row.hashes,
+        **row.known_hashes,
         "sample_id": row.sample_id,
         "doc_id": row.doc_id,
         "filter": row.filter,

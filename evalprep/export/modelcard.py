@@ -124,7 +124,7 @@ def write_cards(subjects: Sequence[Subject], folder: Path, settings: Settings) -
 
     Raises:
         BadInput: the address is that of a leaderboard; a card of several models, without an
-            address, or with front matter that is no YAML.
+            address, or with front matter that is not valid YAML.
     """
     _check(subjects, settings)
     url, readme = settings.url, settings.readme
@@ -273,7 +273,7 @@ def merged(readme: Path, model: Mapping[str, Any], url: str) -> str:
         url: Address by which entries of an earlier export are recognised, and replaced.
 
     Raises:
-        BadInput: the front matter is no YAML.
+        BadInput: the front matter is not valid YAML.
     """
     text = read_file(readme, own=True).decode("utf-8")
     match = _FRONT_MATTER.match(text)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from custom_metrics.finite import finite_number
-from evalprep.compare import question_text
 from evalprep.packs import ChatMessage, messages_of
 from evalprep.results import (
+    Hashes,
     Metric,
     Sample,
     TaskRun,
@@ -20,6 +20,7 @@ from evalprep.results import (
     text_of,
     verdict_of,
 )
+from evalprep.samples import question_text
 
 _CHOICES = ("choices", "options", "input_choice_list")
 
@@ -43,7 +44,7 @@ class SampleRow:
         filter: Name of that filter.
         scores: `metric,filter` -> value; None where the row has none.
         published: The published verdict; None without one.
-        doc_hash, prompt_hash, target_hash: lm-eval's three digests; empty where not logged.
+        hashes: lm-eval's three digests; empty where not logged.
     """
 
     task: str
@@ -60,19 +61,12 @@ class SampleRow:
     filter: str
     scores: Mapping[str, float | None]
     published: bool | None
-    doc_hash: str
-    prompt_hash: str
-    target_hash: str
+    hashes: Hashes
 
     @property
-    def hashes(self) -> dict[str, str]:
+    def known_hashes(self) -> dict[str, str]:
         """The digests that are known, by lm-eval's names."""
-        digests = {
-            "doc_hash": self.doc_hash,
-            "prompt_hash": self.prompt_hash,
-            "target_hash": self.target_hash,
-        }
-        return {name: value for name, value in digests.items() if value}
+        return {name: digest for name, digest in self.hashes.named().items() if digest}
 
 
 @dataclass
@@ -168,9 +162,7 @@ def _row(task: TaskRun, sample: Sample, scores: Mapping[str, float | None]) -> S
         filter=sample.filter,
         scores=scores,
         published=bool(verdict) if verdict >= 0 else None,
-        doc_hash=sample.doc_hash,
-        prompt_hash=sample.prompt_hash,
-        target_hash=sample.target_hash,
+        hashes=sample.hashes,
     )
 
 

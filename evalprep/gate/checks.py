@@ -20,11 +20,13 @@ from evalprep.compare import (
     Comparison,
     Conclusion,
     Difference,
+    Quantities,
     Settings,
-    compare_runs,
-    compare_suite,
+    add_suite,
+    conclude,
+    measure,
     sentences,
-    tasks_without_mean,
+    without_suite,
 )
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.gate.policy import ALL, PRIMARY, Policy, Rule, limit
@@ -119,7 +121,11 @@ def compare_for(
     packs: Mapping[str, Pack],
     choices: Sequence[NamedMetric] = (),
 ) -> Comparison:
-    """The comparison that a policy demands, with the metrics that its rules name."""
+    """The comparison that a policy demands, with the metrics that its rules name.
+
+    It has the suite scores that `compare` shows, so that both have one family: not where a rule
+    names another metric, unless the policy asks for them.
+    """
     named: list[NamedMetric] = []
     problems = Problems()
     for name, rule in (policy.tasks or {}).items():
@@ -137,9 +143,31 @@ def compare_for(
     _check_rules(run, other, policy, problems)
     _check_listed_metrics(run, other, policy, problems)
     problems.raise_if_any()
-    runs = [run] if other is None else [run, other]
-    without_mean = tasks_without_mean(runs, packs)
-    return compare_runs(run, other, choices=named, settings=settings, without_mean=without_mean)
+    quantities = measure(run, other, packs, settings, choices=named, with_suite=False)
+    if other is not None and (policy.suite or not named):
+        quantities = _with_suite(quantities, run, other, packs, settings, policy)
+    return conclude([quantities])[0]
+
+
+def _with_suite(
+    quantities: Quantities,
+    run: Run,
+    other: Run,
+    packs: Mapping[str, Pack],
+    settings: Settings,
+    policy: Policy,
+) -> Quantities:
+    """Two runs with their suite scores; a mistake in a pack counts where the policy asks for one.
+
+    Raises:
+        BadInput: a mistake in a pack of a policy with suite scores.
+    """
+    try:
+        return add_suite(quantities, run, other, packs, settings)
+    except BadInput as error:
+        if policy.suite:
+            raise
+        return replace(quantities, warnings=[*quantities.warnings, *without_suite(error)])
 
 
 def _check_rules(run: Run, other: Run | None, policy: Policy, problems: Problems) -> None:
@@ -182,9 +210,7 @@ def _check_listed_metrics(run: Run, other: Run | None, policy: Policy, problems:
             )
 
 
-def demands_of(
-    run: Run, other: Run | None, policy: Policy, comparison: Comparison, packs: Mapping[str, Pack]
-) -> list[Demand]:
+def demands_of(run: Run, other: Run | None, policy: Policy, comparison: Comparison) -> list[Demand]:
     """Every check of a policy, with what it is decided by.
 
     Raises:
@@ -194,7 +220,7 @@ def demands_of(
     demands = _task_demands(comparison, policy, problems)
     if other is not None:
         demands += _missing_metrics(run, other, comparison, policy)
-    demands += _suite_demands(run, other, policy, comparison, packs, problems)
+    demands += _suite_demands(other, policy, comparison, problems)
     if policy.overall is not None:
         demands.append(_overall_demand(comparison, policy.overall, policy, problems))
     problems.raise_if_any()
@@ -342,12 +368,7 @@ def _lone_metric(task: str, metric: str, side: str, rule: Rule) -> Demand:
 
 
 def _suite_demands(
-    run: Run,
-    other: Run | None,
-    policy: Policy,
-    comparison: Comparison,
-    packs: Mapping[str, Pack],
-    problems: Problems,
+    other: Run | None, policy: Policy, comparison: Comparison, problems: Problems
 ) -> list[Demand]:
     if not policy.suite:
         return []
@@ -359,18 +380,8 @@ def _suite_demands(
                 fix="name another run",
             )
         )
-    suite = compare_suite(
-        run,
-        other,
-        packs,
-        confidence=policy.confidence,
-        allow=policy.allow,
-        tolerated_missing=policy.missing,
-        pairing=policy.pairing,
-        tasks=comparison,
-    )
     return [
-        _demand("suite", name, _named(suite, name), rule, policy, problems)
+        _demand("suite", name, _named(comparison.suite, name), rule, policy, problems)
         for name, rule in policy.suite.items()
     ]
 

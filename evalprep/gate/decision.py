@@ -18,7 +18,8 @@ from evalprep.compare import (
     WORSE,
     Comparison,
     Difference,
-    TaskComparison,
+    PairedTask,
+    adjusted_by_key,
     deciding,
     floor_sentence,
 )
@@ -113,9 +114,8 @@ def decide(
         BadInput: the policy names a metric or filter that a task lacks, a limit that can never fail
             for a score of its range, or suite scores without another run.
     """
-    known_packs = packs or {}
-    comparison = compare_for(run, other, policy, known_packs, choices)
-    demands = demands_of(run, other, policy, comparison, known_packs)
+    comparison = compare_for(run, other, policy, packs or {}, choices)
+    demands = demands_of(run, other, policy, comparison)
     _judge(demands, policy, comparison)
     checks = [demand.check for demand in demands]
     deciding = {check.status for check in checks if check.level == REQUIRED}
@@ -218,39 +218,51 @@ def _undemanded_mean(comparison: Comparison, policy: Policy) -> list[str]:
 def _floor_lines(comparison: Comparison) -> list[str]:
     """Tasks whose baseline has the worst score, so that a pass says nothing."""
     names_by_sentence: dict[str, list[str]] = {}
-    for task in comparison.tasks:
-        sentence = floor_sentence(task.difference) if task.counts else ""
+    stored = [item for item in comparison.stored if item.decides]
+    for item in (*comparison.tasks, *stored):
+        sentence = floor_sentence(item.difference) if item.counts else ""
         if sentence:
-            names_by_sentence.setdefault(sentence, []).append(task.name)
+            names_by_sentence.setdefault(sentence, []).append(item.task)
     return [
         f"{shortlist(names, _NAMED)}: {sentence}" for sentence, names in names_by_sentence.items()
     ]
 
 
 def _judge(demands: Sequence[Demand], policy: Policy, comparison: Comparison) -> None:
-    """Adjusts p over all checks that have one, and set status and message.
-
-    What decides in `compare` and has no check is a member of the family, so that a gate and
-    `compare` give one answer.
-    """
+    """Adjusts p over all checks that have one, and sets status and message."""
     tested = [demand for demand in demands if demand.tested]
     adjusted = [demand.check.p or 0.0 for demand in tested]
     level = 1 - policy.confidence
     if policy.adjust == "holm":
-        checked = {id(demand.conclusion) for demand in tested}
-        others = [
-            item.difference.drop_p(0.0)
-            for item in deciding(comparison)
-            if item.counts and id(item) not in checked
-        ]
-        adjusted = list(statistics.holm([*adjusted, *others]))[: len(tested)]
-        level /= max(len(tested) + len(others), 1)
+        adjusted, hypotheses = _adjusted(tested, comparison)
+        level /= max(hypotheses, 1)
     fail_z = statistics.critical_value(1 - level)
     for demand, p in zip(tested, adjusted, strict=True):
         demand.check.p_adjusted = p
         if demand.difference is not None:
             _judge_one(demand.check, demand.difference, policy, fail_z)
-            _hold_unsettled(demand, policy)
+            _hold_unsettled(demand, policy, comparison.rows)
+
+
+def _adjusted(tested: Sequence[Demand], comparison: Comparison) -> tuple[list[float], int]:
+    """The adjusted p of each check, and the hypotheses of their family.
+
+    What decides in `compare` and has no check is a member of the family, so that a gate and
+    `compare` give one answer; copies of one column that are held to one limit count once.
+    """
+    key_of = deciding(comparison)
+    keys = [key_of.get(id(demand.conclusion), demand.check.name) for demand in tested]
+    others = [
+        (key_of[id(item)], item.difference.drop_p(0.0))
+        for item in comparison.conclusions
+        if item.counts and id(item) in key_of and key_of[id(item)] not in keys
+    ]
+    tests = [
+        (f"{key}, {demand.check.max_drop}", demand.check.p or 0.0)
+        for key, demand in zip(keys, tested, strict=True)
+    ]
+    adjusted = adjusted_by_key([*tests, *others])
+    return [max(adjusted[key], p) for key, p in tests], len(adjusted)
 
 
 def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) -> None:
@@ -282,10 +294,11 @@ def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) ->
         check.message += f"; {repeat_words(plan, item.n, units)}"
 
 
-def _hold_unsettled(demand: Demand, policy: Policy) -> None:
+def _hold_unsettled(demand: Demand, policy: Policy, rows: Mapping[str, PairedTask]) -> None:
     """Takes a pass back where rows may share documents that nobody named."""
     conclusion = demand.conclusion
-    fields = conclusion.unsettled if isinstance(conclusion, TaskComparison) else []
+    task = None if conclusion is None else rows.get(conclusion.name)
+    fields = () if task is None else task.unsettled
     if not fields or demand.check.status != PASS:
         return
     if policy.on_unclear != "pass":

@@ -44,9 +44,10 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from custom_metrics.statistics import unchanged_rows
-from evalprep.compare import BY_CONTENT, PairRules, check_allowed
+from evalprep.compare import check_allowed
 from evalprep.errors import Problems, near
 from evalprep.numbers import finite_number
+from evalprep.samples import BY_CONTENT, PairRules
 from evalprep.structs import Schema, document, nullable
 from evalprep.yamlfile import YamlFile, load_yaml
 
@@ -179,7 +180,7 @@ _Limit = Annotated[Limit, BeforeValidator(_read_limit), WithJsonSchema(_LIMIT_SC
 _Number = Annotated[float, BeforeValidator(_number)]
 _Names = tuple[StrictStr, ...]
 _Keys = tuple[str | int, ...]  # of the file, from its top to a value
-_LIMIT = "a finite number >= 0, or a share such as 2%"
+_LIMIT = "a number >= 0 on the scale of the score (0.02: 2 points), or a share of the baseline: 2%"
 _ENTRY = "{max_drop: 0.01, min_n: 100}"
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evalprep.leaderboard.columns import table_columns
     from evalprep.leaderboard.pack_board import export_board
     from evalprep.leaderboard.pack_tables import export_tables
+    from evalprep.leaderboard.pairs import Judged
     from evalprep.leaderboard.screen import text
     from evalprep.leaderboard.tables import render_latex
     from evalprep.leaderboard.write import FORMATS, write_board

@@ -20,10 +20,9 @@ _NAMED_COLUMNS = 8  # columns that one does
 #: Signs of both in tables.
 SIGNS = {OTHER: "†", INCOMPLETE: "‡"}
 LEADS = "*"
-#: The meaning of the sign of a leading value.
-LEADING = (
+_LEADING = (
     "the best value of its column, or not shown to be worse than that "
-    "(paired tests, adjusted for all scores and all pairs of rows)"
+    "(paired tests, adjusted for all scores and {})"
 )
 
 
@@ -147,6 +146,8 @@ class Board:
             tested.
         differences: Of a table of two runs: score -> what is concluded of the second row against
             the first.
+        candidate, baseline: Labels of the runs that the user names; empty without.
+        tested_pairs: The pairs of runs over which p is adjusted.
     """
 
     columns: Columns
@@ -158,6 +159,16 @@ class Board:
     pairs: list[PairDifference] = field(default_factory=list)
     only_with_best: bool = False
     differences: dict[str, Conclusion] = field(default_factory=dict)
+    candidate: str = ""
+    baseline: str = ""
+    tested_pairs: int = 0
+
+    @property
+    def leading(self) -> str:
+        """The meaning of the sign of a leading value."""
+        is_one = self.tested_pairs < 2
+        pairs = "all pairs of rows" if is_one else f"{self.tested_pairs} pairs of rows"
+        return _LEADING.format(pairs)
 
     def trajectories(self) -> dict[str, list[Row]]:
         """Rows of one training by their steps; those of a single row are left out."""
@@ -273,6 +284,9 @@ class Board:
         return {
             "kind": "evalprep leaderboard",
             "anchor": self.anchor,
+            "candidate": self.candidate,
+            "baseline": self.baseline,
+            "tested_pairs": self.tested_pairs,
             "sort": self.sort,
             "shown": [column.id for column in self.columns.shown],
             "columns": [

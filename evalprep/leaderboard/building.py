@@ -30,7 +30,7 @@ from evalprep.leaderboard.columns import (
     columns_of,
     values_of,
 )
-from evalprep.leaderboard.pairs import Pairs
+from evalprep.leaderboard.pairs import Judged, Pairs
 from evalprep.leaderboard.seeds import merge_seeds, notes_on_seeds
 from evalprep.leaderboard.steps import place_of
 from evalprep.numbers import finite_number
@@ -66,6 +66,7 @@ def build_board(
     allow: Sequence[str] = (),
     cluster: str = "",
     each_seed: bool = False,
+    judged: Judged | None = None,
 ) -> Board:
     """Puts scored runs into one table.
 
@@ -80,13 +81,14 @@ def build_board(
         allow: Facts of the question that may differ.
         cluster: Field of the rows whose equal values make one document, or `none`.
         each_seed: A row per run also where runs differ in nothing but their seeds.
+        judged: The pairs that carry words; all by default.
 
     Raises:
         BadInput: a name in `column_names` or `sort` that no column has.
     """
     columns = columns_of(scores, packs, column_names)
     by_sort = columns_of(scores, packs, [sort]).shown[0] if sort else None
-    pairs = Pairs(runs, scores, references, allow, packs, cluster)
+    pairs = Pairs(runs, scores, references, allow, packs, cluster, judged)
     rows = []
     for at, run in tracked(enumerate(runs), "runs compared", len(runs), unit="runs"):
         row = _row_of(run, scores[at], columns.all, at, pairs)
@@ -97,7 +99,11 @@ def build_board(
     notes = [*turned_notes(turned_in(runs)), *_pack_notes(packs, columns.all)]
     notes += [*notes_on_runs(runs), *_notes_on_values(runs, scores), *notes_on_seeds(rows)]
     board = Board(columns, rows, runs[pairs.anchor].label, sort=sort, notes=notes)
-    pairs.conclude(_pairs_of_columns(columns.all, board))
+    board.candidate, board.baseline = pairs.judged.candidate, pairs.judged.baseline
+    board.tested_pairs = pairs.size
+    if named := pairs.judged.sentence:
+        board.notes.append(f"words stand for {named}; all other pairs are described without words")
+    pairs.conclude(_pairs_of_columns(columns.all, board, pairs.judged))
     for column in tracked(columns.all, "columns tested", len(columns.all), unit="columns"):
         _mark(column, board, pairs)
     if by_sort is not None:
@@ -107,13 +113,18 @@ def build_board(
 
 
 def _differences_of_two(board: Board, pairs: Pairs) -> dict[str, Conclusion]:
-    """Score -> what is concluded of the second run against the first.
+    """Score -> what is concluded of the second run against the first, or as the user names them.
 
     Empty unless there are two.
     """
     if len(board.rows) != 2 or any(len(row.members) != 1 for row in board.rows):
         return {}
-    baseline, candidate = (row.members[0] for row in board.rows)
+    member = {row.label: row.members[0] for row in board.rows}
+    first, second = member
+    named = pairs.judged.pair(second, first)
+    if named is None:
+        return {}
+    candidate, baseline = (member[label] for label in named)
     conclusions = {}
     scores = [column for column in board.columns.all if column.kind == SCORE]
     for column in scores:
@@ -201,13 +212,32 @@ def _mark(column: Column, board: Board, pairs: Pairs) -> None:
     def conclusion(candidate: int, baseline: int) -> Conclusion | None:
         return pairs.conclusion(candidate, baseline, column)
 
+    board.pairs += _differing_pairs(column, rows, conclusion, pairs.judged)
+    board.only_with_best |= len(rows) > _ALL_PAIRS and not pairs.judged.sentence
+    if reason := _why_no_first_place(column, rows, pairs.judged):
+        board.unmarked[column.id] = reason
+        return
     leading = leaders(values, conclusion, higher_is_better=column.better == "up")
     for at in leading.keys:
         rows[at].cells[column.id].leads = True
     if leading.reason:
         board.unmarked[column.id] = _with_labels(leading, rows)
-    board.pairs += _differing_pairs(column, rows, conclusion)
-    board.only_with_best |= len(rows) > _ALL_PAIRS
+
+
+def _why_no_first_place(column: Column, rows: Mapping[int, Row], judged: Judged) -> str:
+    """Returns why the best value is not compared with each other one; empty where it is."""
+    if not rows:
+        return ""
+    best = rows[_best(column, rows)].label
+    if all(judged.pair(best, row.label) for row in rows.values() if row.label != best):
+        return ""
+    return f"{best} has the best value, and words stand for {judged.sentence}"
+
+
+def _best(column: Column, rows: Mapping[int, Row]) -> int:
+    """The run with the best value of a column."""
+    pick = max if column.better == "up" else min
+    return pick(rows, key=lambda at: rows[at].cells[column.id].value or 0.0)
 
 
 def _with_labels(leading: Leaders, rows: Mapping[int, Row]) -> str:
@@ -243,32 +273,35 @@ def _why_several_seeds(rows: Iterable[Row]) -> str:
     return ""
 
 
-def _pairs_of_columns(columns: Sequence[Column], board: Board) -> dict[tuple[int, int], bool]:
-    """The pairs of runs that the columns need, in order; True where suite scores are among them."""
-    needed: dict[tuple[int, int], bool] = {}
+def _pairs_of_columns(
+    columns: Sequence[Column], board: Board, judged: Judged
+) -> list[tuple[int, int]]:
+    """The pairs of runs that the columns need, in order."""
+    needed: dict[tuple[int, int], None] = {}
     for column in columns:
         rows = _competing_rows(column, board)
         if len(rows) < 2 or _why_untested(column) or _why_several_seeds(rows):
             continue
         by_run = {row.members[0]: row for row in rows}
-        pick = max if column.better == "up" else min
-        best = pick(by_run, key=lambda at: by_run[at].cells[column.id].value or 0.0)
-        with_best = [(best, at) for at in by_run if at != best]
-        for pair in [*with_best, *_pairs_to_test(column, by_run)]:
-            needed[pair] = needed.get(pair, False) or column.kind == SCORE
+        with_best = _judged_of(_with_best(column, by_run), by_run, judged)
+        needed |= dict.fromkeys([*with_best, *_pairs_to_test(column, by_run, judged)])
     if len(board.rows) == 2 and all(len(row.members) == 1 for row in board.rows):
-        baseline, candidate = (row.members[0] for row in board.rows)
-        needed.setdefault((candidate, baseline), True)
-    return needed
+        by_run = {row.members[0]: row for row in board.rows}
+        baseline, candidate = by_run
+        needed |= dict.fromkeys(_judged_of([(candidate, baseline)], by_run, judged, turned=True))
+    return list(needed)
 
 
 def _differing_pairs(
-    column: Column, rows: Mapping[int, Row], conclusion: Callable[[int, int], Conclusion | None]
+    column: Column,
+    rows: Mapping[int, Row],
+    conclusion: Callable[[int, int], Conclusion | None],
+    judged: Judged,
 ) -> Iterator[PairDifference]:
     """The pairs of rows that are shown to differ; of many rows only pairs with the best one."""
     if len(rows) < 2:
         return
-    for candidate, baseline in _pairs_to_test(column, rows):
+    for candidate, baseline in _pairs_to_test(column, rows, judged):
         outcome = conclusion(candidate, baseline)
         if outcome is None or not outcome.counts or adjusted_p(outcome) >= ALPHA:
             continue
@@ -288,15 +321,35 @@ def _differing_pairs(
         )
 
 
-def _pairs_to_test(column: Column, rows: Mapping[int, Row]) -> Iterator[tuple[int, int]]:
-    if len(rows) <= _ALL_PAIRS:
-        yield from combinations(rows, 2)
-        return
-    pick = max if column.better == "up" else min
-    best = pick(rows, key=lambda at: rows[at].cells[column.id].value or 0.0)
-    for at in rows:
-        if at != best:
-            yield best, at
+def _pairs_to_test(
+    column: Column, rows: Mapping[int, Row], judged: Judged
+) -> Iterator[tuple[int, int]]:
+    """The pairs whose words are shown, the candidate first; of many rows those with the best."""
+    if judged.sentence or len(rows) <= _ALL_PAIRS:
+        yield from _judged_of(combinations(rows, 2), rows, judged, turned=True)
+    else:
+        yield from _with_best(column, rows)
+
+
+def _with_best(column: Column, rows: Mapping[int, Row]) -> list[tuple[int, int]]:
+    """The pairs of the row with the best value, which comes first."""
+    best = _best(column, rows)
+    return [(best, at) for at in rows if at != best]
+
+
+def _judged_of(
+    pairs: Iterable[tuple[int, int]],
+    rows: Mapping[int, Row],
+    judged: Judged,
+    *,
+    turned: bool = False,
+) -> Iterator[tuple[int, int]]:
+    """The pairs that carry words; turned so that the candidate comes first where that is asked."""
+    places = {row.label: at for at, row in rows.items()}
+    for first, second in pairs:
+        named = judged.pair(rows[first].label, rows[second].label)
+        if named is not None:
+            yield (places[named[0]], places[named[1]]) if turned else (first, second)
 
 
 def _sort_key(row: Row, column: Column) -> tuple[bool, bool, bool, float, str]:

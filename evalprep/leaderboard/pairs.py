@@ -8,7 +8,9 @@ All of it is what `evalprep compare` says of two runs; nothing is concluded here
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -19,23 +21,56 @@ from evalprep.compare import (
     Comparison,
     Conclusion,
     Kind,
+    PairedTask,
+    Quantities,
     Reason,
-    TaskComparison,
-    compare_runs,
-    compare_suite,
+    Settings,
+    add_suite,
     conclude_pairs,
-    contrary_rows,
     differing,
     fact_reasons,
+    measure,
     on_a_board,
+    tasks_without_mean,
 )
 from evalprep.leaderboard.columns import GROUP, SCORE, Column, ColumnValues, values_of
 from evalprep.packs import Pack
 from evalprep.results import Run, TaskRun, expected_rows, facts_of
+from evalprep.samples import contrary_rows
 from evalprep.score import Scores, partial_rows
 from evalprep.terminal import shortlist, tracked
 
 _NAMED_TASKS = 4  # tasks that a reason names
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The pairs of rows that carry words; all of them where neither side is named.
+
+    Attributes:
+        candidate: Label of the run that is named beforehand.
+        baseline: Label of the run that each other one is compared with.
+    """
+
+    candidate: str = ""
+    baseline: str = ""
+
+    def pair(self, label: str, other: str) -> tuple[str, str] | None:
+        """Returns the candidate and the baseline of two rows; None for a pair without a word."""
+        for candidate, baseline in ((label, other), (other, label)):
+            of_candidate = self.candidate in {"", candidate}
+            if of_candidate and self.baseline in {"", baseline}:
+                return candidate, baseline
+        return None
+
+    @property
+    def sentence(self) -> str:
+        """The pairs in words; empty where they are all of a table."""
+        names = {"--candidate": self.candidate, "--baseline": self.baseline}
+        options = [option for option, label in names.items() if label]
+        labels = [label for label in names.values() if label]
+        pairs = "the pair" if len(labels) > 1 else "pairs"
+        return f"{pairs} with {' and '.join(labels)} alone ({', '.join(options)})" if labels else ""
 
 
 class Pairs:
@@ -55,14 +90,18 @@ class Pairs:
         allow: Sequence[str],
         packs: Mapping[str, Pack] | None = None,
         cluster: str = "",
+        judged: Judged | None = None,
     ) -> None:
+        self.judged = judged or Judged()
         self.runs = runs
         self.scores = scores
         self.allow = tuple(allow)
-        self.cluster = cluster
         self._packs = packs or {}
-        self._compared: dict[tuple[int, int], Comparison | None] = {}
-        self._suite: dict[tuple[int, int], dict[str, Conclusion]] = {}
+        self._without_mean = tasks_without_mean(runs, self._packs)
+        self._without_mean = tasks_without_mean(runs, self._packs)
+        self._settings = Settings(allow=tuple(allow), cluster=cluster)
+        self._measured: dict[tuple[int, int], Quantities | None] = {}
+        self._concluded: dict[tuple[int, int], dict[tuple[bool, str], Conclusion]] = {}
         self._group_tasks = _tasks_of_groups(scores)
         self.anchor = self._find_anchor(references)
 
@@ -134,13 +173,14 @@ class Pairs:
 
     def _other_samples_of(self, at: int, tasks: Sequence[str]) -> Iterator[tuple[str, Reason]]:
         """The same of tasks with samples on both sides, from the comparison of the two runs."""
-        comparison = self._pair(at, self.anchor)
-        if comparison is None:
+        measured = self._pair(at, self.anchor)
+        if measured is None:
             return
-        for conclusion in comparison.tasks:
-            if conclusion.name in tasks:
-                for reason in conclusion.refusals or self._other_rows(at, conclusion):
-                    yield conclusion.name, reason
+        for task in measured.tasks:
+            if task.name in tasks:
+                rows = measured.rows[task.name]
+                for reason in task.refusals or self._other_rows(at, rows):
+                    yield task.name, reason
 
     def otherwise_made(self, at: int, column: Column, values: ColumnValues) -> list[str]:
         """Returns why a score is not made as the yardstick is.
@@ -175,15 +215,15 @@ class Pairs:
                 return place, values
         return self.anchor, None
 
-    def _other_rows(self, at: int, conclusion: TaskComparison) -> list[Reason]:
+    def _other_rows(self, at: int, rows: PairedTask) -> list[Reason]:
         """The reason where two whole runs do not share their rows, as of another split."""
-        name = conclusion.name
+        name = rows.task
         anchor = self.runs[self.anchor]
         own = len(set(self.runs[at].tasks[name].table().ids))
         of_anchor = len(set(anchor.tasks[name].table().ids))
         if not own or not of_anchor:
             return []
-        shared = 0 if conclusion.pairs is None else conclusion.pairs.paired
+        shared = rows.pairs.paired
         is_part = self.incomplete(at, [name]) or self.incomplete(self.anchor, [name])
         if is_part and shared:
             return []
@@ -257,63 +297,68 @@ class Pairs:
 
     def conclusion(self, candidate: int, baseline: int, column: Column) -> Conclusion | None:
         """Returns what is concluded of two runs in a column, the candidate first."""
-        comparison = self._pair(candidate, baseline)
-        if comparison is None:
-            return None
-        if column.kind != SCORE:
-            of_tasks = [*comparison.tasks, *comparison.further, *comparison.metrics]
-            return next((item for item in of_tasks if item.name == column.id), None)
-        of_scores = self._of_scores(candidate, baseline, comparison)
-        return of_scores.get(column.id)
+        of_pair = self._concluded.get((candidate, baseline), {})
+        return of_pair.get((column.kind == SCORE, column.id))
 
-    def conclude(self, needed: Mapping[tuple[int, int], bool]) -> None:
-        """Finds the words of the pairs that a table needs: one family over all pairs of its runs.
-
-        Args:
-            needed: The pairs, and whether their suite scores are needed.
-        """
-        either_way: dict[frozenset[int], list[Comparison]] = {}
-        for candidate, baseline in tracked(needed, "pairs compared", len(needed), unit="pairs"):
-            comparison = self._pair(candidate, baseline)
-            if comparison is None:
-                continue
-            comparison.suite = list(self._of_scores(candidate, baseline, comparison).values())
-            either_way.setdefault(frozenset((candidate, baseline)), []).append(comparison)
-        pairs = len(self.runs) * (len(self.runs) - 1) // 2
+    def conclude(self, needed: Iterable[tuple[int, int]]) -> None:
+        """Concludes the pairs that a table needs: one family over all pairs of its runs."""
+        either_way: dict[frozenset[int], dict[tuple[int, int], Quantities]] = {}
+        needed = list(needed)
+        for pair in tracked(needed, "pairs compared", len(needed), unit="pairs"):
+            measured = self._pair(*pair)
+            if measured is not None:
+                of_both = either_way.setdefault(frozenset(pair), {})
+                of_both[pair] = self._with_suite(measured, *pair)
         # Two runs of which both are the candidate once are one pair of the family.
-        for place in (0, -1):
-            conclude_pairs([both[place] for both in either_way.values()], pairs)
+        is_turned = any(len(of_both) > 1 for of_both in either_way.values())
+        for place in (0, -1) if is_turned else (0,):
+            chosen = dict(list(of_both.items())[place] for of_both in either_way.values())
+            comparisons = conclude_pairs(list(chosen.values()), self.size)
+            for pair, comparison in zip(chosen, comparisons, strict=True):
+                self._concluded[pair] = _by_name(comparison)
 
-    def _of_scores(
-        self, candidate: int, baseline: int, comparison: Comparison
-    ) -> dict[str, Conclusion]:
-        """Suite score -> what is concluded of two runs, whose tasks were compared."""
-        pair = candidate, baseline
-        if pair not in self._suite:
-            conclusions = compare_suite(
-                self.runs[candidate],
-                self.runs[baseline],
-                self._packs,
-                allow=self.allow,
-                scores=(self.scores[candidate], self.scores[baseline]),
-                tasks=comparison,
-            )
-            self._suite[pair] = {each.name: each for each in conclusions}
-        return self._suite[pair]
+    @property
+    def size(self) -> int:
+        """The number of pairs that carry words, whatever columns they share."""
+        labels = [run.label for run in self.runs]
+        return sum(self.judged.pair(*pair) is not None for pair in combinations(labels, 2))
 
-    def _pair(self, candidate: int, baseline: int) -> Comparison | None:
-        """Two runs on the tasks that both have; None where they share none."""
+    def _with_suite(self, measured: Quantities, candidate: int, baseline: int) -> Quantities:
+        """Two runs whose tasks are measured, with their suite scores."""
+        return add_suite(
+            measured,
+            self.runs[candidate],
+            self.runs[baseline],
+            self._packs,
+            self._settings,
+            scores=(self.scores[candidate], self.scores[baseline]),
+        )
+
+    def _pair(self, candidate: int, baseline: int) -> Quantities | None:
+        """Two runs by their tasks, where they share one; else None."""
         pair = candidate, baseline
-        if pair not in self._compared:
+        if pair not in self._measured:
             run = self.runs[candidate]
             base = self.runs[baseline]
-            shared = any(name in base.tasks for name in run.tasks)
-            # All of both, so that p is adjusted as `compare` does.
-            comparison = (
-                compare_runs(run, base, allow=self.allow, cluster=self.cluster) if shared else None
-            )
-            self._compared[pair] = comparison
-        return self._compared[pair]
+            measured = None
+            if any(name in base.tasks for name in run.tasks):
+                measured = measure(
+                    run,
+                    base,
+                    self._packs,
+                    self._settings,
+                    without_mean=self._without_mean,
+                    with_suite=False,
+                )
+            self._measured[pair] = measured
+        return self._measured[pair]
+
+
+def _by_name(comparison: Comparison) -> dict[tuple[bool, str], Conclusion]:
+    """Whether it is a suite score, and its name -> a conclusion; the first of each name."""
+    of_tasks = [*comparison.tasks, *comparison.further, *comparison.metrics]
+    by_name = {(True, item.name): item for item in reversed(comparison.suite)}
+    return by_name | {(False, item.name): item for item in reversed(of_tasks)}
 
 
 def _leaves_range(task: TaskRun) -> bool:

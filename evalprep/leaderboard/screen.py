@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evalprep import tables
-from evalprep.leaderboard.board import LEADING, LEADS, Board, Cell, Row, label_of, sign_of
+from evalprep.leaderboard.board import LEADS, Board, Cell, Row, label_of, sign_of
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.picture import log_of
 from evalprep.leaderboard.values import signs_of, value_text
@@ -172,7 +172,7 @@ def _legend(board: Board) -> list[str]:
     cells = [cell for _, _, cell in board.shown_cells()]
     lines = [""]
     if any(cell.leads for cell in cells):
-        lines.append(f"{LEADS} {LEADING}")
+        lines.append(f"{LEADS} {board.leading}")
     if _has_seeds(board):
         lines.append(_SEEDS)
     for names, why in board.without_leader():

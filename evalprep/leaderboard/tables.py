@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep import tables
-from evalprep.leaderboard.board import LEADING, LEADS, SIGNS, Board, Cell, Row, label_of
+from evalprep.leaderboard.board import LEADS, SIGNS, Board, Cell, Row, label_of
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.values import heading_of, value_text
 from evalprep.numbers import probability
@@ -187,11 +187,7 @@ _ALONE = "Bold: shown to be better than all others of its column (paired tests, 
 
 
 def sayings(
-    board: Board,
-    intervals: str,
-    *,
-    in_percent: bool = True,
-    leading: str = f"Bold, or {LEADS}: {LEADING}.",
+    board: Board, intervals: str, *, in_percent: bool = True, leading: str = ""
 ) -> list[str]:
     """Returns what belongs below a table, in sentences.
 
@@ -199,8 +195,9 @@ def sayings(
         board: The leaderboard.
         intervals: What the intervals of the table are called by their look.
         in_percent: Whether the table shows shares in percent; else as they are.
-        leading: The meaning of the mark of leading values.
+        leading: The meaning of the mark of leading values; that of bold by default.
     """
+    leading = leading or f"Bold, or {LEADS}: {board.leading}."
     sentences = _reading_aids(board, intervals, in_percent=in_percent, leading=leading)
     for names, why in board.without_leader():
         sentences.append(f"Nothing is marked for {names}: {why}.")

@@ -48,7 +48,7 @@ def read_pack(file: Path, problems: Problems, packs: Mapping[str, Pack] | None =
         packs: The packs that it may extend.
 
     Raises:
-        BadInput: the file is no YAML mapping at all.
+        BadInput: the file is not a YAML mapping at all.
     """
     source = load_remembered_yaml(file)
     folder = file.parent
@@ -104,7 +104,7 @@ def _entries(
 ) -> dict[str, Entry]:
     """The entries under a key of pack.yaml, by name.
 
-    What is no mapping with a name is a problem.
+    What is not a mapping with a name is a problem.
     """
     good: dict[str, Entry] = {}
     for name, content in contents.items():
@@ -263,7 +263,7 @@ class _Checks:
         for earlier in task.after:
             if earlier not in self._declared("tasks"):
                 self._add(
-                    f"{task.name} waits for {earlier!r}, which is no task of this pack",
+                    f"{task.name} waits for {earlier!r}, but this pack has no such task",
                     "tasks",
                     task.name,
                     "after",
@@ -280,7 +280,7 @@ class _Checks:
             # A task with mistakes is told once.
             if name not in declared and not _is_stock(name, known):
                 self._add(
-                    f"{name!r} is no task or group of this pack, nor of lm-eval",
+                    f"{name!r} is not a task or group of this pack or of lm-eval",
                     *path,
                     allowed=", ".join(known),
                     fix=near(name, known),

@@ -300,14 +300,14 @@ class Manifest:
     def damage(self) -> tuple[str, ...]:
         """The parts that are not of their type, in words; what the file itself lacks, too."""
         wrong = [
-            f"{key} is no {word}"
+            f"{key} is not a {word}"
             for key, (kind, word) in _PARTS.items()
             if self._content.get(key) is not None and not isinstance(self._content[key], kind)
         ]
         for part in ("tasks", "packs", "scores", "excluded"):
             entries = as_mapping(self._content.get(part))
             names = [name for name, entry in entries.items() if not isinstance(entry, dict)]
-            wrong += [f"{part}.{name} is no mapping" for name in names]
+            wrong += [f"{part}.{name} is not a mapping" for name in names]
         return (*([self.unread] if self.unread else []), *wrong)
 
     @property
@@ -596,10 +596,12 @@ def _read(path: Path, root: Path) -> Manifest:
     except (FileNotFoundError, NotADirectoryError):
         return Manifest()
     except (json.JSONDecodeError, UnicodeDecodeError):
-        return Manifest(unread="it is no JSON, or was cut off")
+        return Manifest(unread="it is not JSON, or was cut off")
     except (NotRead, OSError, ValueError, RecursionError) as error:
         return Manifest(unread=f"it cannot be read ({error})")
-    return Manifest(content) if isinstance(content, dict) else Manifest(unread="it is no mapping")
+    return (
+        Manifest(content) if isinstance(content, dict) else Manifest(unread="it is not a mapping")
+    )
 
 
 def keep_records(output_path: Path, records: Mapping[str, Manifest]) -> None:

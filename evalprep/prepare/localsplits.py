@@ -56,38 +56,41 @@ def fit_to_local_data(
         where: Place of the entry, for messages.
     """
     fitted = Fitted()
-    name = str(entry["task"])
     try:
         splits = _splits_of(entry, settings, folder, fitted)
     except BadInput as error:
         return Fitted(problems=list(error.problems))
     if splits is None:
         return fitted
+    name = str(entry["task"])
     merged = {**settings, **entry, **fitted.keys}
-    absent = {key: merged[key] for key in _SPLITS if merged.get(key) and merged[key] not in splits}
-    evaluated = next((key for key in _EVALUATED if merged.get(key) and key not in absent), None)
-    found = ", ".join(splits) or "none"
-    refused = partial(Problem, where=where, allowed=found)
-    if evaluated is None:
-        wanted = next((str(merged[key]) for key in _EVALUATED if merged.get(key)), "test")
-        fix = f"name the file {wanted}.jsonl, or set test_split"
+    named = {key: merged[key] for key in _SPLITS if merged.get(key)}
+    present = {key: split for key, split in named.items() if split in splits}
+    absent = {key: split for key, split in named.items() if split not in splits}
+    refused = partial(Problem, where=where, allowed=", ".join(splits) or "none")
+    evaluated = [present[key] for key in _EVALUATED if key in present]
+    if not evaluated:
+        wanted = next((str(named[key]) for key in _EVALUATED if key in named), "test")
         what = f"the data of {name} have no split {wanted!r}"
+        fix = f"name the file {wanted}.jsonl, or set test_split"
         return Fitted(problems=[refused(what=what, fix=fix)])
     shots = _shots(merged, num_fewshot)
-    source = next((key for key in _SHOTS if settings.get(key)), None)
+    source = next((key for key in _SHOTS if settings.get(key)), "")
     if shots and source in absent and not _names_shots(entry):
         what = (
             f"{name} takes {shots} few-shot examples from the split {absent[source]!r}, which its "
             "data lack"
         )
-        fix = f"add that split, set fewshot_split to one of {found}, or num_fewshot: 0"
+        choices = ", ".join(splits) or "none"
+        fix = f"add that split, set fewshot_split to one of {choices}, or num_fewshot: 0"
         return Fitted(problems=[refused(what=what, fix=fix)])
+    # What the user named stays; what lm-eval's own file names would end the run.
     left_out = {key: split for key, split in absent.items() if key not in entry}
-    fitted.keys |= dict.fromkeys(left_out)
     if left_out:
-        names = ", ".join(dict.fromkeys(map(str, left_out.values())))
+        fitted.keys |= dict.fromkeys(left_out)
+        lacking = ", ".join(dict.fromkeys(map(str, left_out.values())))
         fitted.notes.append(
-            f"{name}: the local data have no split {names}; {merged[evaluated]} is evaluated"
+            f"{name}: the local data have no split {lacking}; {evaluated[0]} is evaluated"
         )
     return fitted
 

@@ -67,7 +67,7 @@ def _draws_of_config(joined: Joined, problems: Problems) -> dict[str, int]:
     names = [*plan.tasks, *plan.groups]
     for name, count in repeats.items():
         if name not in names:
-            what = f"repeats names {name!r}, which is no task of this config"
+            what = f"repeats names {name!r}, but the config has no such task"
             where = config.where("repeats", name)
             allowed = ", ".join(names)
             problems.add(what, where=where, allowed=allowed, fix=near(name, names))

@@ -44,12 +44,12 @@ def replaced_notes(work_dir: Path, build: Path, runs: Iterable[str]) -> list[str
 def _note(run: str, model: str, unrun: list[Command], changed: set[str]) -> str:
     names = shortlist([command.name for command in unrun])
     which = "command" if len(unrun) == 1 else "commands"
-    text = f"replaces run {run} of {model}, whose {which} {names} had no results yet"
+    text = f"replaces run {run} of {model}, with no results yet from {which} {names}"
     others = [command for command in unrun if changed & set(command.tasks)]
     if not others:
         return text
     words = shortlist([f"--metadata run={run},command={command.name}" for command in others])
-    return f"{text}; do not paste the old command any more ({words}): it would measure other tasks"
+    return f"{text}; do not start the old command any more ({words}): it would measure other tasks"
 
 
 def _has_results(command: Command, before: Prepared, run: str) -> bool:

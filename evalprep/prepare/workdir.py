@@ -61,7 +61,7 @@ def check_place(work_dir: Path) -> list[Problem]:
     if work_dir.is_symlink() or not work_dir.is_dir():
         what, fix = "is not a folder", f"remove it or {fix}"
     elif listed_files(work_dir) is None and any(work_dir.iterdir()):
-        what = "holds files but no manifest, so it is no work folder that evalprep may replace"
+        what = "holds files but no manifest: evalprep did not write it and does not replace it"
         fix = f"{fix}, or move its content away"
     elif not os.access(work_dir.parent, os.W_OK | os.X_OK):
         what = f"{work_dir.parent} is not writable"

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.compare import BY_CONTENT, PairRules, RowMatch, match_rows
 from evalprep.results import (
     LM_EVAL,
     UNKNOWN,
@@ -26,6 +25,7 @@ from evalprep.results import (
     knows_parsing,
     text_of,
 )
+from evalprep.samples import BY_CONTENT, PairRules, line_up
 
 #: A sample, and filter -> the answer that it found.
 ReadSample = tuple[Sample, dict[str, str]]
@@ -189,34 +189,29 @@ class TaskRows:
 def align(name: str, runs: Sequence[Run], rules: PairRules = BY_CONTENT) -> TaskRows:
     """Lines up a task's rows: those of the first run that has it, then what only later runs have.
 
-    Rows meet as `compare` pairs them: first with those of the first run, and what is left over with
-    the rows that later runs added. Rows that occur twice are no pair there; here they meet in their
-    order, so that a page shows each once.
+    Rows meet as `compare` pairs them. Rows that occur twice are no pair there; here they meet in
+    their order, so that a page shows each once.
 
     Args:
         name: The task.
         runs: The runs, those without the task too.
         rules: What the user decides about pairing.
     """
-    ids: list[str] = []
-    replies: list[Replies | None] = []
-    placed: list[_Placed] = []
     id_source = _kind_of_ids([run.tasks[name] for run in runs if name in run.tasks])
+    replies: list[Replies | None] = []
     for run in runs:
         task = run.tasks.get(name)
         if task is None:
             replies.append(None)
             continue
         table = task.table(id_source=id_source if task.tool == LM_EVAL else None)
-        own = _Placed.among(placed, task.tool, table, len(ids), rules)
-        ids += [own.table.ids[row] for row in own.added]
-        placed.append(own)
         expected = expected_rows(run, task)
-        replies.append(Replies(task, own.table, [], replier=Replier.of(run), expected=expected))
+        replies.append(Replies(task, table, [], replier=Replier.of(run), expected=expected))
     present = [reply for reply in replies if reply is not None]
-    for reply, own in zip(present, placed, strict=True):
+    ids, places = line_up([(reply.table, reply.task.tool) for reply in present], rules)
+    for reply, own in zip(present, places, strict=True):
         rows = np.full(len(ids), UNKNOWN, dtype=np.int64)
-        rows[own.places] = np.arange(len(own.table))
+        rows[own] = np.arange(own.size)
         reply.rows = rows.tolist()
     _flag_by_columns(present, len(ids))
     return TaskRows(name, ids, replies)
@@ -226,76 +221,6 @@ def _kind_of_ids(tasks: Sequence[TaskRun]) -> str | None:
     """The source of the ids of runs that name their rows otherwise; None for each one's own."""
     sources = {task.table().id_source for task in tasks if task.tool == LM_EVAL}
     return "doc_hash" if len(sources) > 1 else None
-
-
-@dataclass(frozen=True)
-class _Placed:
-    """The rows of one run and the aligned row that each of them is.
-
-    Attributes:
-        tool: Who wrote the rows.
-        table: The rows.
-        places: The aligned row of each.
-        added: The rows that no earlier run has, in the order of their places.
-    """
-
-    tool: str
-    table: Table
-    places: NDArray[np.int64]
-    added: list[int]
-
-    @classmethod
-    def among(
-        cls, earlier: Sequence[_Placed], tool: str, table: Table, size: int, rules: PairRules
-    ) -> _Placed:
-        """Finds the places of a run's rows among those of earlier runs, which have `size`."""
-        places = np.full(len(table), UNKNOWN, dtype=np.int64)
-        is_taken = np.zeros(size, dtype=np.bool_)
-        for other in earlier:
-            if np.all(places != UNKNOWN) or np.all(is_taken):
-                break
-            tools = other.tool, tool
-            match = match_rows(other.table, table, tools=tools, rules=rules)
-            meeting = [
-                (match.other_rows, match.rows),
-                _in_order(_doubled(match, other.table, table), table, other.table),
-            ]
-            for rows, other_rows in meeting:
-                targets = other.places[other_rows]
-                is_free = (places[rows] == UNKNOWN) & ~is_taken[targets]
-                places[rows[is_free]] = targets[is_free]
-                is_taken[targets[is_free]] = True
-        added = np.flatnonzero(places == UNKNOWN)
-        places[added] = size + np.arange(added.size)
-        return cls(tool, table, places, added.tolist())
-
-
-def _doubled(match: RowMatch, table: Table, other: Table) -> Sequence[str]:
-    """The ids of rows that stand there several times, whether as copies or otherwise."""
-    copies = [table.ids[row] for row in match.copies.tolist()]
-    copies += [other.ids[row] for row in match.other_copies.tolist()]
-    return list(dict.fromkeys([*match.duplicates, *copies]))
-
-
-def _in_order(
-    doubled: Sequence[str], table: Table, other: Table
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows of both tables whose ids occur twice, one by one in their order."""
-    pairs: list[tuple[int, int]] = []
-    rows_of, others_of = _rows_by_id(table, doubled), _rows_by_id(other, doubled)
-    for row_id in doubled:
-        pairs += zip(rows_of[row_id], others_of[row_id], strict=False)
-    columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return columns[:, 0], columns[:, 1]
-
-
-def _rows_by_id(table: Table, ids: Sequence[str]) -> dict[str, list[int]]:
-    """Some ids of a table, each with its rows."""
-    rows: dict[str, list[int]] = {row_id: [] for row_id in ids}
-    for row, row_id in enumerate(table.ids if rows else ()):
-        if row_id in rows:
-            rows[row_id].append(row)
-    return rows
 
 
 def _flag_by_columns(replies: Sequence[Replies], size: int) -> None:

@@ -13,13 +13,11 @@ from typing import cast
 
 from evalprep import __version__
 from evalprep.compare import (
-    BY_CONTENT,
     Comparison,
-    PairRules,
     Settings,
-    compare_scores,
-    compare_with_packs,
-    conclude_page,
+    conclude,
+    measure,
+    measure_scores,
     tasks_without_mean,
 )
 from evalprep.packs import Pack
@@ -50,6 +48,7 @@ from evalprep.results import (
     odd_verdicts,
     parts_of_data,
 )
+from evalprep.samples import BY_CONTENT, PairRules
 from evalprep.score import Scores
 
 SCHEMA = 1
@@ -140,9 +139,8 @@ def build_report(
     labels = _labels(runs)  # first: comparisons call the runs by them
     known_packs = packs or {}
     settings = Settings(allow=tuple(allow), cluster=cluster, pairing=pairing)
-    compared = _compare_all(runs, scores, known_packs, settings)
     place = labels.index(candidate) if candidate else None
-    _conclude(compared, place)
+    compared = _compare_all(runs, scores, known_packs, settings, place)
     flips = [item.flips for item in compared]
     browser = Browser(
         runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples
@@ -187,8 +185,7 @@ def build_scores_report(
         created: Time of creation in ISO form; now by default.
     """
     *candidates, baseline = scores
-    comparisons = [compare_scores(candidate, baseline) for candidate in candidates]
-    conclude_page(comparisons)
+    comparisons = conclude([measure_scores(candidate, baseline) for candidate in candidates])
     index, chunks = Browser([], []).finish()
     parts: Parts = {
         **_head((side.run for side in scores), created),
@@ -228,27 +225,51 @@ def _pairs(runs: Sequence[Run]) -> list[tuple[int, int | None]]:
 
 
 def _compare_all(
-    runs: Sequence[Run], scores: Sequence[Scores], packs: Mapping[str, Pack], settings: Settings
+    runs: Sequence[Run],
+    scores: Sequence[Scores],
+    packs: Mapping[str, Pack],
+    settings: Settings,
+    judged: int | None,
 ) -> list[_Compared]:
-    """Compares each pair, by its tasks and by the suite scores of its packs."""
-    compared = []
+    """Compares each pair, by its tasks and by the suite scores of its packs.
+
+    One family is of the runs held against the baseline, one of those against published verdicts.
+
+    Args:
+        runs: The runs; the last one is the baseline.
+        scores: The scores of each, where they are known.
+        packs: All packs.
+        settings: What may differ.
+        judged: Place of the run that alone is judged; None for all.
+    """
     without_mean = tasks_without_mean(runs, packs)
-    for candidate, baseline in _pairs(runs):
+    pairs = _pairs(runs)
+    measured = []
+    for candidate, baseline in pairs:
         run = runs[candidate]
         other = None if baseline is None else runs[baseline]
         known = None
         if scores and baseline is not None:
             known = scores[candidate], scores[baseline]
-        comparison = compare_with_packs(
-            run,
-            other,
-            packs,
-            settings,
-            scores=known,
-            tasks=run.judged if other is None else None,
-            without_mean=without_mean,
+        measured.append(
+            measure(
+                run,
+                other,
+                packs,
+                settings,
+                scores=known,
+                tasks=run.judged if other is None else None,
+                without_mean=without_mean,
+            )
         )
-        compared.append(_Compared(candidate, baseline, comparison, _flips_of(comparison)))
+    compared: list[_Compared] = []
+    for is_published in (True, False):
+        of_kind = [at for at, pair in enumerate(pairs) if (pair[1] is None) is is_published]
+        places = [pairs[at][0] for at in of_kind]
+        alone = places.index(judged) if judged in places else None
+        comparisons = conclude([measured[at] for at in of_kind], judged=alone)
+        for at, comparison in zip(of_kind, comparisons, strict=True):
+            compared.append(_Compared(*pairs[at], comparison, _flips_of(comparison)))
     return compared
 
 
@@ -257,20 +278,6 @@ def _flips_of(comparison: Comparison) -> Flips:
     for flip in comparison.flip_causes():
         flips.add(flip.task, flip.sample_id, flip.direction, flip.cause)
     return flips
-
-
-def _conclude(compared: Sequence[_Compared], judged: int | None) -> None:
-    """Finds the words: one family for the runs held against the baseline, one for published ones.
-
-    Args:
-        compared: The comparisons.
-        judged: Place of the run that alone is judged; None for all.
-    """
-    for is_published in (True, False):
-        of_kind = [item for item in compared if (item.baseline is None) is is_published]
-        places = [item.candidate for item in of_kind]
-        alone = places.index(judged) if judged in places else None
-        conclude_page([item.comparison for item in of_kind], judged=alone)
 
 
 def _comparison_part(

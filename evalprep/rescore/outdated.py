@@ -73,7 +73,7 @@ def _text(file: Path) -> str:
 def _scorer_of(file: Path) -> dict[str, Any]:
     """The parts of a task file that score.
 
-    Functions by their names, empty for a file that is no YAML mapping.
+    Functions by their names, empty for a file that is not a YAML mapping.
     """
     try:
         content, _ = compose(_text(file), Loader, {"!function": lambda _, node: str(node.value)})

@@ -19,7 +19,6 @@ from evalprep.rescore.scorer import Outcome
 from evalprep.rescore.values import MetricValues, filters_of
 from evalprep.results import (
     SCORER_KEYS,
-    Hashes,
     Metric,
     Rescored,
     RowCounts,
@@ -168,7 +167,7 @@ def _config(known: TaskRun, task: Any) -> dict[str, Any]:
 
 
 def _line(sample: Sample, outcome: Outcome, filter_name: str, metrics: dict[str, Any]) -> str:
-    target_hash = hashlib.sha256(sample.target.encode("utf-8", "surrogatepass")).hexdigest()
+    gold = hashlib.sha256(sample.target.encode("utf-8", "surrogatepass")).hexdigest()
     fields = sample_line(
         doc_id=sample.doc_id,
         doc=sample.doc,
@@ -178,7 +177,7 @@ def _line(sample: Sample, outcome: Outcome, filter_name: str, metrics: dict[str,
         filtered=_as_logged(outcome.filtered.get(filter_name, [])),
         filter_name=filter_name,
         metrics=metrics,
-        hashes=Hashes(sample.doc_hash, sample.prompt_hash, target_hash),
+        hashes=sample.hashes._replace(target=gold),
     )
     if outcome.error:
         fields["error"] = outcome.error

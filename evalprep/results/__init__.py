@@ -145,11 +145,8 @@ if TYPE_CHECKING:
         Damage,
         Sample,
         number_of,
-        parse,
-        read_samples,
         verdict_of,
     )
-    from evalprep.results.sample_layouts import kept_lines
     from evalprep.results.sample_lines import (
         Hashes,
         requests_as_logged,
@@ -157,12 +154,14 @@ if TYPE_CHECKING:
         sample_line,
         samples_name,
     )
-    from evalprep.results.scan import first_line, read_table
+    from evalprep.results.scan import read_table
+    from evalprep.results.schema import SAMPLE_FIELDS, Field
     from evalprep.results.scoring_rule import by_rule, check_rule
     from evalprep.results.seeds import question_of, seed_groups, seed_of, without_seed
+    from evalprep.results.sources import ChangedSamples, SampleFile, first_sample, read_samples
     from evalprep.results.stages import MADE_FROM, made_from
-    from evalprep.results.table import RowKey, Table
-    from evalprep.results.task import KeptRows, TaskRun
+    from evalprep.results.table import Table
+    from evalprep.results.task import TaskRun
     from evalprep.results.tool_names import LM_EVAL, TABLE
     from evalprep.results.typed_options import options_other_than, sentence_of
     from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts

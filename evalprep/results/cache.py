@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 
 from evalprep.files import open_file
 from evalprep.places import user_cache
-from evalprep.results.columns import FLAGS, HASHES, INTS
 from evalprep.results.sample import Damage
 from evalprep.results.scan import read_table
+from evalprep.results.schema import COLUMNS
+from evalprep.results.sources import SampleFile
 from evalprep.results.table import Table
 
 _VERSION = 12  # of the columns and of their layout; a new one makes old entries unreachable
@@ -39,7 +40,6 @@ _LOOKED_AT = 2**16  # bytes at both ends of a file
 _ALIGNED = 64  # places of columns are multiples of it
 _IDS_AT_ONCE = 2**14  # rows in one list of ids
 _ids = msgspec.json.Decoder(list[str])
-_FIXED = (*INTS, *HASHES, *FLAGS)
 
 
 class _Place(msgspec.Struct, frozen=True, array_like=True):
@@ -75,15 +75,6 @@ class _Head(msgspec.Struct, frozen=True):
 def cache_folder() -> Path:
     """Returns where tables are kept."""
     return user_cache()
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file, as hex, read in one-megabyte pieces."""
-    digest = hashlib.sha256()
-    with open_file(path) as file:
-        while piece := file.read(2**20):
-            digest.update(piece)
-    return digest.hexdigest()
 
 
 def cached_table(
@@ -133,7 +124,7 @@ def _key(path: Path, filter_name: str, id_source: str | None) -> str:
 def _columns_of(table: Table) -> dict[str, NDArray[Any]]:
     """All numbers of a table; the names of those of one kind begin with it."""
     return {
-        **{name: getattr(table, name) for name in _FIXED},
+        **{name: getattr(table, name) for name in COLUMNS},
         **{f"metric {name}": values for name, values in table.metrics.items()},
         **{f"weight {name}": values for name, values in table.weights.items()},
         **{f"first {name}": first for name, (first, _) in table.pairs.items()},
@@ -206,7 +197,7 @@ def _load(entry: Path, path: Path) -> Table:
     head = msgspec.json.decode(content[:begin], type=_Head)
     lists = _ids.decode_lines(memoryview(content)[begin + head.ids :])
     return Table(
-        path=path,
+        source=SampleFile(path),
         filter=head.filter,
         ids=list(chain.from_iterable(lists)),
         id_source=head.id_source,
@@ -242,7 +233,7 @@ def _columns_in(content: mmap.mmap, begin: int, places: Mapping[str, _Place]) ->
     }
     firsts = _named(arrays, "first ")
     return {
-        **{name: arrays[name] for name in _FIXED},
+        **{name: arrays[name] for name in COLUMNS},
         "metrics": _named(arrays, "metric "),
         "weights": _named(arrays, "weight "),
         "pairs": {name: (first, arrays[f"second {name}"]) for name, first in firsts.items()},

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -30,6 +29,8 @@ from evalprep.results.sample import (
     row_id,
     verdict_of,
 )
+from evalprep.results.schema import COLUMNS
+from evalprep.results.sources import SampleSource
 from evalprep.results.table import Table
 
 
@@ -211,16 +212,12 @@ _REPLIES = msgspec.json.Decoder(list[Any])
 _OF_NUMBERS = frozenset(bytes([letter]) for letter in b"-0123456789tfNI")
 _INVALIDS = (msgspec.Raw(b'["[invalid]"]'), msgspec.Raw(b'[["[invalid]"]]'))
 _LEAST, _LARGEST = -(2**63), 2**63 - 1
-#: Columns of every table by their type.
-INTS = ("doc_id", "subtask", "cluster", "offset", "length")
-HASHES = ("doc_hash", "prompt_hash", "target_hash", "response_hash")
-FLAGS = ("prompt_as_prepared", "previous", "unparsed", "empty")
 
 
 class _Column:
     """Numbers of rows in order; a row that brings none has the missing value."""
 
-    def __init__(self, dtype: type[np.generic], missing: float = 0) -> None:
+    def __init__(self, dtype: str | type[np.generic], missing: float = 0) -> None:
         self._values = bytearray()
         self._dtype = np.dtype(dtype)
         self._missing = missing
@@ -299,10 +296,6 @@ class _MetricColumns:
         return (first, second) if np.isfinite(second).any() else None
 
 
-def _columns_of(names: Sequence[str], dtype: type[np.generic]) -> dict[str, _Column]:
-    return {name: _Column(dtype) for name in names}
-
-
 class TableBuilder:
     """Gathers lines of one filter into the columns of a `Table`."""
 
@@ -311,11 +304,7 @@ class TableBuilder:
         self.wanted_source = id_source
         self.ids: list[str] = []
         self.sources: dict[str, int] = {}
-        self.columns = {
-            **_columns_of(INTS, np.int64),
-            **_columns_of(HASHES, np.uint64),
-            **_columns_of(FLAGS, np.int8),
-        }
+        self.columns = {name: _Column(dtype) for name, dtype in COLUMNS.items()}
         self.metrics: dict[str, _MetricColumns] = {}
         self.documents = {name: _Column(np.int64, UNKNOWN) for name in DOCUMENT_COLUMNS}
         self.document_codes = {name: _Codes() for name in DOCUMENT_COLUMNS}
@@ -384,13 +373,13 @@ class TableBuilder:
             self.ids.append(identity)
             self.sources[source] = self.sources.get(source, 0) + 1
 
-    def build(self, path: Path, filters: dict[str, int], damage: list[Damage]) -> Table:
+    def build(self, source: SampleSource, filters: dict[str, int], damage: list[Damage]) -> Table:
         """Returns the finished table."""
         size = len(self.ids)
         usual = max(self.sources, key=self.sources.__getitem__, default="sample_id")
         pairs = {name: metric.whole_pairs(size) for name, metric in self.metrics.items()}
         return Table(
-            path=path,
+            source=source,
             filter=self.filter,
             ids=self.ids,
             id_source=self.wanted_source or usual,

@@ -10,6 +10,7 @@ from typing import Any
 from evalprep.packs import Excluded
 from evalprep.results.provenance import Provenance
 from evalprep.results.sample import Sample
+from evalprep.results.sources import SampleFile, SampleSource
 
 
 @dataclass(frozen=True)
@@ -18,13 +19,14 @@ class ExportTask:
 
     Attributes:
         name: Its name.
-        path: Its samples file.
+        path: Its samples file; the file or folder of the log that its samples are of.
         config: lm-eval's settings of it; empty without a results file.
         scores: What lm-eval itself computed.
         samples: Reads the samples of one filter, by default of the one that stands for the task, in
             bounded memory.
         question: A digest of how it was asked, seeds aside: the same where two runs differ in
             nothing but seeds.
+        source: Where its samples are read from; by default the file.
     """
 
     name: str
@@ -33,6 +35,11 @@ class ExportTask:
     scores: Mapping[str, Any]
     samples: Callable[..., Iterator[Sample]] = field(repr=False)
     question: str = ""
+    source: SampleSource | None = field(default=None, repr=False)
+
+    def digest(self) -> str:
+        """Returns the sha256 of its samples, as hex."""
+        return (self.source or SampleFile(self.path)).digest()
 
     @property
     def metadata(self) -> Mapping[str, Any]:

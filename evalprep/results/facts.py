@@ -20,7 +20,7 @@ from evalprep.packs import in_one_form
 from evalprep.results.logged import NONE, CallSettings, Dataset, TaskSettings
 from evalprep.results.metric import STATED_WITHOUT_BOX
 from evalprep.results.run import Run
-from evalprep.results.scan import first_line
+from evalprep.results.sources import first_sample
 from evalprep.results.table import Table
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
@@ -167,7 +167,7 @@ def _other_arguments(arguments: Mapping[str, Any]) -> dict[str, str] | None:
 
 def asked_generation(task: TaskRun) -> Mapping[str, Any]:
     """The generation arguments of a task's first request; empty where its lines name none."""
-    first = first_line(task.path)
+    first = first_sample(task.source)
     return {} if first is None else first.generation
 
 

@@ -2,27 +2,25 @@
 
 A log that a pack reads, or a `scores.json` of this tool.
 
-The rows of a log become sample lines as lm-eval would have written them, in a folder of this
-process, so that scores, comparisons, reports and judges need no second way. What the log states of
-a score stands in `Run.stated`.
+The rows of a log become samples, so that scores, comparisons, reports and judges need no second
+way. What the log states of a score stands in `Run.stated`.
 """
 
 from __future__ import annotations
 
-import functools
-import json
 import os
 import re
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from evalprep.errors import BadInput, Problem
 from evalprep.files import name_place, read_json
-from evalprep.packs import Log, LoggedTask, Pack
+from evalprep.packs import Log, LoggedRow, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
 from evalprep.results.gathering import SampleFiles
@@ -34,13 +32,15 @@ from evalprep.results.readers.parts import call_settings, stored_metrics
 from evalprep.results.readers.tools import Reading, chosen_reading
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named, each_run
-from evalprep.results.sample_lines import requests_as_logged, sample_line
+from evalprep.results.sample import RESERVED, Sample, row_id
+from evalprep.results.sources import InMemory
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.written import SCORES_FOLDER
-from evalprep.temporary import OwnFolder
 
 _FILTER = "none"
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(LoggedRow)
 _SUFFIXES = ("_with_metadata", "_results")  # of files that are called after their model
 
 
@@ -341,20 +341,12 @@ def _run(
         log=place,
         turned=turned,
     )
-    space = Path(tempfile.mkdtemp(dir=_space().name)) if log.tasks else place
     for task, rows in log.tasks.items():
-        file = space / f"samples_{task}.jsonl"
-        with file.open("w", encoding="utf-8", errors="replace") as lines:
-            lines.writelines(_lines(rows))
-        files.samples[task] = file
-        run.tasks[task] = TaskRun(task, file, logged.tasks[task], values_only=not rows.has_replies)
+        samples = LoggedSamples(place, [_encoder.encode(row) for row in rows.rows])
+        run.tasks[task] = TaskRun(
+            task, samples, logged.tasks[task], values_only=not rows.has_replies
+        )
     return run
-
-
-@functools.lru_cache(maxsize=1)
-def _space() -> OwnFolder:
-    """A folder that is gone when this process is."""
-    return OwnFolder("logs")
 
 
 def _as_results(log: Log, model: str, pack: str) -> RunResults:
@@ -409,17 +401,42 @@ def _mean(task: LoggedTask) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _lines(task: LoggedTask) -> Iterator[str]:
-    for row in task.rows:
-        replies = [] if row.reply is None else [row.reply]
-        line = sample_line(
-            doc_id=row.index,
-            doc={**row.doc, "index": row.index},
-            target=row.target,
-            arguments=requests_as_logged([(row.prompt, {})]) if row.prompt else {},
-            replies=[replies] if replies else [],
-            filtered=replies,
-            filter_name=_FILTER,
-            metrics=row.values,
-        )
-        yield json.dumps({**line, **row.values}, ensure_ascii=False) + "\n"
+@dataclass(frozen=True)
+class LoggedSamples(InMemory):
+    """The samples of a task of a log that a pack read.
+
+    Attributes:
+        path: The file or folder of the log.
+        rows: Its rows, encoded: as objects they would take several times the memory.
+    """
+
+    path: Path
+    rows: Sequence[bytes] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def sample(self, number: int) -> Sample:
+        """Returns a sample."""
+        return _sample(number, _decoder.decode(self.rows[number]))
+
+
+def _sample(number: int, row: LoggedRow) -> Sample:
+    """A row of a log as a sample.
+
+    It has no digests: its columns are not all of those that lm-eval would have made them of.
+    """
+    replies = [] if row.reply is None else [row.reply]
+    doc = {**row.doc, "index": row.index}
+    return Sample(
+        sample_id=row_id(doc, "", row.index)[0],
+        doc_id=row.index,
+        logged_doc=doc,
+        target=row.target,
+        logged_arguments={"gen_args_0": {"arg_0": row.prompt, "arg_1": {}}} if row.prompt else {},
+        resps=[replies] if replies else [],
+        filtered_resps=replies,
+        filter=_FILTER,
+        metrics={name: value for name, value in row.values.items() if name not in RESERVED},
+        line=number + 1,
+    )

@@ -245,6 +245,52 @@ def _refuse_equal_age(task: str, newer: Invocation, older: Invocation) -> None:
     )
 
 
+@dataclass(frozen=True)
+class _NumberedTry:
+    """A try of one command by `evalprep run`: all that it wrote from a start to a restart.
+
+    Attributes:
+        number: Its number, from 1.
+        calls: Its calls, the oldest first.
+        failed: Task -> why it failed in this try.
+    """
+
+    number: int
+    calls: Sequence[Invocation]
+    failed: Mapping[str, Failure]
+
+    @property
+    def began(self) -> float:
+        """When its first call or its first failure was, in seconds since the epoch."""
+        failed = (failure.seconds for failure in self.failed.values())
+        return min([*map(_seconds, self.calls), *failed])
+
+    def added_to(self, by_task: Mapping[str, Invocation]) -> dict[str, Invocation]:
+        """Returns the call of each task: a later one replaces an earlier one, a failure ends it."""
+        added = dict(by_task)
+        for call in self.calls:
+            added |= dict.fromkeys(call.tasks, call)
+        for task, failure in self.failed.items():
+            if task in added and _seconds(added[task]) < failure.seconds:
+                del added[task]
+        return added
+
+
+def _newest_numbered_try(
+    calls: Iterable[Invocation], failures: Mapping[str, Failure]
+) -> _NumberedTry | None:
+    """The newest try that has a number; None where neither a call nor a failure states one."""
+    numbered = [call for call in calls if call.attempt]
+    numbers = [call.attempt or 0 for call in numbered]
+    numbers += [failure.attempt or 0 for failure in failures.values()]
+    newest = max(numbers, default=0)
+    if not newest:
+        return None
+    of_newest = [call for call in numbered if call.attempt == newest]
+    failed = {task: failure for task, failure in failures.items() if failure.attempt == newest}
+    return _NumberedTry(newest, oldest_first(of_newest), failed)
+
+
 def of_command(calls: Sequence[Invocation], failures: Mapping[str, Failure]) -> tuple[Choice, int]:
     """Returns the newest try of one command of a run, and its number.
 
@@ -256,30 +302,21 @@ def of_command(calls: Sequence[Invocation], failures: Mapping[str, Failure]) -> 
         calls: The calls of the command.
         failures: Task -> why it failed, of its tasks.
     """
-    stated = [call for call in calls if call.attempt is not None]
-    plain = [call for call in calls if call.attempt is None]
-    numbers = [call.attempt or 0 for call in stated]
-    numbers += [failure.attempt or 0 for failure in failures.values()]
-    number = max(numbers, default=0)
-    if not number:
-        return joined(plain), max(len(plain), 1)
-    own = [call for call in stated if call.attempt == number]
-    failed = {task: item for task, item in failures.items() if item.attempt == number}
-    first = min([*map(_seconds, own), *(item.seconds for item in failed.values())])
-    before = [call for call in plain if _seconds(call) < first]
-    after = [call for call in plain if _seconds(call) >= first]
-    completes = number <= len(before)
-    kept = joined(before) if completes else Choice(older=tuple(before))
-    by_task = dict(kept.by_task)
-    for call in oldest_first(own):
-        by_task |= dict.fromkeys(call.tasks, call)
-    for task, item in failed.items():
-        if task in by_task and _seconds(by_task[task]) < item.seconds:
-            del by_task[task]
-    used = _counted([*kept.calls, *oldest_first(own)], by_task)
-    older = [*kept.older, *kept.left, *(call for call in stated if call.attempt != number)]
-    whole = Choice(tuple(used), by_task, tuple(oldest_first(older)))
-    return _with_later(whole, after), number + len(after)
+    pasted = [call for call in calls if call.attempt is None]
+    newest = _newest_numbered_try(calls, failures)
+    if newest is None:
+        return joined(pasted), max(len(pasted), 1)
+    pasted_before = [call for call in pasted if _seconds(call) < newest.began]
+    pasted_after = [call for call in pasted if _seconds(call) >= newest.began]
+    # Each pasted command was a try: a number beyond their count is that of a restart.
+    is_restart = newest.number > len(pasted_before)
+    before = Choice(older=tuple(pasted_before)) if is_restart else joined(pasted_before)
+    by_task = newest.added_to(before.by_task)
+    used = _counted([*before.calls, *newest.calls], by_task)
+    earlier = [call for call in calls if call.attempt not in {None, newest.number}]
+    older = oldest_first([*before.older, *before.left, *earlier])
+    whole = Choice(tuple(used), by_task, tuple(older))
+    return _with_later(whole, pasted_after), newest.number + len(pasted_after)
 
 
 def _with_later(whole: Choice, calls: Sequence[Invocation]) -> Choice:

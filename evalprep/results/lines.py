@@ -6,8 +6,9 @@ The decoder (msgspec) skips the others without building them.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import Any
 
 import msgspec
@@ -34,6 +35,9 @@ class Head(msgspec.Struct, gc=False):
     story_id: Any = None
     previously_is_correct: Any = None
     prompt: msgspec.Raw = ABSENT
+
+
+_IN_HEAD = Head.__struct_fields__  # the prompt is the last one
 
 
 class _Request(msgspec.Struct, gc=False, frozen=True):
@@ -137,12 +141,16 @@ class Layout(_Decoding):
     def line(self, sample: Sample) -> Any:
         """The sample as the fast decoder would have given it.
 
-        It is for lines that only the tolerant reader could decode.
+        It is for samples of other sources, and for lines that only the tolerant reader could
+        decode.
         """
-        head: dict[str, Any] = {name: sample.doc.get(name) for name in Head.__struct_fields__}
-        head["prompt"] = _raw(head["prompt"]) if isinstance(head["prompt"], str) else ABSENT
+        in_head: list[Any] = list(map(sample.doc.get, _IN_HEAD))
+        prompt = in_head.pop()
+        in_head.append(_raw(prompt) if isinstance(prompt, str) else ABSENT)
+        head = Head(*in_head)
+        metrics = sample.metrics
         return self.line_type(
-            Head(**head),
+            head,
             sample.doc_id,
             sample.doc_hash,
             sample.prompt_hash,
@@ -152,7 +160,7 @@ class Layout(_Decoding):
             _raw(sample.filtered_resps),
             sample.filter,
             ABSENT,  # the layout has the names of the metrics
-            *(sample.metrics.get(name) for name in self.names),
+            *map(metrics.get, self.names),
         )
 
 
@@ -165,14 +173,21 @@ def names_in(metrics: msgspec.Raw) -> tuple[str, ...]:
     return _names.decode(metrics) if metrics else ()
 
 
-def columns_of(lines: Sequence[Any]) -> Columns:
+def columns_of(lines: Iterable[Any]) -> Columns:
     """Returns each field of some structs of one type; nothing for none."""
     return list(zip(*map(astuple, lines), strict=True))
 
 
 def _raw(value: Any) -> msgspec.Raw:
-    # As lm-eval writes it.
-    return msgspec.Raw(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    """A value as lm-eval writes it; an only text in lists, as nearly all replies are, at once."""
+    text, level = value, 0
+    while type(text) is list and len(text) == 1:
+        text, level = text[0], level + 1
+    if type(text) is str:
+        logged = f"{'[' * level}{encode_basestring(text)}{']' * level}"
+    else:
+        logged = json.dumps(value, ensure_ascii=False)
+    return msgspec.Raw(logged.encode("utf-8", "surrogatepass"))
 
 
 @lru_cache(maxsize=64)
@@ -191,20 +206,17 @@ class SampleReader:
         self._logged: tuple[str, ...] = ()
         self._decoding = _decoding_of(())
 
-    def read(self, raw: memoryview, sample_id: str) -> Sample | Damage:
-        """Returns the sample of a line, whose id is known, or why the line cannot be used."""
+    def read(self, raw: memoryview) -> Sample | Damage:
+        """Returns the sample of a line without its id, or why the line cannot be used."""
         try:
             line = self._decode(raw)
         except UNDECODABLE:
             line = None
         # The document is left as it is; lm-eval writes an object.
         if line is None or memoryview(line.doc)[0] != _OPENING:
-            sample = parse(bytes(raw))
-            if isinstance(sample, Sample):
-                sample.sample_id = sample_id
-            return sample
+            return parse(bytes(raw))
         return Sample(
-            sample_id=sample_id,
+            sample_id="",  # which the table has
             doc_id=line.doc_id,
             logged_doc=line.doc,
             target=str(line.target),

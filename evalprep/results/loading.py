@@ -40,6 +40,7 @@ from evalprep.results.readers import read_results
 from evalprep.results.record import read_failures, record_of
 from evalprep.results.run import Run
 from evalprep.results.sample_layouts import SamplesInside, as_lines, joined, lines_of
+from evalprep.results.sources import SampleFile
 from evalprep.results.task import TaskRun
 from evalprep.results.unscored import with_own_scores
 from evalprep.terminal import shortlist
@@ -395,7 +396,7 @@ def _make_tasks(
         logged = results.tasks.get(name, TaskResults(name=name))
         planned = preparation.planned.get(name)
         turned = preparation.turned.get(name)
-        tasks[name] = TaskRun(name, lines, logged, planned, turned=turned)
+        tasks[name] = TaskRun(name, SampleFile(lines), logged, planned, turned=turned)
     return tasks
 
 
@@ -448,7 +449,7 @@ def _share_rows(task: TaskRun, paths: Sequence[Path]) -> bool:
     ids: set[str] = set()
     total = 0
     for path in paths:
-        part = TaskRun(task.name, path, task.logged)
+        part = TaskRun(task.name, SampleFile(path), task.logged)
         table = part.table(task.primary.filter)
         ids_of_part = set(table.ids)
         ids |= ids_of_part
@@ -479,7 +480,7 @@ def _join_task(
         structs.replace(metric, value=None, stderr=None, text="") for metric in task.logged.metrics
     ]
     whole = structs.replace(task.logged, metrics=tuple(metrics), rows=rows)
-    return replace(task, path=joined(paths), logged=whole, _tables={})
+    return replace(task, source=SampleFile(joined(paths)), logged=whole, _tables={})
 
 
 def _note_on_templates(

@@ -28,6 +28,7 @@ from evalprep.results.invocations import Invocation
 from evalprep.results.logged import NONE, TaskResults
 from evalprep.results.readers import read_results
 from evalprep.results.rowdigest import RowDigest, hashes_of_table
+from evalprep.results.sources import SampleFile
 from evalprep.results.task import TaskRun
 from evalprep.terminal import shortlist
 
@@ -166,7 +167,7 @@ def asked_as_stated(entry: PreparedTask, task: str, call: Invocation) -> bool:
     logged = read_results(call.results)[0].tasks.get(task) if call.is_written else None
     if logged is None or "output_type" not in logged.settings.as_logged:
         return False
-    meant = task_meant(entry, TaskRun(task, call.samples[task], logged))
+    meant = task_meant(entry, TaskRun(task, SampleFile(call.samples[task]), logged))
     return meant.state != OTHER_ROWS and all(edit.fact in READ_BY for edit in meant.edits)
 
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import fnmatch
-import functools
-import json
-import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, product
-from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from evalprep.errors import BadInput, Problem, near
-from evalprep.files import open_file
 from evalprep.places import last_part
 from evalprep.results.effort import Efforts
 from evalprep.results.logged import GroupResults, RowCounts, TaskResults
 from evalprep.results.run import Run
+from evalprep.results.sample import UNKNOWN, Sample
+from evalprep.results.sources import FirstSamples
 from evalprep.results.task import TaskRun
-from evalprep.temporary import OwnFolder
 
 _Task = TypeVar("_Task")
 
@@ -97,34 +93,22 @@ def _groups_of(
 
 
 def _first_rows(task: TaskRun, count: int) -> TaskRun:
-    """A task with its first rows alone: their lines in a file of this process."""
-    file = Path(tempfile.mkdtemp(dir=_space().name)) / task.path.name
+    """A task with its first rows alone; a row has a sample under each filter."""
     all_rows: set[str] = set()
-    kept_rows: set[str] = set()
-    with (
-        open_file(task.path, "r", encoding="utf-8") as lines,
-        file.open("w", encoding="utf-8") as kept_lines,
-    ):
-        for number, line in enumerate(lines):
-            row = _row_of(line, number)
-            all_rows.add(row)
-            if len(kept_rows) < count:
-                kept_rows.add(row)
-            if row in kept_rows:
-                kept_lines.write(line)
+    first_rows: set[str] = set()
+    numbers = set()
+    for number, (_, item) in enumerate(task.source.placed()):
+        place = item.doc_id if isinstance(item, Sample) else UNKNOWN
+        row = f"line {number}" if place == UNKNOWN else f"row {place}"
+        all_rows.add(row)
+        if len(first_rows) < count:
+            first_rows.add(row)
+        if row in first_rows:
+            numbers.add(number)
     original = task.logged.rows.original or len(all_rows)
-    rows = RowCounts(original=original, effective=len(kept_rows))
-    return replace(task, path=file, logged=_without_values(task.logged, rows), _tables={})
-
-
-def _row_of(line: str, number: int) -> str:
-    """The document of a line, which has one line for each filter; else the line itself."""
-    try:
-        content = json.loads(line)
-    except ValueError:
-        content = None
-    index = content.get("doc_id") if isinstance(content, dict) else None
-    return f"line {number}" if index is None else f"row {index}"
+    rows = RowCounts(original=original, effective=len(first_rows))
+    first = FirstSamples(task.source, numbers)
+    return replace(task, source=first, logged=_without_values(task.logged, rows), _tables={})
 
 
 def _without_values(logged: TaskResults, rows: RowCounts) -> TaskResults:
@@ -134,12 +118,6 @@ def _without_values(logged: TaskResults, rows: RowCounts) -> TaskResults:
         for metric in logged.metrics
     )
     return msgspec.structs.replace(logged, metrics=metrics, rows=rows)
-
-
-@functools.lru_cache(maxsize=1)
-def _space() -> OwnFolder:
-    """A folder that is gone when this process is."""
-    return OwnFolder("rows")
 
 
 def matches(names: Iterable[str], patterns: Iterable[str]) -> bool:

@@ -207,7 +207,10 @@ def _files(run: Run) -> Iterator[Digest]:
     """The plan, results and samples that a document about the run is made of."""
     plan = record_file(run.files.folder, run.files.run)
     results = [call.results for call in run.files.invocations if call.is_written]
-    samples = [run.files.samples.get(name, task.path) for name, task in run.tasks.items()]
+    if run.log is not None:
+        samples = [run.log]
+    else:
+        samples = [run.files.samples.get(name, task.path) for name, task in run.tasks.items()]
     for path in dict.fromkeys(chain([plan] if plan else [], results, samples)):
         if path.is_file():
             yield Digest(path.name, file_sha256(path))

@@ -3,7 +3,7 @@
 The rule belongs to the pack: it is the filter of the pack's own template that its metadata name
 (`published_filter`, else `strict-match`), with the template's scorer. Where the task that ran has
 the same filter and scorer, its logged values are that reading. Where it has not, because the user
-edited, renamed or removed it, the rule is applied to the saved replies, and the lines are kept in
+edited, renamed or removed it, the rule is applied to the saved replies, and the samples are kept in
 the cache as any other reading. Code of the run is never used: the functions are those of
 `custom_metrics` that the template names.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -23,14 +23,14 @@ from typing import Any
 from msgspec import structs
 
 from evalprep.errors import BadInput
-from evalprep.files import open_file, read_file
+from evalprep.files import read_file
 from evalprep.packs import Pack, find_packs, find_task, in_one_form, place_of, template_settings
-from evalprep.results.cache import file_hash
 from evalprep.results.facts import without_formatting
 from evalprep.results.logged import TaskSettings
 from evalprep.results.metric import NO_FILTER, Metric
-from evalprep.results.sample import Sample, loads, parse
-from evalprep.results.sample_layouts import kept_lines
+from evalprep.results.sample import Sample, as_written
+from evalprep.results.sample_layouts import kept_samples
+from evalprep.results.sources import SampleSource, first_sample
 from evalprep.results.task import TaskRun
 
 #: The filter of a template that follows the published rule, where its metadata name none.
@@ -148,11 +148,11 @@ def _reading_by_rule(
     rule: PublishedRule, task: TaskRun, metric: str, edited: tuple[str, ...]
 ) -> PublishedReading:
     """The reading of a task that a rule makes of its saved replies."""
-    path = _applied(rule, task)
-    if path is None:
+    source = _applied(rule, task)
+    if source is None:
         why = "the rule of the published verdicts cannot be applied to the saved replies"
         return PublishedReading(task, _named_metric(task), edited=edited, unknown=why)
-    whole = replace(task, path=path, chosen=None, _tables={})
+    whole = replace(task, source=source, chosen=None, _tables={})
     chosen = structs.replace(whole.metric(metric, PUBLISHED_RULE), declared=True)
     return PublishedReading(whole, chosen, of_pack=True, applied=True, edited=edited)
 
@@ -273,16 +273,24 @@ def _function_at(place: str) -> Callable[..., Any] | None:
     return function if callable(function) else None
 
 
-def _applied(rule: PublishedRule, task: TaskRun) -> Path | None:
-    """The lines of a task under its pack's rule; None where the rule cannot be applied."""
+def _applied(rule: PublishedRule, task: TaskRun) -> SampleSource | None:
+    """The samples of a task under its pack's rule; None where the rule cannot be applied."""
     scorer = _function_at(rule.scorer)
     ensemble = _ensemble(rule.steps)
     if scorer is None or ensemble is None:
         return None
     steps = json.dumps(rule.steps, sort_keys=True)
-    key = f"published {_version()} {rule.scorer} {steps} {file_hash(task.path)}"
-    kind = rule.output_type
-    return kept_lines(key, lambda: _lines(task.path, ensemble, scorer, kind))
+    first = first_sample(task.source)
+    filter_name = "" if first is None else first.filter
+
+    def under_rule(sample: Sample) -> Sample | None:
+        """A row under the rule, once: by its sample under the first filter."""
+        if sample.filter != filter_name:
+            return None
+        return _scored(sample, ensemble, scorer, rule.output_type)
+
+    key = f"published {_version()} {rule.scorer} {steps}"
+    return kept_samples(key, task.source, under_rule)
 
 
 def _ensemble(steps: Sequence[Mapping[str, Any]]) -> Any:
@@ -302,42 +310,24 @@ def _ensemble(steps: Sequence[Mapping[str, Any]]) -> Any:
     return build_filter_ensemble(PUBLISHED_RULE, components)
 
 
-def _lines(
-    path: Path, ensemble: Any, scorer: Callable[..., Any], output_type: str
-) -> Iterator[bytes]:
-    """Yields the rows of a samples file under the rule, each once."""
-    first_filter: str | None = None
-    with open_file(path, own=True) as file:
-        for number, raw in enumerate(file, start=1):
-            sample = parse(raw, number) if raw.strip() else None
-            if not isinstance(sample, Sample):
-                yield raw.rstrip(b"\r\n")
-                continue
-            first_filter = sample.filter if first_filter is None else first_filter
-            if sample.filter != first_filter:
-                continue
-            line = {**loads(raw), "filter": PUBLISHED_RULE}
-            line = {key: value for key, value in line.items() if key not in sample.metrics}
-            line |= _scored(sample, ensemble, scorer, output_type)
-            yield json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "replace")
-
-
-def _scored(
-    sample: Sample, ensemble: Any, scorer: Callable[..., Any], output_type: str
-) -> dict[str, Any]:
-    """What a row's line holds of the rule: the filtered replies and the values of the scorer."""
+def _scored(sample: Sample, ensemble: Any, scorer: Callable[..., Any], output_type: str) -> Sample:
+    """A row with the replies as the rule filters them and the values of the scorer."""
     doc = dict(sample.doc)
     requests = [
         SimpleNamespace(resps=_as_answered(request, output_type), doc=doc, filtered_resps={})
         for request in sample.resps
     ]
+    filtered: list[Any] = []
+    values: dict[str, Any] = {}
     try:
         ensemble.apply(requests)
         filtered = [request.filtered_resps[PUBLISHED_RULE] for request in requests]
         values = dict(scorer(doc, filtered))
-    except Exception as error:  # noqa: BLE001 - a row that cannot be scored has no score
-        return {"metrics": [], "filtered_resps": [], "error": f"{type(error).__name__}: {error}"}
-    return {"filtered_resps": filtered, "metrics": list(values), **values}
+    except Exception:  # noqa: BLE001 - a row that cannot be scored has no score
+        filtered = []
+    return structs.replace(
+        sample, filter=PUBLISHED_RULE, filtered_resps=as_written(filtered), metrics=values
+    )
 
 
 def _as_answered(request: Any, output_type: str) -> list[Any]:

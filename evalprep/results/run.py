@@ -21,6 +21,7 @@ from evalprep.results.identity import AnsweredBy, RunIdentity, Unread
 from evalprep.results.logged import CallSettings, GroupResults, RowCounts, RunResults, TaskResults
 from evalprep.results.metric import Metric
 from evalprep.results.sample import Sample
+from evalprep.results.sources import SampleFile
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.views import SampleView, Which, sample_views
@@ -187,7 +188,7 @@ class Run:
         }
 
     def _without_samples(self, name: str, task: TaskResults) -> TaskRun:
-        return TaskRun(name, Path(os.devnull), task, turned=self.turned.get(name))
+        return TaskRun(name, SampleFile(Path(os.devnull)), task, turned=self.turned.get(name))
 
     def _as_task(self, group: GroupResults) -> TaskResults:
         """A group's values, over the rows of all its tasks."""
@@ -225,17 +226,20 @@ class Run:
         """Returns whether a task of both is read from one file, or from a file and its copy.
 
         One file may hold several models. Equal bytes of two calls of lm-eval are no copy: a greedy
-        run that is repeated may log the same. Of a log of another tool they are.
+        run that is repeated may log the same. Of one call they are, whatever the model is called,
+        and of a log of another tool.
         """
         path, other_path = self._file_of(name), other._file_of(name)
-        if self.model != other.model or path is None or other_path is None:
+        if path is None or other_path is None:
             return False
+        is_one_model = self.model == other.model
+        is_log = self.log is not None and self.log.is_file()
+        may_be_copy = self._is_one_call(other) or (is_one_model and is_log)
         try:
-            is_same = path.samefile(other_path)
-            may_be_copy = self._is_one_call(other) or (self.log is not None and self.log.is_file())
+            is_same = is_one_model and path.samefile(other_path)
             return is_same or (may_be_copy and filecmp.cmp(path, other_path, shallow=False))
         except OSError:
-            return path == other_path
+            return is_one_model and path == other_path
 
     def _is_one_call(self, other: Run) -> bool:
         """Returns whether both are of one call of lm-eval, as its start and its duration tell."""

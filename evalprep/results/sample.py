@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import chain
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from evalprep.files import MAX_DEPTH, as_mapping, is_deep, open_file
+from evalprep.files import MAX_DEPTH, as_mapping, is_deep
 from evalprep.results.hashes import document_hash, prompt_hash
+from evalprep.results.sample_lines import Hashes
 
 # Columns that are taken as the row's own id when there is no `sample_id`, in this order.
 ID_COLUMNS = ("sample_id", "id", "question_id", "uid")
@@ -111,6 +111,11 @@ class Sample(msgspec.Struct, kw_only=True):
         if self.decoded_arguments is None:
             self.decoded_arguments = _arguments_in(self.logged_arguments)
         return self.decoded_arguments
+
+    @property
+    def hashes(self) -> Hashes:
+        """lm-eval's three digests; empty where not logged."""
+        return Hashes(self.doc_hash, self.prompt_hash, self.target_hash)
 
     @property
     def prompt(self) -> str:
@@ -306,7 +311,7 @@ def row_id(doc: Mapping[str, Any], doc_hash: str, doc_id: int) -> tuple[str, str
 
 
 def why_undecodable(raw: bytes) -> str:
-    """Returns why a line that `loads` refuses is no JSON."""
+    """Returns why a line that `loads` refuses is not JSON."""
     if is_deep(raw):
         return "nested too deeply"
     return "not JSON" if raw.rstrip().endswith(b"}") else "cut off"
@@ -426,23 +431,6 @@ def is_blank(resps: list[Any]) -> int:
     """1 where every reply is blank, 0 where one is not, `UNKNOWN` where replies are no texts."""
     texts = reply_texts(resps)
     return UNKNOWN if not texts else int(not any(text.strip() for text in texts))
-
-
-def read_samples(path: Path, *, filter_name: str | None = None) -> Iterator[Sample | Damage]:
-    """Streams a samples file line by line, in bounded memory.
-
-    Args:
-        path: The file.
-        filter_name: Only the lines of this filter; all by default.
-
-    Yields:
-        A `Sample`, or a `Damage` for a line that could not be used; blank lines count as damaged.
-    """
-    with open_file(path) as lines:
-        for number, raw in enumerate(lines, start=1):
-            item = parse(raw, number) if raw.strip() else Damage(number, "blank")
-            if filter_name is None or isinstance(item, Damage) or item.filter == filter_name:
-                yield item
 
 
 _VERDICTS = {"true": 1, "false": 0, "1": 1, "0": 0, "1.0": 1, "0.0": 0}

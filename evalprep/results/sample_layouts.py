@@ -31,11 +31,14 @@ from typing import Any
 import msgspec
 
 from evalprep.files import open_file, read_file
-from evalprep.results.cache import cache_folder, file_hash
+from evalprep.results.cache import cache_folder
 from evalprep.results.readers.jsonparts import JsonParts
+from evalprep.results.sample import Sample, parse
+from evalprep.results.sample_lines import sample_line
+from evalprep.results.sources import ChangedSamples, SampleFile, SampleSource
 from evalprep.temporary import OwnFolder
 
-_VERSION = 3  # of what is written
+_VERSION = 4  # of what is written
 _KEPT_DAYS = 14
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -70,7 +73,7 @@ def as_lines(path: Path, filters: Sequence[str]) -> Path:
     def lines() -> Iterator[bytes]:
         return _items_of_list(path) if listed else _lines_in(path)
 
-    key = f"{file_hash(path)} {json.dumps(list(filters))}"
+    key = f"{SampleFile(path).digest()} {json.dumps(list(filters))}"
     try:
         return kept_lines(key, lambda: _with_filters(lines, filters))
     except _NOT_JSON:
@@ -125,7 +128,7 @@ def joined(paths: Sequence[Path]) -> Path:
             with open_file(path) as file:
                 yield from (raw.rstrip(b"\r\n") for raw in file)
 
-    return kept_lines(" ".join(map(file_hash, paths)), lines)
+    return kept_lines(" ".join(SampleFile(path).digest() for path in paths), lines)
 
 
 def _unnamed(raw: bytes) -> bool:
@@ -240,6 +243,50 @@ def kept_lines(key: str, lines: Callable[[], Iterable[bytes]]) -> Path:
     raise OSError(
         f"no room for the lines of a samples file: neither {cache_folder()} nor {_own_folder()}"
     )
+
+
+def kept_samples(
+    key: str, source: SampleSource, change: Callable[[Sample], Sample | None]
+) -> SampleSource:
+    """Returns the samples of a source, each changed by a function.
+
+    Those of a file are kept in the cache, as what changes them may take long.
+
+    Args:
+        key: What the change is known by.
+        source: The source.
+        change: Sample -> what stands in its place; None where nothing does.
+    """
+    if not isinstance(source, SampleFile):
+        return ChangedSamples(source, change)
+
+    def lines() -> Iterator[bytes]:
+        for raw in source.lines():
+            sample = parse(raw) if raw.strip() else None
+            changed = change(sample) if isinstance(sample, Sample) else None
+            if changed is sample or not isinstance(sample, Sample):
+                yield raw.rstrip(b"\r\n")
+            elif changed is not None:
+                yield _line_of(changed)
+
+    return SampleFile(kept_lines(f"{key} {source.digest()}", lines))
+
+
+def _line_of(sample: Sample) -> bytes:
+    """A sample as lm-eval logs it."""
+    line = sample_line(
+        doc_id=sample.doc_id,
+        doc=sample.doc,
+        target=sample.target,
+        arguments=sample.arguments,
+        replies=sample.resps,
+        filtered=sample.filtered_resps,
+        filter_name=sample.filter,
+        metrics=sample.metrics,
+        hashes=sample.hashes,
+    )
+    text = json.dumps({**sample.metrics, **line}, ensure_ascii=False, default=str)
+    return text.encode("utf-8", "replace")
 
 
 def _shared_folder() -> Path:

@@ -13,6 +13,10 @@ class Hashes(NamedTuple):
     prompt: str
     target: str
 
+    def named(self) -> dict[str, str]:
+        """The digests by lm-eval's names."""
+        return {"doc_hash": self.doc, "prompt_hash": self.prompt, "target_hash": self.target}
+
 
 def sample_line(
     *,
@@ -50,9 +54,7 @@ def sample_line(
         "metrics": list(metrics),
     }
     if hashes is not None:
-        line["doc_hash"] = hashes.doc
-        line["prompt_hash"] = hashes.prompt
-        line["target_hash"] = hashes.target
+        line |= hashes.named()
     return line
 
 

@@ -6,9 +6,9 @@ Whole blocks of ordinary lines are read at once, all others one by one.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import compress, groupby, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ from evalprep.files import MAX_DEPTH, is_deep, open_file
 from evalprep.results.columns import TableBuilder
 from evalprep.results.lines import ABSENT, FIELDS, Columns, Layout, columns_of, layout_of, names_in
 from evalprep.results.sample import UNDECODABLE, Damage, Sample, parse
+from evalprep.results.sources import Place, Placed, SampleFile, SampleSource, samples_of
 from evalprep.results.table import Table
 from evalprep.terminal import tracked
 
@@ -50,14 +51,28 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
     damage = scan.damage
     if damage and not scan.filters:  # not one line is a sample
         damage = [*_unlike_lines(path)] or damage
-    table = scan.builder.build(path, scan.filters, damage)
-    if (
-        id_source is None
-        and table.id_source not in {"sample_id", "doc_hash", "doc_id"}
-        and table.duplicates()
-    ):
+    table = scan.builder.build(SampleFile(path), scan.filters, damage)
+    if _has_unfit_ids(table, id_source):
         return read_table(path, filter_name, id_source="doc_hash")
     return table
+
+
+def table_of(source: SampleSource, filter_name: str, *, id_source: str | None = None) -> Table:
+    """`read_table` of samples that are no file of lines."""
+    scan = _Scan(TableBuilder(filter_name, id_source))
+    placed = source.placed()
+    while some := list(islice(placed, _LINES)):
+        scan.take_samples(some)
+    table = scan.builder.build(source, scan.filters, scan.damage)
+    if _has_unfit_ids(table, id_source):
+        return table_of(source, filter_name, id_source="doc_hash")
+    return table
+
+
+def _has_unfit_ids(table: Table, id_source: str | None) -> bool:
+    """Returns whether rows were identified by a column that nobody chose and that repeats."""
+    is_of_a_row = table.id_source in {"sample_id", "doc_hash", "doc_id"}
+    return id_source is None and not is_of_a_row and table.repeated_ids.size > 0
 
 
 def _unlike_lines(path: Path) -> Iterator[Damage]:
@@ -167,6 +182,20 @@ class _Scan:
         self._offset += block.size
         self._number += len(block)
 
+    def take_samples(self, some: Iterable[Placed]) -> None:
+        """Adds samples and damaged lines."""
+        usable: list[tuple[Place, Sample]] = []
+        for place, item in some:
+            if isinstance(item, Damage):
+                self.damage.append(item)
+            else:
+                usable.append((place, item))
+        for names, alike in groupby(usable, key=lambda placed: tuple(placed[1].metrics)):
+            layout = self._layout_of(names)
+            places, samples = zip(*alike, strict=True)
+            starts, lengths = np.array(places, dtype=np.int64).T
+            self._add(layout, columns_of(map(layout.line, samples)), starts, starts + lengths)
+
     def _layout_of(self, logged: tuple[str, ...]) -> Layout:
         if logged not in self._layouts:
             self._layouts[logged] = layout_of(logged)
@@ -272,10 +301,10 @@ def _line_ends(content: bytes) -> list[int]:
 
 @dataclass(frozen=True)
 class FirstValues:
-    """The first value of each metric in a samples file.
+    """The first value of each metric in the samples of a task.
 
     Attributes:
-        filter: The filter of its first line.
+        filter: The filter of the first one.
         values: Metric -> the first value that is not null; None where every row holds null.
     """
 
@@ -283,19 +312,20 @@ class FirstValues:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-def first_values(path: Path, expected: Collection[str] = ()) -> FirstValues:
-    """Reads the metrics of a samples file until each has a value.
+def first_values(source: SampleSource, expected: Collection[str] = ()) -> FirstValues:
+    """Reads the metrics of samples until each has a value.
 
     Null stands in as many rows as it likes; a metric that the first rows do not name is looked for
     in the first `_LOOKED_FOR` ones.
 
     Args:
-        path: The samples file.
+        source: Where the samples are read from.
         expected: The metrics that rows should name.
     """
     values: dict[str, Any] = {}
     filter_name = ""
-    for number, sample in enumerate(_samples_of(path)):
+    samples = (item for item in samples_of(source) if isinstance(item, Sample))
+    for number, sample in enumerate(samples):
         filter_name = filter_name or sample.filter
         lacking = {name for name in sample.metrics if values.get(name) is None}
         values |= {name: sample.metrics[name] for name in sample.metrics if name in lacking}
@@ -303,21 +333,3 @@ def first_values(path: Path, expected: Collection[str] = ()) -> FirstValues:
         if is_complete and (number >= _LOOKED_FOR or values.keys() >= set(expected)):
             break
     return FirstValues(filter_name or "none", values)
-
-
-def _samples_of(path: Path) -> Iterator[Sample]:
-    """The readable samples of a file."""
-    with open_file(path) as lines:
-        for raw in lines:
-            sample = parse(raw) if raw.strip() else None
-            if isinstance(sample, Sample):
-                yield sample
-
-
-def first_line(path: Path) -> Sample | None:
-    """The first usable line of a samples file, or None."""
-    with open_file(path) as lines:
-        for raw in lines:
-            if raw.strip() and isinstance(item := parse(raw), Sample):
-                return item
-    return None

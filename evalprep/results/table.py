@@ -1,38 +1,33 @@
 """The samples of one task under one filter as columns of numbers: small enough for a million rows.
 
-Texts stay in the file; each row knows its place there (`offset`, `length`), so that the few rows
+Texts stay in the source; each row has its place there (`offset`, `length`), so that the few rows
 that a comparison prints are read back on demand.
 """
 
 from __future__ import annotations
 
-import os
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from custom_metrics.extract.thinking import strip_thinking
-from evalprep.files import open_file
-from evalprep.results.lines import SampleReader
 from evalprep.results.metric import NOT_SCORES, SCORER_ERROR
-from evalprep.results.sample import UNKNOWN, Damage, Sample
+from evalprep.results.sample import Damage, Sample
+from evalprep.results.schema import COLUMNS
+from evalprep.results.sources import SampleSource
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.int8]
 Hashes = NDArray[np.uint64]
-RowKey = tuple[str, int, int]
-"""Id, prompt and place of a row; prompt and place are 0 for an id that is not repeated."""
-_AHEAD = 2**16  # bytes that are read at once where the next row is near
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_LOOKED_UP = 4096  # rows whose samples are looked up at once
 _LOOKED_AT = 64  # rows whose replies are read for unfinished thoughts
-_LOOKED_UP = 4096  # rows whose places are looked up at once
 
 
 @dataclass
@@ -40,7 +35,7 @@ class Table:
     """Columns of equal length, one row per document.
 
     Args:
-        path: The samples file.
+        source: Where its samples are read from.
         filter: The filter whose lines these are.
         ids: Row identity, as text.
         id_source: The column that `ids` come from.
@@ -56,7 +51,7 @@ class Table:
         unparsed: 1 when nothing could be extracted from the reply.
         empty: 1 where every reply of a row is blank, 0 where one is not, -1 where none is a text.
         subtask, cluster: Codes into `subtasks` and `clusters`; -1 for none.
-        offset, length: Place of the line in the file, in bytes.
+        offset, length: Place of the sample in its source.
         metrics: Metric name -> values, NaN where a value is missing or not a number.
         weights: Metric name -> number of values behind each mean, only for metrics that return
             lists.
@@ -65,11 +60,12 @@ class Table:
             predicted class of `f1` and `mcc`.
         documents: Column of the row -> codes of documents, for columns of a usual name of which
             values repeat; -1 for none.
-        filters: Every filter in the file -> its number of lines.
+        filters: Every filter in the source -> its number of samples.
         damage: Lines that could not be used.
+        part_of_whole: Of a part of a table, the place of each row there; None of a whole one.
     """
 
-    path: Path
+    source: SampleSource
     filter: str
     ids: list[str]
     id_source: str
@@ -94,6 +90,7 @@ class Table:
     documents: dict[str, Ints] = field(default_factory=dict)
     filters: dict[str, int] = field(default_factory=dict)
     damage: list[Damage] = field(default_factory=list)
+    part_of_whole: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -102,6 +99,11 @@ class Table:
     def derived(self) -> dict[Hashable, Any]:
         """What was found out about these rows, by what it is; it lives as long as they do."""
         return {}
+
+    @property
+    def places(self) -> Ints:
+        """The place of each row among all rows of the filter."""
+        return np.arange(len(self)) if self.part_of_whole is None else self.part_of_whole
 
     @property
     def scoring_failed(self) -> NDArray[np.bool_]:
@@ -127,63 +129,50 @@ class Table:
         return replace(
             self,
             ids=ids,
-            doc_id=self.doc_id[rows],
-            doc_hash=self.doc_hash[rows],
-            prompt_hash=self.prompt_hash[rows],
-            target_hash=self.target_hash[rows],
-            prompt_as_prepared=self.prompt_as_prepared[rows],
-            response_hash=self.response_hash[rows],
-            previous=self.previous[rows],
-            unparsed=self.unparsed[rows],
-            empty=self.empty[rows],
-            subtask=self.subtask[rows],
-            cluster=self.cluster[rows],
-            offset=self.offset[rows],
-            length=self.length[rows],
+            **{name: getattr(self, name)[rows] for name in COLUMNS},
             metrics={name: values[rows] for name, values in self.metrics.items()},
             weights={name: values[rows] for name, values in self.weights.items()},
             pairs={name: (a[rows], b[rows]) for name, (a, b) in self.pairs.items()},
             documents={name: codes[rows] for name, codes in self.documents.items()},
+            part_of_whole=self.places[rows],
         )
-
-    def lines(self, rows: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
-        """Some rows and their lines as they stand in the file, in the order asked for."""
-        remaining = iter(rows)
-        with open_file(self.path) as file:
-            while chosen_rows := list(islice(remaining, _LOOKED_UP)):
-                yield from self._lines_of(chosen_rows, file.fileno())
-
-    def _lines_of(self, chosen_rows: list[int], place: int) -> Iterator[tuple[int, memoryview]]:
-        """Some rows and their lines, from the open file with this number."""
-        offsets = self.offset[chosen_rows].tolist()
-        ends = (self.offset[chosen_rows] + self.length[chosen_rows]).tolist()
-        begin, piece = 0, memoryview(b"")
-        for row, offset, end, following in zip(
-            chosen_rows, offsets, ends, [*offsets, UNKNOWN][1:], strict=True
-        ):
-            if offset < begin or end > begin + len(piece):
-                is_run = 0 <= following - end <= end - offset
-                size = max(end - offset, _AHEAD) if is_run else end - offset
-                begin, piece = offset, memoryview(os.pread(place, size, offset))
-            yield row, piece[offset - begin : end - begin]
 
     def read(self, rows: Iterable[int]) -> Iterator[Sample]:
         """The full samples of some rows, in the order asked for."""
-        reader = SampleReader()
-        for row, line in self.lines(rows):
-            sample = reader.read(line, self.ids[row])
-            if isinstance(sample, Sample):
-                yield sample
-
-    def _rows(self) -> Iterator[Sample]:
-        return self.read(range(len(self)))
+        remaining = iter(rows)
+        while some := list(islice(remaining, _LOOKED_UP)):
+            places = zip(self.offset[some].tolist(), self.length[some].tolist(), strict=True)
+            for row, sample in zip(some, self.source.at([*places]), strict=True):
+                if isinstance(sample, Sample):
+                    sample.sample_id = self.ids[row]
+                    yield sample
 
     @cached_property
-    def _ids_differ(self) -> bool:
-        """Returns whether every id has another hash, in less memory than a set of them takes."""
+    def id_hashes(self) -> Hashes:
+        """A hash of each id, of this process alone; never 0."""
         hashes = np.fromiter(map(hash, self.ids), dtype=np.int64, count=len(self.ids))
-        hashes.sort()
-        return not bool(np.any(hashes[1:] == hashes[:-1]))
+        return np.where(hashes == 0, 1, hashes).view(np.uint64)
+
+    @cached_property
+    def repeated_ids(self) -> Hashes:
+        """The hashes of ids that occur more than once."""
+        hashes = np.sort(self.id_hashes)
+        return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+
+    def row_keys(self, repeated: Hashes) -> Hashes:
+        """Returns a hash for each row: of its id, and of a repeated id with prompt and place.
+
+        Args:
+            repeated: Hashes of the ids that are repeated, here or in another table.
+        """
+        keys = self.id_hashes
+        if not repeated.size:
+            return keys
+        whole = keys
+        for column in (self.prompt_hash, self.doc_id.astype(np.uint64)):
+            whole = (whole ^ column) * _ODD
+            whole ^= whole >> np.uint64(32)
+        return np.where(np.isin(keys, repeated), whole, keys)
 
     @cached_property
     def unfinished_thoughts(self) -> tuple[int, int]:
@@ -194,31 +183,11 @@ class Table:
         replies = list(chain.from_iterable(sample.replies for sample in self.read(rows.tolist())))
         return sum(strip_thinking(reply)[1] == "unclosed" for reply in replies), len(replies)
 
-    def duplicates(self) -> list[str]:
-        """Ids that occur more than once, in order of their second appearance."""
-        if self._ids_differ:
-            return []
-        seen: set[str] = set()
-        twice: dict[str, None] = {}
-        for sample_id in self.ids:
-            if sample_id in seen:
-                twice[sample_id] = None
-            seen.add(sample_id)
-        return list(twice)
-
-    def rows_by_key(self, repeated: Collection[str]) -> dict[RowKey, list[int]]:
-        """Rows by id; where an id is repeated, by id, prompt and place in the split."""
-        groups: defaultdict[RowKey, list[int]] = defaultdict(list)
-        for row, row_id in enumerate(self.ids):
-            key = (row_id, 0, 0)
-            if row_id in repeated:
-                key = (row_id, int(self.prompt_hash[row]), int(self.doc_id[row]))
-            groups[key].append(row)
-        return dict(groups)
-
     def doubled(self) -> list[int]:
         """Rows that occur more than once: same id, same prompt, same place in the split."""
-        repeated = set(self.duplicates())
-        groups = self.rows_by_key(repeated) if repeated else {}
-        doubled = [rows for rows in groups.values() if len(rows) > 1]
-        return list(chain.from_iterable(doubled))
+        if not self.repeated_ids.size:
+            return []
+        keys = self.row_keys(self.repeated_ids)
+        _, group, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        doubled: list[int] = np.flatnonzero(counts[group] > 1).tolist()
+        return doubled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from evalprep.files import open_file
 from evalprep.packs import TaskPlan
 from evalprep.results.cache import cached_table
 from evalprep.results.directions import Turned
@@ -21,25 +20,13 @@ from evalprep.results.known_metrics import COUNTED, known_metric
 from evalprep.results.logged import TaskResults
 from evalprep.results.metric import COUNTS_OF_REPLIES, NO_METRIC, Direction, Kind, Metric
 from evalprep.results.primary import choose_primary, metric_at
-from evalprep.results.sample import Damage, Sample, number_of, read_samples
-from evalprep.results.scan import FirstValues, first_values
+from evalprep.results.sample import Damage, Sample, number_of
+from evalprep.results.scan import FirstValues, first_values, table_of
+from evalprep.results.sources import SampleFile, SampleSource, samples_of
 from evalprep.results.table import Table
 from evalprep.results.tool_names import LM_EVAL
-from evalprep.results.verdicts import VerdictCheck, check_lines
+from evalprep.results.verdicts import VerdictCheck, check_lines, check_verdicts
 from evalprep.terminal import tracked
-
-
-@dataclass(frozen=True)
-class KeptRows:
-    """The rows of one filter that count alone.
-
-    Attributes:
-        table: Their columns.
-        rows: Their places among all rows of the filter.
-    """
-
-    table: Table
-    rows: NDArray[np.int64]
 
 
 @dataclass
@@ -48,7 +35,7 @@ class TaskRun:
 
     Attributes:
         name: The task's name.
-        path: Its samples file; the null device where the run has no samples of it.
+        source: Where its samples are read from.
         logged: What the results file holds of it; empty without one.
         planned: The task in the plan of the run, where the run's record is there.
         chosen: The metric that is read of it by the rule that was asked for
@@ -63,7 +50,7 @@ class TaskRun:
     """
 
     name: str
-    path: Path
+    source: SampleSource
     logged: TaskResults
     planned: TaskPlan | None = None
     values_only: bool = False
@@ -72,8 +59,13 @@ class TaskRun:
     chosen_filter: bool = False
     tool: str = LM_EVAL
     undecided: tuple[str, ...] = ()
-    kept: Mapping[str, KeptRows] = field(default_factory=dict, repr=False)
+    kept: Mapping[str, Table] = field(default_factory=dict, repr=False)
     _tables: dict[tuple[str, str | None], Table] = field(default_factory=dict, repr=False)
+
+    @property
+    def path(self) -> Path:
+        """Its samples file, or the file or folder of the log that its samples are of."""
+        return self.source.path
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -114,7 +106,7 @@ class TaskRun:
     @cached_property
     def _first_values(self) -> FirstValues:
         scores = [metric.metric for metric in self.logged.metrics if metric.is_score]
-        return first_values(self.path, scores)
+        return first_values(self.source, scores)
 
     @property
     def lost_its_scores(self) -> bool:
@@ -164,9 +156,11 @@ class TaskRun:
         has_own_scorer = bool(settings.scorer.get("process_results"))
         if not has_verdicts or has_own_scorer:
             return VerdictCheck()
-        with open_file(self.path) as lines:
-            rows = next((len(table) for table in self._tables.values()), None)
-            return check_lines(tracked(lines, self.name, rows), self.primary.filter)
+        rows = next((len(table) for table in self._tables.values()), None)
+        filter_name = self.primary.filter
+        if isinstance(self.source, SampleFile):
+            return check_lines(tracked(self.source.lines(), self.name, rows), filter_name)
+        return check_verdicts(self.samples(filter_name))
 
     def metric(self, name: str, filter_name: str) -> Metric:
         """Returns one metric.
@@ -231,11 +225,12 @@ class TaskRun:
         """Returns the samples of one filter, the primary one by default, as columns."""
         chosen = self.primary.filter if filter_name is None else filter_name
         if chosen in self.kept:
-            return self.kept[chosen].table
+            return self.kept[chosen]
         key = chosen, id_source
         if key not in self._tables:
-            table = cached_table(self.path, chosen, id_source=id_source)
-            self._tables[key] = table
+            is_file = isinstance(self.source, SampleFile)
+            read = partial(cached_table, self.path) if is_file else partial(table_of, self.source)
+            self._tables[key] = read(chosen, id_source=id_source)
         return self._tables[key]
 
     def values(self, metric: Metric) -> NDArray[np.float64]:
@@ -268,7 +263,7 @@ class TaskRun:
         The filter is the primary one by default.
         """
         chosen = self.primary.filter if filter_name is None else filter_name
-        return read_samples(self.path, filter_name=chosen)
+        return samples_of(self.source, chosen)
 
     def samples(self, filter_name: str | None = None) -> Iterator[Sample]:
         """Streams the samples of one filter without the damaged lines.

@@ -1,17 +1,14 @@
 """A run out of the logs of another tool.
 
-The rows become sample lines as lm-eval would have written them, in a folder of this process, so
-that every verb that takes a run takes them.
+The rows become samples of its tasks, so that every verb that takes a run takes them.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -29,8 +26,7 @@ from evalprep.results.readers.tools.finding import Log
 from evalprep.results.run import Run
 from evalprep.results.sample import Damage
 from evalprep.results.task import TaskRun
-from evalprep.results.tool_lines import REDUCERS, TaskLines
-from evalprep.temporary import OwnFolder
+from evalprep.results.tool_samples import REDUCERS, RowStore, ToolSamples
 from evalprep.terminal import counted, shortlist, tracked
 
 _NAMED = 4  # files, models or lines that a message names
@@ -55,8 +51,8 @@ def read_tool_run(path: Path, reading: Reading) -> Run | None:
     logs, notes = _that_count(opened, path)
     model = _only_model(opened, path)
     damage: list[str] = []
-    tasks = _lines_of(logs, path, damage)
-    if not any(lines.samples for lines in tasks.values()):
+    tasks = _samples_of(logs, path, damage)
+    if not any(map(len, tasks.values())):
         raise no_samples(path, "; ".join(damage))
     notes += unreadable
     for log in logs:
@@ -156,29 +152,24 @@ def _only_model(opened: Sequence[_Opened], path: Path) -> str:
     )
 
 
-@cache
-def _space() -> OwnFolder:
-    """A folder that is gone when this process is."""
-    return OwnFolder("tools")
-
-
-def _lines_of(logs: Sequence[ToolLog], path: Path, damage: list[str]) -> dict[str, TaskLines]:
-    """The lines of each task, by its name in the source; damage is added as notes."""
-    folder = Path(tempfile.mkdtemp(dir=_space().name))
-    tasks: dict[str, TaskLines] = {}
+def _samples_of(logs: Sequence[ToolLog], path: Path, damage: list[str]) -> dict[str, ToolSamples]:
+    """The samples of each task, by its name in the source; damage is added as notes."""
+    store = RowStore()
+    place = path.resolve()
+    tasks: dict[str, ToolSamples] = {}
     for log in logs:
         damaged: list[Damage] = []
         items = tracked(log.rows, f"reading {path.name}")
         rows = _usable(items, damaged)
         for name, rows_of_task in groupby(rows, key=lambda row: row.task):
             if name not in tasks:
-                tasks[name] = TaskLines(folder / f"{len(tasks)}.jsonl")
-            lines = tasks[name]
-            lines.take(rows_of_task)
-            lines.facts = log.tasks.get(name, lines.facts)
+                tasks[name] = ToolSamples(place, store)
+            samples = tasks[name]
+            samples.take(rows_of_task)
+            samples.facts = log.tasks.get(name, samples.facts)
         damage += _note_of_damage(damaged)
-    for lines in tasks.values():
-        lines.write()
+    for samples in tasks.values():
+        samples.count()
     return tasks
 
 
@@ -203,7 +194,7 @@ def _run(
     tool: str,
     model: str,
     log: ToolLog,
-    tasks: Mapping[str, TaskLines],
+    tasks: Mapping[str, ToolSamples],
     notes: list[str],
 ) -> Run:
     place = path.resolve()
@@ -213,23 +204,23 @@ def _run(
     decoded: dict[str, TaskResults] = {}
     runs: dict[str, TaskRun] = {}
     notes_of_tasks: list[str] = []
-    for source, lines in tasks.items():
+    for source, samples in tasks.items():
         name = names[source]
-        decoded[name] = _task_results(name, lines, tool, source)
+        decoded[name] = _task_results(name, samples, tool, source)
         runs[name] = TaskRun(
             name,
-            lines.path,
+            samples,
             decoded[name],
-            values_only=not lines.has_replies,
+            values_only=not samples.has_replies,
             tool=tool,
-            undecided=_undecided(name, lines),
+            undecided=_undecided(name, samples),
         )
-        notes_of_tasks += _notes_of(name, lines)
+        notes_of_tasks += _notes_of(name, samples)
     files = RunFiles(
         folder=place if is_folder else place.parent,
         stamp=re.sub(r"[^\w.-]+", "_", stem),
         results=None,
-        samples={name: task.path for name, task in runs.items()},
+        samples={},
     )
     call = {"config": dict(log.settings), "model_name": model or stem, "date": log.started}
     results = RunResults(settings=call_settings(call), tasks=decoded, read=True)
@@ -252,29 +243,30 @@ def _with_shared_name(names: Mapping[str, str]) -> list[str]:
     return [source for source, name in names.items() if counts[name] > 1 and name != source]
 
 
-def _primary(name: str, lines: TaskLines) -> str:
+def _primary(name: str, samples: ToolSamples) -> str:
     """The metric that stands for a task; empty where several could."""
-    metrics = lines.metrics
-    stated = lines.facts.metadata.get("primary_metric")
+    metrics = samples.metrics
+    stated = samples.facts.metadata.get("primary_metric")
     for metric in (stated, headline_metric(name), *USUAL_METRICS):
         if metric in metrics:
             return str(metric)
     return metrics[0] if len(metrics) == 1 else ""
 
 
-def _undecided(name: str, lines: TaskLines) -> tuple[str, ...]:
+def _undecided(name: str, samples: ToolSamples) -> tuple[str, ...]:
     """The metrics of a task where several could stand for it; else empty."""
-    if _primary(name, lines):
+    if _primary(name, samples):
         return ()
-    return tuple(lines.metrics)
+    return tuple(samples.metrics)
 
 
-def _task_results(name: str, lines: TaskLines, tool: str, source: str) -> TaskResults:
+def _task_results(name: str, samples: ToolSamples, tool: str, source: str) -> TaskResults:
     """Returns what a results file of lm-eval would say of the task."""
-    facts = lines.facts
-    metrics = [_metric(metric, filter_name, lines, tool) for metric, filter_name in lines.tallies]
+    facts = samples.facts
+    keys = samples.tallies
+    metrics = [_metric(metric, filter_name, samples, tool) for metric, filter_name in keys]
     metadata = {**facts.metadata, "reader": tool, "native_task": source}
-    primary = _primary(name, lines)
+    primary = _primary(name, samples)
     if primary:
         metadata["primary_metric"] = primary
     filters = [metric.filter for metric in metrics if metric.metric == primary]
@@ -290,13 +282,13 @@ def _task_results(name: str, lines: TaskLines, tool: str, source: str) -> TaskRe
         settings=settings,
         version=facts.version,
         num_fewshot=facts.num_fewshot,
-        rows=RowCounts(effective=lines.samples),
+        rows=RowCounts(effective=len(samples)),
     )
 
 
-def _metric(name: str, filter_name: str, lines: TaskLines, tool: str) -> Metric:
+def _metric(name: str, filter_name: str, samples: ToolSamples, tool: str) -> Metric:
     known = known_metric(name)
-    tally = lines.tallies[(name, filter_name)]
+    tally = samples.tallies[(name, filter_name)]
     is_verdict = tally.verdicts and tally.count > 0 and tool not in _NO_DIRECTION
     direction: Direction = known.direction
     if is_verdict and direction == "unknown":
@@ -305,33 +297,33 @@ def _metric(name: str, filter_name: str, lines: TaskLines, tool: str) -> Metric:
         metric=name,
         filter=filter_name,
         value=tally.mean,
-        direction=lines.facts.directions.get(name, direction),
+        direction=samples.facts.directions.get(name, direction),
         aggregation="mean",
         unit=known.unit,
         range=known.range or ((0.0, 1.0) if is_verdict else None),
     )
 
 
-def _notes_of(name: str, lines: TaskLines) -> Iterator[str]:
+def _notes_of(name: str, samples: ToolSamples) -> Iterator[str]:
     """Yields how many samples have no verdict, and how many rows are repeats."""
-    primary = _primary(name, lines)
-    unjudged = lines.samples - _judged(lines, primary)
-    if unjudged > 0 and not _undecided(name, lines):
-        counts = [f"{count} {status}" for status, count in lines.statuses.items()]
+    primary = _primary(name, samples)
+    unjudged = len(samples) - _judged(samples, primary)
+    if unjudged > 0 and not _undecided(name, samples):
+        counts = [f"{count} {status}" for status, count in samples.statuses.items()]
         reasons = f" ({', '.join(counts)})" if counts else ""
-        yield f"{name}: {unjudged} of {lines.samples} samples have no verdict{reasons}"
-    if lines.repeats:
-        reducer = lines.facts.reducer
+        yield f"{name}: {unjudged} of {len(samples)} samples have no verdict{reasons}"
+    if samples.repeats:
+        reducer = samples.facts.reducer
         if reducer not in REDUCERS:
-            yield f"{name}: the log's reducer {reducer} is not known here, so the mean is taken"
+            yield f"{name}: evalprep does not know the log's reducer {reducer} and uses the mean"
             reducer = "mean"
-        yield f"{name}: {lines.repeats} rows are repeats; the {reducer} counts"
+        yield f"{name}: {samples.repeats} rows are repeats; the {reducer} counts"
 
 
-def _judged(lines: TaskLines, metric: str) -> int:
+def _judged(samples: ToolSamples, metric: str) -> int:
     """Returns how many samples have a value of a metric, under whichever filter."""
     judged = 0
-    for (name, _filter), tally in lines.tallies.items():
+    for (name, _filter), tally in samples.tallies.items():
         if name == metric:
             judged += tally.count
     return judged

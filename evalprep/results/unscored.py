@@ -2,9 +2,9 @@
 
 The function that the pack's own task names scores them.
 
-The lines with their scores are kept in the cache, so that tables, comparisons and reports read them
-as any others. The function is the one of the pack's template and a formula of `custom_metrics`:
-nothing that a run names is executed.
+The samples with their scores are kept in the cache, so that tables, comparisons and reports read
+them as any others. The function is the one of the pack's template and a formula of
+`custom_metrics`: nothing that a run names is executed.
 """
 
 from __future__ import annotations
@@ -12,24 +12,23 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
 from evalprep.errors import BadInput
-from evalprep.files import open_file, read_file, read_text
+from evalprep.files import read_file, read_text
 from evalprep.packs import Pack, find_packs, find_task
-from evalprep.results.cache import file_hash
 from evalprep.results.logged import TaskResults
 from evalprep.results.metric import NOT_SCORES, Direction
 from evalprep.results.readers.parts import declared_metrics, directions_of
-from evalprep.results.sample import Sample, loads, parse
-from evalprep.results.sample_layouts import kept_lines
-from evalprep.results.scan import first_line
+from evalprep.results.sample import Sample
+from evalprep.results.sample_layouts import kept_samples
+from evalprep.results.sources import first_sample
 from evalprep.results.task import TaskRun
 
 _FORMULAS = "custom_metrics"
@@ -58,21 +57,19 @@ def with_own_scores(task: TaskRun) -> TaskRun:
 
     Any other task as it is.
     """
-    first = first_line(task.path)
+    first = first_sample(task.source)
     if first is None or set(first.metrics) - NOT_SCORES:
         return task
     own = _own_scores(task.name)
     if own is None or not _metrics(own.function, first):
         return task
-    path = kept_lines(
-        f"{own.version} {file_hash(task.path)}", lambda: _scored(task.path, own.function)
-    )
+    source = kept_samples(own.version, task.source, partial(_scored, own.function))
     settings = task.logged.settings
     metadata = {**own.metadata, **settings.metadata}
     as_logged = {**settings.as_logged, "metadata": metadata}
     settings = structs.replace(settings, metadata=metadata, as_logged=as_logged)
     logged = structs.replace(_with_directions(task, own), settings=settings)
-    return replace(task, path=path, logged=logged, _tables={})
+    return replace(task, source=source, logged=logged, _tables={})
 
 
 def with_metric(task: TaskRun, metric: str) -> TaskRun | None:
@@ -80,17 +77,15 @@ def with_metric(task: TaskRun, metric: str) -> TaskRun | None:
 
     None where it has none.
     """
-    first = first_line(task.path)
+    first = first_sample(task.source)
     if first is None or metric in first.metrics:
         return task
     own = _own_scores(task.name)
     if own is None or metric not in _metrics(own.function, first):
         return None
-    path = kept_lines(
-        f"{own.version} {metric} {file_hash(task.path)}",
-        lambda: _scored(task.path, own.function, only=metric),
-    )
-    return replace(task, path=path, logged=_with_directions(task, own), _tables={})
+    change = partial(_scored, own.function, only=metric)
+    source = kept_samples(f"{own.version} {metric}", task.source, change)
+    return replace(task, source=source, logged=_with_directions(task, own), _tables={})
 
 
 def _with_directions(task: TaskRun, own: OwnScores) -> TaskResults:
@@ -115,21 +110,12 @@ def _metrics(function: Scorer, sample: Sample) -> Mapping[str, Any]:
     return metrics if isinstance(metrics, Mapping) else {}
 
 
-def _scored(path: Path, function: Scorer, *, only: str = "") -> Iterator[bytes]:
-    """Lines with the metrics of a function, or with one of them beside those that they have."""
-    with open_file(path) as lines:
-        for number, raw in enumerate(lines, start=1):
-            sample = parse(raw, number) if raw.strip() else None
-            metrics: Mapping[str, Any] = {}
-            if isinstance(sample, Sample):
-                metrics = _metrics(function, sample)
-                if metrics and only:
-                    metrics = {**sample.metrics, only: metrics.get(only)}
-            if not metrics:
-                yield raw.rstrip(b"\r\n")
-                continue
-            line = {**loads(raw), "metrics": list(metrics), **metrics}
-            yield json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")
+def _scored(function: Scorer, sample: Sample, *, only: str = "") -> Sample:
+    """A sample with the metrics of a function, or with one of them beside those that it has."""
+    metrics = _metrics(function, sample)
+    if metrics and only:
+        metrics = {**sample.metrics, only: metrics.get(only)}
+    return structs.replace(sample, metrics=dict(metrics)) if metrics else sample
 
 
 def _template_of(pack: Pack, name: str) -> dict[str, Any] | None:

@@ -104,7 +104,7 @@ def _rows_of(path: Path) -> Iterator[tuple[str, Reply]]:
 def _unreadable(path: Path, number: int, row: Any, error: Exception) -> BadInput:
     keys = sorted(map(str, row)) if isinstance(row, Mapping) else []
     missing = str(error.args[0]) if isinstance(error, KeyError) and error.args else ""
-    what = f"has no {missing}" if missing else f"is no reply: {error}"
+    what = f"has no {missing}" if missing else f"is not a reply: {error}"
     return BadInput(
         Problem(
             what=f"row {number} {what}; its fields: {', '.join(keys) or 'none'}",
@@ -152,7 +152,7 @@ def _json_rows(path: Path) -> Iterator[Any]:
             except ValueError as error:
                 raise BadInput(
                     Problem(
-                        what=f"line {number} is no JSON: {error}",
+                        what=f"line {number} is not JSON: {error}",
                         where=str(path),
                         fix="one JSON object per line; a file that was cut off ends in half a line",
                     )

@@ -327,8 +327,26 @@ class _Subtasks:
         return cls(weights.astype(np.float64), rows, means)
 
     def deviations(self, scored: Scored) -> NDArray[np.float64]:
-        """Returns by how much each row differs from the mean of its subtask."""
-        return scored.values - self.means[scored.groups]
+        """Returns by how much each row differs from the centre of its stratum."""
+        return scored.values - self._centres[scored.groups]
+
+    @property
+    def alone(self) -> NDArray[np.bool_]:
+        """True for subtasks of one row, which shows no spread of its own.
+
+        Together they are one stratum (collapsed strata; Cochran 1977, 5A.12).
+        """
+        is_alone: NDArray[np.bool_] = self.rows == 1
+        return is_alone
+
+    @property
+    def _centres(self) -> NDArray[np.float64]:
+        """The mean of each subtask; that of all lone rows, and of all subtasks for a single one."""
+        lone = self.means[self.alone]
+        if not lone.size:
+            return self.means
+        centre = float(np.mean(lone if lone.size > 1 else self.means[self.rows > 0]))
+        return np.where(self.alone, centre, self.means)
 
     @property
     def count(self) -> int:
@@ -342,7 +360,7 @@ def macro(scored: Scored) -> Estimate:
 
     sqrt(sum_c (sum_{i in c} (x_i - mean_k(i)) f_k / (K n_k))^2) over clusters c, K subtasks of n_k
     rows, with f_k = sqrt(n_k / (n_k - 1)); for rows that stand alone this is sqrt(sum_k se_k^2) /
-    K.
+    K. The S subtasks of one row are one stratum: mean_k is their mean, n_k is S in f_k.
     """
     if scored.values.size == 0:
         return _without_scores(scored)
@@ -350,14 +368,15 @@ def macro(scored: Scored) -> Estimate:
     rows = subtasks.rows
     present = rows > 0
     count = int(present.sum())
-    ratio = np.divide(rows, rows - 1, out=np.ones(rows.size), where=rows > 1)
-    correction = np.sqrt(ratio)
+    lone = int(subtasks.alone.sum())
+    sizes = np.where(subtasks.alone, lone, rows)
+    correction = np.sqrt(np.divide(sizes, sizes - 1, out=np.ones(rows.size), where=sizes > 1))
     weights = np.where(present, subtasks.weights, 1.0)
     share = correction / (count * weights)
     deviations = subtasks.deviations(scored)
     errors = deviations * scored.weights * share[scored.groups]
     units = errors
-    degrees = errors.size - count
+    degrees = errors.size - count + max(lone - 1, 0)
     if scored.clusters is not None:
         units = np.bincount(_codes(scored.clusters), weights=errors)
         degrees = units.size - 1

@@ -122,6 +122,7 @@ def _export_run(run: Run) -> ExportRun:
                 config=task.logged.settings.as_logged,
                 scores=stored_values(task.logged.metrics),
                 samples=task.samples,
+                source=None if name in run.files.samples else task.source,
                 question=question_of(run, task),
             )
             for name, task in run.tasks.items()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evalprep.results import TaskRun
+from evalprep.terminal import counted
 
 
 @dataclass
@@ -31,13 +32,13 @@ class Opinion:
 
     def line(self, task: str, metric: str, *, most: int = 5) -> str:
         """One line for a report: on how many rows, which way, which rows."""
-        head = f"{task}: {self.scorer} disagrees with {metric} on {len(self.samples)} of {self.n}"
+        rows = f"{len(self.samples)} of {counted(self.n, 'row')}"
+        head = f"{task}: {self.scorer} differs from {metric} on {rows}"
         if not self.samples:
             return head
         rest = f" and {len(self.samples) - most} more" if len(self.samples) > most else ""
-        return f"{head} ({self.only_it} only right to it, {self.only_ours} only to ours): " + (
-            ", ".join(self.samples[:most]) + rest
-        )
+        alone = f"{self.only_it} right by it alone, {self.only_ours} by {metric} alone"
+        return f"{head} ({alone}): {', '.join(self.samples[:most])}{rest}"
 
 
 def second_opinions(task: TaskRun) -> list[Opinion]:

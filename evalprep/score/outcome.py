@@ -129,7 +129,7 @@ def checked(returned: Any, function: str, bounds: Bounds = (None, None)) -> Resu
     >>> checked({"agg_value": 0.5, "n": "many"}, "score.rate").notes
     ['score.rate: n is left out, as it is not a count']
     >>> checked({"agg_value": "0.5"}, "score.rate").reason
-    "score.rate returned '0.5' as agg_value, which is no number"
+    "score.rate returned '0.5' as agg_value, which is not a number"
     >>> checked({"agg_value": 4.35}, "score.rate", (0.0, 1.0)).reason
     'score.rate is 4.35, which is outside the range of the score, 0 to 1'
     """
@@ -147,7 +147,7 @@ def checked(returned: Any, function: str, bounds: Bounds = (None, None)) -> Resu
     if not _is_value(value):
         plain["agg_value"] = None
         shown = _short(value)
-        plain["reason"] = f"{function} returned {shown} as agg_value, which is no number"
+        plain["reason"] = f"{function} returned {shown} as agg_value, which is not a number"
     elif not _is_within(value, bounds):
         plain["agg_value"] = None
         ends = " to ".join("any" if bound is None else f"{bound:g}" for bound in bounds)

@@ -87,7 +87,7 @@ REMARKS: tuple[Callable[[TaskScore], Iterator[str]], ...] = (
 def guessed_metric(task: TaskScore) -> Iterator[str]:
     """Yields which metric was taken for a task that names none."""
     if task.metric and not task.declared:
-        yield f"no primary metric is named; {task.metric} was taken"
+        yield f"the task names no primary metric; evalprep reads {task.metric}"
 
 
 def notes_of_task(task: TaskScore) -> list[str]:

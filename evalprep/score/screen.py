@@ -186,7 +186,7 @@ def folded(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
             yield f"{task}: {text}"
         others = [task for task, _ in same[shown_count:]]
         if others:
-            yield f"  likewise {shortlist(others, _NAMED - 1)} (--json lists each)"
+            yield f"  the same for {shortlist(others, _NAMED - 1)} (--json lists each)"
 
 
 def _guessed_metrics(scores: Scores) -> Iterator[Note]:

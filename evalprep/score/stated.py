@@ -43,7 +43,7 @@ class Stated:
         """The sentence that each verb and each export has for it."""
         reported = f"lm-eval itself reports {number(self.value)} for {self.metric}"
         if self.n is not None and self.here < self.n:
-            return f"{reported} over {self.n} rows, of which {self.here} are here"
+            return f"{reported} over {self.n} rows; the samples file has {self.here} of them"
         if self.used == 0:
             return f"{reported}, and no row has a score"
         if self.used < self.here:

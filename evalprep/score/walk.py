@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from custom_metrics import statistics
 from evalprep.packs import Pack, ScoreSpec, StoredTask
-from evalprep.results import KeptRows, Run, TaskRun, expected_rows, row_mappings
+from evalprep.results import Run, Table, TaskRun, expected_rows, row_mappings
 from evalprep.score.against import FINETUNED, LOG, REFERENCE, Against, Identity, Side, refusal
 from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
 from evalprep.score.documents import by_document, documents_of, known_bounds
@@ -411,17 +411,16 @@ class Walk:
             note = attach(self.pack, self.run, name, rows)
             if note:
                 self.notes[note] = None
-            kept = task.kept.get(task.primary.filter)
-            self._rows[name] = rows if kept is None else _kept_mappings(rows, kept)
+            table = task.kept.get(task.primary.filter)
+            self._rows[name] = rows if table is None else _kept_mappings(rows, table)
         return self._rows[name]
 
 
-def _kept_mappings(rows: Sequence[Mapping[str, Any]], kept: KeptRows) -> list[dict[str, Any]]:
+def _kept_mappings(rows: Sequence[Mapping[str, Any]], table: Table) -> list[dict[str, Any]]:
     """The rows that count alone, under their shared ids and with the numbers that count."""
-    table = kept.table
     columns = {name: np.isfinite(table.numbers(name)) for name in table.metrics}
     mappings = []
-    for at, place in enumerate(kept.rows.tolist()):
+    for at, place in enumerate(table.places.tolist()):
         row = rows[place]
         absent = {name for name, known in columns.items() if not known[at]}
         metrics = {name: value for name, value in row["metrics"].items() if name not in absent}

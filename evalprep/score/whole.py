@@ -7,6 +7,7 @@ values over the rows that both have.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
@@ -120,15 +121,25 @@ def _is_of_subtask(value: Any) -> bool:
 
 
 def macro_of_pairs(sides: _Sides) -> _Read:
-    """Mean of the means of subtasks: pairs of subtask and number."""
+    """Mean of the means of subtasks: pairs of subtask and number.
+
+    Subtasks of one row on each side are one stratum, since one row shows no spread of its own.
+    """
+    rows_of = [Counter(name for name, _ in side) for side in sides]
     names = dict.fromkeys(name for name, _ in chain.from_iterable(sides))
-    places = {name: place for place, name in enumerate(names)}
+    lone = [name for name in names if all(rows[name] == 1 for rows in rows_of)]
+    others = [name for name in names if any(rows[name] != 1 for rows in rows_of)]
+    strata = [*others, *lone[:1]]
+    places = {name: place for place, name in enumerate(others)}
+    places |= dict.fromkeys(lone, len(others))
+    subtasks = np.ones(len(strata))
+    subtasks[len(others) :] = len(lone)
     counts = []
     for side in sides:
-        sums_and_rows = np.zeros((len(side), 2 * len(places)))
+        sums_and_rows = np.zeros((len(side), 2 * len(strata)))
         for row, (name, number) in enumerate(side):
             sums_and_rows[row, places[name]] = float(number)
-            sums_and_rows[row, len(places) + places[name]] = 1.0
+            sums_and_rows[row, len(strata) + places[name]] = 1.0
         counts.append(sums_and_rows)
 
     def value(sums: Floats) -> float:
@@ -136,7 +147,7 @@ def macro_of_pairs(sides: _Sides) -> _Read:
         present = numbers > 0
         if not present.any():
             return 0.0
-        return float(np.mean(totals[present] / numbers[present]))
+        return float(np.average(totals[present] / numbers[present], weights=subtasks[present]))
 
     return counts, value
 

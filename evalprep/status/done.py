@@ -218,7 +218,7 @@ def _digest_of(data: Path, settings: Mapping[str, Any]) -> RowDigest | None:
 
 def _scored_rows(task: str, call: Invocation) -> int:
     """Rows of a task that a call has scored; 0 for a task that it does not hold."""
-    from evalprep.results import cached_table, first_line
+    from evalprep.results import SampleFile, cached_table, first_sample
 
     if task not in call.samples:
         return 0
@@ -226,7 +226,7 @@ def _scored_rows(task: str, call: Invocation) -> int:
     if counted is not None:
         return counted
     # lm-eval before 0.4.3 wrote no counts.
-    first = first_line(call.samples[task])
+    first = first_sample(SampleFile(call.samples[task]))
     return 0 if first is None else len(cached_table(call.samples[task], first.filter))
 
 

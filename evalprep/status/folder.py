@@ -95,7 +95,7 @@ class RunFolder:
         except (OSError, ValueError) as error:
             raise BadInput(
                 Problem(
-                    what=f"is no command that evalprep started: {error}",
+                    what=f"is not a command that evalprep started: {error}",
                     where=str(file),
                     fix=f"remove {self.path}; it is made anew by the next start",
                 )

@@ -116,9 +116,9 @@ class Job:
         job = msgspec.convert(data, cls)
         for key in ("output_path", "include_path"):
             if not isinstance(job.options.get(key), str):
-                raise ValueError(f"options.{key} is no path")  # noqa: TRY004 - about a file
+                raise ValueError(f"options.{key} is not a valid path")  # noqa: TRY004 - about a file
         if not isinstance(job.options.get("metadata") or {}, dict):
-            raise ValueError("options.metadata is no mapping")  # noqa: TRY004 - as above
+            raise ValueError("options.metadata is not a mapping")  # noqa: TRY004 - as above
         return job
 
 
@@ -179,7 +179,7 @@ def _run_configuration(path: Path) -> tuple[Any, dict[str, Any], Any, dict[str, 
     except (OSError, ValueError, NotYaml, KeyError, AttributeError, TypeError) as error:
         raise BadInput(
             Problem(
-                what=f"is no run configuration: {error!r}", where=str(path), fix="prepare again"
+                what=f"is not a run configuration: {error!r}", where=str(path), fix="prepare again"
             )
         ) from None
     return model, arguments, tasks, data

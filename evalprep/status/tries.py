@@ -86,13 +86,16 @@ def of_newest_try(
     newest = max([failed.number, *(call.attempt or 0 for call in own)])
     if newest < 2:
         return listed
-    begun = [call.stamp for call in own if call.attempt == newest]
-    begun += [failed.since] if failed.number == newest else []
-    before = [call for call in own if call.attempt is None and call.stamp < min(begun)]
-    # A try that completes what pasted commands have written has no higher number than these.
-    passed_over = [] if newest <= len(before) else before
-    passed_over += [call for call in own if call.attempt is not None and call.attempt < newest]
-    return [call for call in listed if call not in passed_over]
+    stamps = [call.stamp for call in own if call.attempt == newest]
+    if failed.number == newest:
+        stamps.append(failed.since)
+    pasted_before = [call for call in own if call.attempt is None and call.stamp < min(stamps)]
+    # Each pasted command was a try: a number beyond their count is that of a restart.
+    is_restart = newest > len(pasted_before)
+    older = [call for call in own if call.attempt is not None and call.attempt < newest]
+    if is_restart:
+        older += pasted_before
+    return [call for call in listed if call not in older]
 
 
 def _is_of(call: Invocation, command: str) -> bool:

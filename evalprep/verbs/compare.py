@@ -157,8 +157,8 @@ def _compare_published(args: argparse.Namespace) -> int:
     # Prepared rows and published ones never have one template; their prompts are compared.
     allow = [*args.allow, "template_hash"]
     comparison = _compare(run, side.run, argparse.Namespace(**{**vars(args), "allow": allow}))
-    comparison.reproduction = add_reproduction(comparison, run, side, packs)
-    return _finish(run, side.run, comparison, args)
+    reproduction = add_reproduction(comparison, run, side, packs)
+    return _finish(run, side.run, replace(comparison, reproduction=reproduction), args)
 
 
 def _exit_code(comparison: Comparison, *, exit_zero: bool) -> int:
@@ -201,7 +201,9 @@ def _open(args: argparse.Namespace) -> list[Run | Scores]:
 
 def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Comparison:
     """The comparison; a mistake in a pack costs its suite scores and nothing else."""
-    from evalprep.compare import Settings, compare_runs
+    from evalprep.compare import Settings, compare_runs, without_suite
+    from evalprep.errors import BadInput
+    from evalprep.packs import find_packs
 
     settings = Settings(
         confidence=args.confidence,
@@ -213,18 +215,13 @@ def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Compariso
     of_tasks: dict[str, Any] = {"tasks": args.tasks, "choices": metric_choices(args)}
     if other is None:  # published verdicts have no suite scores
         return compare_runs(run, None, settings=settings, **of_tasks)
-    from evalprep.compare import compare_with_packs
-    from evalprep.errors import BadInput
-    from evalprep.packs import find_packs
-
     try:
         packs = find_packs(args.template_dir)
         scores = None if any(of_tasks.values()) else _scores(run, other, packs, args)
-        return compare_with_packs(run, other, packs, settings, scores=scores, **of_tasks)
+        return compare_runs(run, other, packs, settings=settings, scores=scores, **of_tasks)
     except BadInput as error:
-        faults = [f"{problem.where}: {problem.what}" for problem in error.problems]
-    comparison = compare_with_packs(run, other, {}, settings, **of_tasks)  # raises other mistakes
-    left_out = [f"suite scores are left out: {fault}" for fault in faults]
+        left_out = without_suite(error)
+    comparison = compare_runs(run, other, {}, settings=settings, **of_tasks)  # other mistakes
     return replace(comparison, notes=[*comparison.notes, *left_out])
 
 
@@ -251,7 +248,7 @@ def _compare_stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> 
 
     They are compared by value, without tests and without flips.
     """
-    from evalprep.compare import compare_scores
+    from evalprep.compare import conclude, measure_scores
     from evalprep.packs import find_packs
     from evalprep.score import all_scores, of_rule
 
@@ -259,9 +256,8 @@ def _compare_stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> 
     scores = [of_rule(side, args.rule, packs) for side in all_scores(sides, packs)]
     for side, label in zip(scores, args.label, strict=False):
         side.run = label
-    comparison = compare_scores(
-        scores[0], scores[1], confidence=args.confidence, margin=args.margin
-    )
+    measured = measure_scores(scores[0], scores[1], confidence=args.confidence, margin=args.margin)
+    comparison = conclude([measured])[0]
     if args.to:
         _print_for_paper(comparison, args.to)
     elif args.json:

@@ -20,6 +20,7 @@ from evalprep.verbs.ledgers import name_foreign_answers
 from evalprep.verbs.options import Parser, add_options, timestamps_of_sides
 
 if TYPE_CHECKING:
+    from evalprep.compare import Quantities
     from evalprep.export import Format, Parcel, Settings, Subject, Written
     from evalprep.gate import Verdict
     from evalprep.packs import Pack
@@ -155,13 +156,7 @@ def _subjects(args: argparse.Namespace, entry: Format, settings: Settings) -> li
         _subject(run, model_id, packs, args) for run, model_id in zip(runs, ids, strict=False)
     ]
     baseline = subjects.pop() if args.baseline else None
-    compared = [_compared(subject, baseline, entry, args) for subject in subjects]
-    with_comparison = [item.comparison for item in compared if item.comparison is not None]
-    if len(with_comparison) > 1:
-        from evalprep.compare import conclude_page
-
-        conclude_page(with_comparison)  # what is written by one call is one page
-    return compared
+    return _compared(subjects, baseline, entry, args)
 
 
 def _refuse_empty(runs: Iterable[Run], entry: Format) -> None:
@@ -205,26 +200,46 @@ def _subject(run: Run, model_id: str, packs: dict[str, Pack], args: argparse.Nam
 
 
 def _compared(
-    subject: Subject, baseline: Subject | None, entry: Format, args: argparse.Namespace
-) -> Subject:
-    """The run with what it is compared with; alone where there is nothing or no format for it."""
-    from evalprep.compare import Settings, compare_with_packs
+    subjects: Sequence[Subject], baseline: Subject | None, entry: Format, args: argparse.Namespace
+) -> list[Subject]:
+    """The runs with what each is compared with, all as one page.
+
+    A run stays alone where there is nothing to compare it with, or no format for it.
+    """
+    from evalprep.compare import conclude
+
+    measured = [_measured(subject, baseline) if entry.compares else None for subject in subjects]
+    comparisons = iter(conclude([quantities for quantities in measured if quantities is not None]))
+    compared = []
+    for subject, quantities in zip(subjects, measured, strict=True):
+        side = None if quantities is None else baseline
+        compared.append(
+            replace(
+                subject,
+                baseline=side,
+                comparison=None if quantities is None else next(comparisons),
+                verdict=_verdict(subject, side, args),
+            )
+        )
+    return compared
+
+
+def _measured(subject: Subject, baseline: Subject | None) -> Quantities | None:
+    """The run beside the baseline, else beside its published verdicts; None where it has none."""
+    from evalprep.compare import Settings, measure
 
     run = subject.run
-    other = None if baseline is None else baseline.run
-    if not entry.compares or (other is None and not run.judged):
-        return replace(subject, verdict=_verdict(subject, None, args))
+    if baseline is None and not run.judged:
+        return None
     of_baseline = () if baseline is None else baseline.packs
-    comparison = compare_with_packs(
+    return measure(
         run,
-        other,
+        None if baseline is None else baseline.run,
         {pack.name: pack for pack in (*subject.packs, *of_baseline)},
         Settings(),
         scores=None if baseline is None else (subject.scores, baseline.scores),
-        tasks=run.judged if other is None else None,
+        tasks=run.judged if baseline is None else None,
     )
-    verdict = _verdict(subject, baseline, args)
-    return replace(subject, baseline=baseline, comparison=comparison, verdict=verdict)
 
 
 def _verdict(

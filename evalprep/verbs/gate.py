@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from evalprep.verbs.options import (
 
 if TYPE_CHECKING:
     from evalprep.gate import Policy, Verdict
+    from evalprep.packs import Pack
     from evalprep.results import Run
 
 
@@ -76,24 +78,44 @@ def _decide(args: argparse.Namespace, policy: Policy) -> Verdict:
     """The verdict; unclear where it rests on answers of another machine's ledger."""
     from evalprep.compare import of_tasks
     from evalprep.gate import decide
-    from evalprep.packs import find_packs
     from evalprep.results import by_rule, label_runs
 
     runs = _open(args)
     label_runs(runs, args.label)
-    packs = find_packs(args.template_dir) if policy.needs_packs else {}
+    packs, left_out = _packs(args, policy)
     runs = by_rule(runs, policy.rule, packs, where=f"{args.policy} (rule)")
     runs = of_tasks(runs, args.tasks or [])
     foreign = name_foreign_answers(runs, accept=args.accept_ledger)
     policy = replace(policy, pairing=pair_rules(args), cluster=args.cluster or policy.cluster)
     other = runs[1] if len(runs) > 1 else None
     verdict = decide(runs[0], other, policy, packs, metric_choices(args))
+    verdict.warnings += left_out
     if args.tasks:
         verdict.warnings.append(f"decided by these tasks alone (--tasks): {', '.join(args.tasks)}")
     if foreign:
         verdict.status = "unclear"
         verdict.warnings += foreign
     return verdict
+
+
+def _packs(args: argparse.Namespace, policy: Policy) -> tuple[Mapping[str, Pack], list[str]]:
+    """The packs whose suite scores are in the family, and why there are none.
+
+    Raises:
+        BadInput: a mistake in a pack of a policy that needs it.
+    """
+    from evalprep.compare import without_suite
+    from evalprep.errors import BadInput
+    from evalprep.packs import find_packs
+
+    if args.tasks and not policy.needs_packs:
+        return {}, []
+    try:
+        return find_packs(args.template_dir), []
+    except BadInput as error:
+        if policy.needs_packs:
+            raise
+        return {}, without_suite(error)
 
 
 def _open(args: argparse.Namespace) -> list[Run]:

@@ -23,6 +23,7 @@ from evalprep.verbs.ledgers import name_foreign_answers
 from evalprep.verbs.options import (
     Parser,
     add_options,
+    label_of_named,
     metric_choices,
     names_of,
     print_next,
@@ -31,7 +32,7 @@ from evalprep.verbs.options import (
 
 if TYPE_CHECKING:
     from evalprep.errors import Problems
-    from evalprep.leaderboard import Board
+    from evalprep.leaderboard import Board, Judged
     from evalprep.packs import Pack
     from evalprep.results import Run
     from evalprep.score import OtherModels, Scores
@@ -59,6 +60,14 @@ def configure(parser: Parser) -> None:
         metavar="SCORE",
         help="best value first; by default rows stand in natural order",
     )
+    add(
+        "--baseline",
+        default="",
+        metavar="RUN",
+        help="the run, by its label or place, that every other one is compared with (default: "
+        "every pair is compared)",
+    )
+    add_options(parser, "candidate")
     add_options(parser, "reference", "finetuned", "metric", "cluster", "label", "allow", "rule")
     add_options(parser, "timestamp")
     add_options(parser, "accept_ledger", "template_dir")
@@ -89,6 +98,8 @@ def main(args: argparse.Namespace) -> int:
     from evalprep.packs import find_packs
 
     formats = names_of(args.format)
+    if args.baseline and Path(args.baseline).exists():
+        args.runs = [*args.runs, args.baseline]  # a run that is named twice is read once
     packs = find_packs(args.template_dir)
     boards = _build(args, formats, packs)
     written = {
@@ -130,6 +141,7 @@ def _build(
     groups = _places_by_heading(runs, args, packs)
     runs = read_by_choice(agreed(by_rule(runs, args.rule, packs)), metric_choices(args))
     scores = _scores_of(runs, references, others, args, packs)
+    judged = _judged(runs, args)
     sort = args.sort or next(iter(of_table), "")
     return {
         heading: build_board(
@@ -142,9 +154,30 @@ def _build(
             allow=args.allow,
             cluster=args.cluster or "",
             each_seed=args.each_seed,
+            judged=judged,
         )
         for heading, places in groups.items()
     }
+
+
+def _judged(runs: list[Run], args: argparse.Namespace) -> Judged:
+    """The pairs that carry words, by the runs that the user names.
+
+    Raises:
+        BadInput: no run has that label or place, or both options name one run.
+    """
+    from evalprep.errors import BadInput, Problem
+    from evalprep.leaderboard import Judged
+
+    judged = Judged(
+        label_of_named(args.candidate, runs, "--candidate"),
+        label_of_named(args.baseline, runs, "--baseline"),
+    )
+    if judged.candidate and judged.candidate == judged.baseline:
+        what = f"{judged.candidate} is the candidate and the baseline"
+        fix = "name another run with one of the two options"
+        raise BadInput(Problem(what=what, where="--candidate and --baseline", fix=fix))
+    return judged
 
 
 def _places_by_heading(

@@ -91,7 +91,7 @@ def main(args: argparse.Namespace) -> int:
     is_name = re.fullmatch(r"[a-z][a-z0-9_]*", args.name) is not None
     if not is_name or args.name in CORE_KEYS:
         problems.add(
-            f"{args.name!r} is no pack name",
+            f"{args.name!r} is not a valid pack name",
             where="NAME",
             allowed="lower-case letters, digits and _, and no key of eval_config.yaml",
         )
@@ -435,7 +435,7 @@ def _refuse_unread(
     if unread:
         rows = counted(len(unread), "row")
         problems.add(
-            f"{rows} whose right answer is not {kind}: {shortlist(unread, 5)}",
+            f"{rows} with a right answer that is not {kind}: {shortlist(unread, 5)}",
             where=f"--target {args.target}",
             fix=fix,
         )
@@ -516,7 +516,7 @@ def _answer_form(
             f"{args.target} {error}",
             where="--target",
             fix="write the number of the right option in every row, counted from 1, "
-            "or options that are no letters",
+            "or options that are not letters",
         )
         return None
 
@@ -602,7 +602,7 @@ def _pattern(text: str, problems: Problems) -> str:
                 fix="put the answer in brackets: 'answer is (.+)'",
             )
     except re.error as error:
-        problems.add(f"is no regular expression: {error}", where="--pattern")
+        problems.add(f"is not a valid regular expression: {error}", where="--pattern")
     return text
 
 
@@ -646,7 +646,7 @@ def _variables(text: str, problems: Problems) -> set[str]:
         return meta.find_undeclared_variables(environment.parse(text))
     except TemplateSyntaxError as error:
         problems.add(
-            f"is no Jinja text: {error.message}",
+            f"is not valid Jinja: {error.message}",
             where="--prompt",
             fix="or write columns in single braces",
         )

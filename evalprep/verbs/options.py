@@ -8,21 +8,23 @@ import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 if TYPE_CHECKING:
-    from evalprep.compare import PairRules
     from evalprep.packs import Pack
     from evalprep.results import Run
+    from evalprep.samples import PairRules
     from evalprep.score import OtherModels, ReferenceChoice
 
 from evalprep.places import exists
 from evalprep.results import metric_and_filter
-from evalprep.terminal import command_text
-from evalprep.verbs.renamed_options import by_todays_names, with_underscores
+from evalprep.terminal import command_text, shortlist
+from evalprep.verbs.habits import in_our_words, with_underscores
 
 NEWEST = "newest"
+_NAMED = 6  # runs that a message names
 _TIMESTAMPS = (
     "which run of a folder: newest (with files of other tasks that the same model wrote before), "
     "each (the newest samples of every task), the beginning of a time stamp (that file, or that "
@@ -85,6 +87,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "default": [],
         "metavar": "LIST",
         "help": "accept a difference in these settings, with commas, e.g. num_fewshot",
+    },
+    "candidate": {
+        "default": "",
+        "metavar": "RUN",
+        "help": "the run, by its label or place, that alone is judged; the others are described "
+        "without words (default: all are judged together)",
     },
     "tasks": {
         "action": "extend",
@@ -280,7 +288,7 @@ def pair_rules(args: argparse.Namespace) -> PairRules:
     Raises:
         BadInput: `--pairing` names something else.
     """
-    from evalprep.compare import PairRules
+    from evalprep.samples import PairRules
 
     refuse_unknown_words("--pairing", args.pairing, _PAIRING)
     return PairRules(**{_PAIRING[word]: True for word in args.pairing})
@@ -391,7 +399,7 @@ class Parser(argparse.ArgumentParser):
         except ValueError:
             kind = "whole number" if action.type is int else "number"
             share = _share(arg_string) if action.type is float else ""
-            raise argparse.ArgumentError(action, f"{arg_string!r} is no {kind}{share}") from None
+            raise argparse.ArgumentError(action, f"{arg_string!r} is not a {kind}{share}") from None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuses a value that is none of the choices, with the nearest one."""
@@ -413,7 +421,7 @@ class Parser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """Reads arguments; option names up to a bare `--` may be written either way."""
         known = self._option_string_actions
-        words = None if args is None else list(by_todays_names(args, known))
+        words = None if args is None else list(in_our_words(args, known))
         return super().parse_known_args(words, namespace)
 
 
@@ -631,6 +639,40 @@ def take_baseline(args: argparse.Namespace) -> None:
     if args.named_baseline is not None:
         refuse_second_baseline(args, args.named_baseline, where="--baseline")
         args.other = args.named_baseline
+
+
+def label_of_named(named: str, runs: Sequence[Run], option: str) -> str:
+    """Returns the label of the run that an option names by its label or its place.
+
+    Args:
+        named: What the user wrote; empty where nothing.
+        runs: The runs that may be named, with their labels.
+        option: The option.
+
+    Raises:
+        BadInput: no run, or several, have this label or lie at this place.
+    """
+    from evalprep.errors import BadInput, Problem, near
+
+    labels = [run.label for run in runs]
+    if not named or named in labels:
+        return named
+    place = Path(named).resolve()
+    at_place = [run.label for run in runs if place in _places_of(run)]
+    if len(at_place) == 1:
+        return at_place[0]
+    what = f"no run {named!r}"
+    if at_place:
+        what = f"{len(at_place)} runs lie at {named}; give the label of one"
+    allowed = shortlist(at_place or labels, _NAMED)
+    raise BadInput(Problem(what=what, where=option, allowed=allowed, fix=near(named, labels)))
+
+
+def _places_of(run: Run) -> set[Path]:
+    """The files of a run, and the folders around them."""
+    files = [run.files.folder, run.log, run.files.results, *run.files.samples.values()]
+    known = [Path(file).resolve() for file in files if file]
+    return {*known, *chain.from_iterable(file.parents for file in known)}
 
 
 def refuse_second_baseline(args: argparse.Namespace, named: str, *, where: str) -> None:

@@ -300,7 +300,7 @@ def _join_sentence(join: Mapping[str, Any]) -> str:
         "damaged": join["unusable"],
     }
     shown = ", ".join(f"{count} {how}" for how, count in counts.items() if count)
-    return f"gold answers of {counted(join['rows'], 'row')}: {shown or 'none'}"
+    return f"gold answers for {counted(join['rows'], 'row')}: {shown or 'none'}"
 
 
 def _not_in_findings(done: Preparation) -> dict[str, Excluded]:

@@ -176,7 +176,7 @@ def _read_set(pack: Pack, overruled: Sequence[str]) -> dict[str, Any]:
             allowed = [f"{pack.name}.{known}=..." for known in pack.config]
             raise BadInput(
                 Problem(
-                    what=f"{key!r} is no key of the pack {pack.name}",
+                    what=f"the pack {pack.name} has no key {key!r}",
                     where=f"--set {text}",
                     allowed=", ".join(allowed),
                     fix=near(name, pack.config),
@@ -257,9 +257,5 @@ def add_reproduction(
     if side.run is not side.as_published:
         rescored = score_run(side.run, packs)
     return reproduce(
-        side.publication,
-        score_run(run, packs),
-        PublishedScores(verdicts, rescored),
-        comparison.tasks,
-        comparison.suite,
+        side.publication, score_run(run, packs), PublishedScores(verdicts, rescored), comparison
     )

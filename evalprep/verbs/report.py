@@ -23,6 +23,7 @@ from evalprep.verbs.ledgers import name_foreign_answers
 from evalprep.verbs.options import (
     Parser,
     add_options,
+    label_of_named,
     metric_choices,
     names_of,
     pair_rules,
@@ -50,14 +51,8 @@ def configure(parser: Parser) -> None:
         help="output folder, model folder, results_*.json, samples_*.jsonl, or scores",
     )
     add("--baseline", metavar="RUN", help="run to compare against (default: the last of several)")
-    add(
-        "--candidate",
-        default="",
-        metavar="RUN",
-        help="the run, by its label or place, that alone is judged; the others are described "
-        "without words (default: all are judged together)",
-    )
-    add_options(parser, "baseline_timestamp", "label", "allow", "tasks", "metric", "cluster")
+    add_options(parser, "candidate", "baseline_timestamp", "label", "allow", "tasks", "metric")
+    add_options(parser, "cluster")
     add(
         "--out",
         type=Path,
@@ -129,7 +124,7 @@ def _report_runs(runs: Sequence[Run], args: argparse.Namespace, formats: Sequenc
         allow=args.allow,
         cluster=args.cluster or "",
         pairing=pair_rules(args),
-        candidate=_candidate(runs, args),
+        candidate=label_of_named(args.candidate, runs[:-1], "--candidate"),
         max_chars=args.max_chars,
         max_samples=args.limit,
     )
@@ -137,31 +132,6 @@ def _report_runs(runs: Sequence[Run], args: argparse.Namespace, formats: Sequenc
     notes = list(chain.from_iterable(run.notes for run in runs))
     _print(report, written, notes, args, formats)
     return 0
-
-
-def _candidate(runs: Sequence[Run], args: argparse.Namespace) -> str:
-    """The label of the run that alone is judged; empty for all.
-
-    Raises:
-        BadInput: no run has this label or place, or it is the baseline.
-    """
-    from evalprep.errors import BadInput, Problem, near
-
-    if not args.candidate:
-        return ""
-    labels = [run.label for run in runs[:-1]]
-    by_place = dict(zip(map(str, args.runs), labels, strict=False))
-    label: str = by_place.get(args.candidate, args.candidate)
-    if label not in labels:
-        raise BadInput(
-            Problem(
-                what=f"no candidate {args.candidate!r}",
-                where="--candidate",
-                allowed=", ".join(labels),
-                fix=near(args.candidate, labels),
-            )
-        )
-    return label
 
 
 def _report_scores(
@@ -195,7 +165,7 @@ def _refuse_tasks_of_scores(args: argparse.Namespace) -> None:
     if args.tasks:
         raise BadInput(
             Problem(
-                what="a side is scores alone, of which no task can be chosen",
+                what="one side has scores without samples, so --tasks cannot choose among them",
                 where="--tasks",
                 fix="leave it out, or pass the runs with their samples",
             )

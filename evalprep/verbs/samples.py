@@ -160,8 +160,8 @@ def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
     comparison = compare_runs(run, baseline, tasks=args.tasks)
     for doubt in _doubts(comparison):
         print(f"warning: {doubt}", file=sys.stderr)
-    counts = {task.task: task.count_lost() for task in comparison.tasks}
-    readings = {task.task: task.reading for task in comparison.tasks}
+    counts = {name: rows.count_lost() for name, rows in comparison.rows.items()}
+    readings = {name: rows.reading for name, rows in comparison.rows.items()}
     return _Chosen(comparison.lost(), counts, readings)
 
 

@@ -15,6 +15,7 @@ from .outcome import (
     all_rows,
     annotated,
     answered,
+    mean_or_none,
     parse_rate,
     row_keys,
     row_notes,
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 NOT_JUDGED = "no judge has rated a reply: evalprep judge RUN --model NAME"
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
-
-
 def accuracy(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     """Mean over rows of the share of draws that are right; an unreadable draw is wrong."""
     samples = all_rows(rows)
@@ -42,7 +39,7 @@ def accuracy(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     readable = [row["metrics"].get("unparsed") != 1.0 for row in samples]
     read = parse_rate(readable, left_out=False)
     parts = _accuracy_by_group(samples, values)
-    value = _mean(values) if any(readable) else None
+    value = mean_or_none(values) if any(readable) else None
     raw = {"accuracy": value}
     result: Result = {
         "agg_value": value,
@@ -66,7 +63,7 @@ def ifbench(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     if result["agg_value"] is None:
         result["reason"] = "every reply is empty" if samples else "no rows were asked"
         return result
-    loose = _mean([float(row["metrics"].get("loose") or 0.0) for row in samples])
+    loose = mean_or_none([float(row["metrics"].get("loose") or 0.0) for row in samples])
     result["raw_metrics"]["loose"] = loose
     result["parts"]["loose"] = loose
     return result
@@ -80,7 +77,7 @@ def _accuracy_by_group(
     for row, value in zip(samples, values, strict=True):
         if name := str(row["doc"].get("group") or ""):
             groups.setdefault(name, []).append(value)
-    return {f"accuracy.{name}": _mean(group) for name, group in sorted(groups.items())}
+    return {f"accuracy.{name}": mean_or_none(group) for name, group in sorted(groups.items())}
 
 
 def strong_reject(*, rows: Rows, **_: Any) -> Result:
@@ -92,7 +89,7 @@ def strong_reject(*, rows: Rows, **_: Any) -> Result:
     for row, value in zip(samples, values, strict=True):
         if value is not None:
             methods.setdefault(str(row["doc"].get("method") or "none"), []).append(value)
-    parts = {name: _mean(known) for name, known in sorted(methods.items())}
+    parts = {name: mean_or_none(known) for name, known in sorted(methods.items())}
     result = _judged(samples, values, state)
     result["notes"].append(
         "greedy replies; version 2 samples, and draws its attacks by its own code"
@@ -107,7 +104,7 @@ def _judged(samples: Sequence[Sample], values: Sequence[float | None], state: Re
     """A mean over the rated replies, with how many these are."""
     known = [value for value in values if value is not None]
     notes = [*row_notes(samples), *state.get("notes", ())]
-    result: Result = {"agg_value": _mean(known), "n": len(known), "notes": notes}
+    result: Result = {"agg_value": mean_or_none(known), "n": len(known), "notes": notes}
     if len(known) < len(values):
         result["read"] = [len(known), len(values)]
         notes.append(f"a judge's rating could be read for {len(known)} of {len(values)} replies")

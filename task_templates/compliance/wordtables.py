@@ -147,7 +147,7 @@ def _read_json(context: Context, path: Path, version: str) -> Table:
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise BadInput(
             Problem(
-                what=f"{path} is no JSON file of words with lists of words ({error})",
+                what=f"{path} is not a JSON file of words with lists of words ({error})",
                 where=context.where("tables", version),
                 fix='write it as {"word": ["other", ...], ...}',
             )

@@ -121,7 +121,7 @@ def _task_mistake(dataset: Dataset, name: str) -> tuple[str, str]:
     """Returns why a task does not fit the data set, and what to do; empty where it fits."""
     family, offered = dataset.family, dataset.offered()
     if name not in family["tasks"]:
-        what = f"{name} is no task of {family['name']} data sets such as {dataset.name}"
+        what = f"{name} is not a task of {family['name']} data sets such as {dataset.name}"
         return what, near(name, offered)
     if name not in offered:
         what = f"{dataset.name} has no config {dataset.config_of(name)}, which {name} needs"
@@ -130,7 +130,7 @@ def _task_mistake(dataset: Dataset, name: str) -> tuple[str, str]:
 
 
 def _entries_of(context: Context, key: str) -> dict[Any, Any]:
-    """The entries of a setting; none where it is no mapping."""
+    """The entries of a setting; none where it is not a mapping."""
     setting = getattr(context.section, key)
     return setting if isinstance(setting, dict) else {}
 

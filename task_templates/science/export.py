@@ -23,7 +23,6 @@ from evalprep.packapi import (
     ExportRun,
     ExportTask,
     Sample,
-    file_sha256,
     make_folder,
     open_atomically,
     write_atomically,
@@ -102,7 +101,7 @@ def _name(by_model: Path, run: ExportRun) -> str:
             return name
         if _origin(run) in _origins(by_model / name) and not _is_of_another(by_model / again, run):
             return again
-    return f"{next(_names(run))}__{file_sha256(next(iter(run.tasks.values())).path)[:8]}"
+    return f"{next(_names(run))}__{next(iter(run.tasks.values())).digest()[:8]}"
 
 
 def _names(run: ExportRun) -> Iterator[str]:
@@ -136,7 +135,7 @@ def _is_of_another(folder: Path, run: ExportRun) -> bool:
             # No samples to compare with: the origin that the file names decides.
             is_same = source.get("run") == origin
         elif not is_same and task is not None:
-            is_same = source["sha256"] == file_sha256(task.path)
+            is_same = source["sha256"] == task.digest()
         if not is_same:
             return True
     return False
@@ -181,7 +180,7 @@ def _write_task(
         "base": run.without_seed,
         "question": task.question,
         "samples": task.path.name,
-        "sha256": file_sha256(task.path),
+        "sha256": task.digest(),
         "rows": len(samples),
     }
     node = scores.get(NODES[task.name], {})

@@ -214,7 +214,7 @@ def _task_facts(task: ExportTask) -> dict[str, Any]:
     """
     return {
         "samples": Path(task.path).name,
-        "samples_sha256": file_sha256(Path(task.path)),
+        "samples_sha256": task.digest(),
         "rule": task.metadata.get("rule"),
         "settings": dict(task.metadata.get("unlearning") or {}),
         "token_logprobs": dict(task.metadata.get("token_logprobs") or {}),

@@ -48,7 +48,9 @@ def write_rows(run: ExportRun, file: Path) -> bool:
         Whether the run has samples of such tasks.
     """
     paths = {
-        name: Path(task.path) for name, task in run.tasks.items() if not task.metadata.get("pack")
+        name: Path(task.path)
+        for name, task in run.tasks.items()
+        if not (task.metadata.get("pack") or task.metadata.get("reader"))
     }
     if not paths:
         return False

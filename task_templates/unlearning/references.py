@@ -55,7 +55,7 @@ def load(path: Path | str) -> Log | None:
     as a parquet table; or a folder with them. One with logs of both suites gives both.
 
     Raises:
-        BadInput: a file of one of these names that is no JSON, such as a truncated copy.
+        BadInput: a file of one of these names that is not JSON, such as a truncated copy.
     """
     path = Path(path)
     results, metadata = _load_files(path)

@@ -65,7 +65,7 @@ def test_a_job_that_is_none(home, capsys, content):
     file.write_text(content)
     assert main(["status", str(home.parent)]) == 2
     error = capsys.readouterr().err
-    assert f"{file}: is no command that evalprep started" in error
+    assert f"{file}: is not a command that evalprep started" in error
 
 
 @pytest.mark.parametrize("call", ["x", 3, [1], {"backend": 3}, {"seed": {"a": 1}}])

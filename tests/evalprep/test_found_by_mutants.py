@@ -214,7 +214,7 @@ def test_a_run_configuration_with_another_type(project, capsys, line):
     file.write_text(yaml.safe_dump(kept))
     code, text = ended(capsys, "status", "work_dir")
     assert code == 2
-    assert "is no run configuration" in text
+    assert "is not a run configuration" in text
 
 
 def test_a_table_with_two_columns_of_one_name(project, capsys):

@@ -43,9 +43,10 @@ NO_FACT = (
 
 def causes(match, data):
     (task,) = [task for task in data["tasks"] if task["task"] == match["task"]]
-    items = re.split(r"(?<=\d), ", match["causes"])
-    counts = dict(item.rsplit(" ", 1) for item in items)
-    return task["causes"] == {cause: int(count) for cause, count in counts.items()}
+    items = re.split(r"(?<=\d\)), ", match["causes"])
+    counts = dict(item.rstrip(")").rsplit(" (", 1) for item in items)
+    changed = {cause: int(count) for cause, count in counts.items()}
+    return (task["causes"], int(match["n"])) == (changed, sum(changed.values()))
 
 
 #: A sentence whose facts are typed -> whether the JSON has them.
@@ -56,7 +57,7 @@ TYPED = {
     r"overall: not computed, because (?P<why>.*)": lambda match, data: (
         match["why"] == data["overall_reason"]
     ),
-    r"(?P<task>\w+) flips: (?P<causes>.*)": causes,
+    r"(?P<task>\w+): (?P<n>\d+) changed samples?: (?P<causes>.*)": causes,
     r"(?P<shown>\d+) of (?P<all>\d+) samples \((?P<tasks>.*)\)": lambda match, data: (
         (int(match["shown"]), {int(match["all"])}) == (len(data), {sample["of"] for sample in data})
         and {f"{sample['task']} {sample['of_task']}" for sample in data}
@@ -75,9 +76,10 @@ TYPED = {
         in {f"{task['name']} {number(task['score'])}" for task in data["tasks"]}
     ),
     # A title is wrapped where its table is narrow.
-    r"Candidate minus baseline, 95% interval \(\* rows share( documents\))?": lambda _, data: any(
-        task["clusters"] for task in data["tasks"]
+    r"Candidate minus baseline(, in points)?, 95% interval \(\* rows( share)?( documents\))?": (
+        lambda _, data: any(task["clusters"] for task in data["tasks"])
     ),
+    r"(share )?documents\)": lambda _, data: any(task["clusters"] for task in data["tasks"]),
     r"answer read:": lambda _, data: any(sample["answer"] == "" for sample in data),
     r"answer read: none": lambda _, data: any(sample["unread"] for sample in data),
 }

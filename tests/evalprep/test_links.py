@@ -247,7 +247,7 @@ def write_preparable(folder: Path) -> Path:
 
 
 BEFORE_RUN = {
-    "prepare": ["prepare", "--no_check", "--quiet"],
+    "prepare": ["prepare", "--check=off", "--quiet"],
     "new-pack": [
         *("new-pack", "mine", "--data", "rows.jsonl", "--prompt", "prompt", "--target", "target"),
         *("--template_dir", "packs"),
@@ -284,7 +284,16 @@ def plant_and_call(tmp_path, monkeypatch, verb, output):
 def test_a_judge_writes_through_no_link(tmp_path, capsys):
     judged = science.write_run(tmp_path / "judged", tasks={"qasper_abstractive_qa"})
     (tmp_path / "bashrc").write_text(MINE)
-    words = ["judge", str(judged), "--model", "m", "--num_concurrent", "1", "--limit", "1"]
+    words = [
+        "judge",
+        str(judged),
+        "--model",
+        "m",
+        "--model_args",
+        "num_concurrent=1",
+        "--limit",
+        "1",
+    ]
     with serve(lambda *_: Said("Rating: 3")) as server:
         assert main([*words, "--base_url", server.url]) == 0
         outputs = [path.name for path in judged.iterdir() if path.name.startswith("annotations")]

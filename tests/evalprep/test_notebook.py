@@ -9,7 +9,8 @@ import yaml
 import evalprep
 from evalprep import api
 from evalprep.errors import BadInput
-from evalprep.export import PAIR_FIELDS, SAMPLE_FIELDS
+from evalprep.export import PAIR_FIELDS
+from evalprep.results import SAMPLE_FIELDS
 from evalprep.tables import Column, Kind, Note, Table
 from tests.evalprep.results.writing import Row, write_run
 

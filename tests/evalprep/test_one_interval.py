@@ -55,7 +55,7 @@ def stored_answers(folder):
         place.mkdir()
         fields = {"model_output": f"responses.{replies}.text"}
         prepared(place, with_(QA, outputs="dataset", fields=fields))
-        main(["run", "--stored", str(place / "work_dir")])
+        main(["run", "--replies=rows", str(place / "work_dir")])
         homes.append(place / "eval_results")
     return homes
 
@@ -134,7 +134,7 @@ def outputs(request, tmp_path_factory):
     write, pairs = PACKS[request.param]
     now, before = write(folder)
     page, policy = folder / "page", folder / "policy.yaml"
-    compared = json.loads(run("compare", now, before, "--no_flips", "--json"))
+    compared = json.loads(run("compare", now, before, "--no_write", "--json"))
     tested = [score["name"] for score in compared["suite"] if score["low"] is not None]
     rules = {name: {"max_drop": 0.01, "min_n": 1} for name in tested}
     policy.write_text(json.dumps({"tasks": {}, "suite": rules}))
@@ -147,7 +147,7 @@ def outputs(request, tmp_path_factory):
         "compare": compared,
         "gate": json.loads(run("gate", now, before, "--policy", policy, "--json")),
         "board": json.loads(run("leaderboard", now, before, "--scores", "*", "--json")),
-        "compare text": run("compare", now, before, "--no_flips"),
+        "compare text": run("compare", now, before, "--no_write"),
         "page": page,
     }
 

@@ -69,8 +69,7 @@ DECODES = {
     "results/cache.py": "its own cache",
     "api.py": "what a verb printed",
     "run/given.py": "its own list of requests",
-    "results/narrowing.py": "lines of its own copy",
-    "results/tool_lines.py": "its own lines",
+    "results/tool_samples.py": "its own rows",
     "data/rowfiles.py": "rows of data",
     "data/located.py": "rows of data, with their places",
     "data/keyed.py": "its own temporary rows",
@@ -204,10 +203,10 @@ def test_a_manifest_hands_out_no_raw_part():
 
 
 DAMAGED = {
-    "sources is no list": {"sources": {"a": 1}},
-    "tasks is no mapping": {"tasks": [1]},
-    "versions is no mapping": {"versions": "1"},
-    "tasks.t is no mapping": {"tasks": {"t": 3}},
+    "sources is not a list": {"sources": {"a": 1}},
+    "tasks is not a mapping": {"tasks": [1]},
+    "versions is not a mapping": {"versions": "1"},
+    "tasks.t is not a mapping": {"tasks": {"t": 3}},
 }
 
 
@@ -238,8 +237,8 @@ def test_a_record_that_cannot_be_read_says_why(tmp_path, content):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('{"schema": 2, "run": "r1", "sources": {"a": 1}}', "sources is no list"),
-        ('{"schema": 2, "run": "r1', "it is no JSON, or was cut off"),
+        ('{"schema": 2, "run": "r1", "sources": {"a": 1}}', "sources is not a list"),
+        ('{"schema": 2, "run": "r1', "it is not JSON, or was cut off"),
     ],
 )
 def test_score_notes_a_damaged_record(tmp_path, capsys, content, words):

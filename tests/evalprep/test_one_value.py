@@ -59,7 +59,7 @@ CASES = {
         n=7,
         stored=0.4,
         kept=7,
-        sentence=f"{STATED.format('0.4000')} over 10 rows, of which 7 are here",
+        sentence=f"{STATED.format('0.4000')} over 10 rows; the samples file has 7 of them",
         notes=("3 of 10 expected rows are missing",),
     ),
     "another stored value": Case(
@@ -533,7 +533,7 @@ def test_a_value_over_all_rows_keeps_the_number_of_its_own_rows(tmp_path):
     likelihoods = [[-10.0 - at, 7] for at in range(10)]
     task = Task({"word_perplexity": likelihoods}, stored={"word_perplexity,none": 17.5})
     home = write(tmp_path / "run", Case(task, 17.5, kept=7))
-    sentence = "lm-eval itself reports 17.5 for word_perplexity over 10 rows, of which 7 are here"
+    sentence = "lm-eval itself reports 17.5 for word_perplexity over 10 rows; the samples file has 7 of them"
     _, out, _ = run_verb("score", home, "--no_write")
     assert f"t: {sentence}" in " ".join(out.split())
     _, out, _ = run_verb("score", home, "--no_write", "--json")

@@ -7,47 +7,73 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalprep.compare.levels import Choices, Level, Pairing, PairRules, compare_choices, pair_sides
-from evalprep.compare.rowkeys import AskedRow, RowKeys, resolved
+import numpy as np
+
+from evalprep.samples.asked import Asked, resolved
+from evalprep.samples.keys import Hashes, Keys, text_key
+from evalprep.samples.pairing import AMBIGUOUS, LONE, OTHER_GOLD, Paired, PairRules, Way, pair_keys
+
+WAYS = list(Way)
 
 
-class ListedRows:
-    """Rows in memory as a side."""
+@dataclass(frozen=True)
+class Listed:
+    """A row in memory: what it asks, and lm-eval's digests of it."""
 
-    def __init__(self, rows: Sequence[AskedRow], tool: str = "") -> None:
+    asked: Asked
+    doc_hash: str = ""
+    prompt_hash: str = ""
+
+
+class ListedKeys(Keys):
+    """The keys of rows in memory."""
+
+    def __init__(self, rows: Sequence[Listed], tool: str = "") -> None:
         self.rows, self.tool = rows, tool
-        self._keys = [row.keys() for row in rows]
+        self._columns, self._is_read = {}, {}
 
     def __len__(self) -> int:
         """How many rows there are."""
         return len(self.rows)
 
-    def doc_hashes(self, rows: Sequence[int]) -> list[str]:
-        """Digests of the documents of some rows."""
-        return [self.rows[row].doc_hash for row in rows]
+    def asked(self, rows: Sequence[int]) -> Iterator[Asked]:
+        """What some rows ask."""
+        return (self.rows[row].asked for row in rows)
 
-    def prompt_hashes(self, rows: Sequence[int]) -> list[str]:
-        """Digests of the prompts of some rows."""
-        return [self.rows[row].prompt_hash for row in rows]
+    def texts(self, rows: Sequence[int]) -> Iterator[tuple[str, str]]:
+        """Question and prompt of some rows."""
+        return ((row.question, row.prompt) for row in self.asked(rows))
 
-    def target_hashes(self, rows: Sequence[int]) -> list[str]:
-        """Digests of the gold answers of some rows."""
-        return [self.rows[row].target_hash for row in rows]
+    @property
+    def prompt(self) -> Hashes:
+        """Digests of the prompts."""
+        return digests([row.prompt_hash for row in self.rows])
 
-    def keys(self, rows: Sequence[int]) -> list[RowKeys]:
-        """What some rows are paired by."""
-        return [self._keys[row] for row in rows]
+    @property
+    def gold(self) -> Hashes:
+        """Digests of the gold answers, which are not known."""
+        return np.zeros(len(self), dtype=np.uint64)
 
-    def texts(self, rows: Sequence[int]) -> Iterator[AskedRow]:
-        """Some rows as they are."""
-        return (self.rows[row] for row in rows)
+    @property
+    def digests(self) -> tuple[Hashes, Hashes, Hashes]:
+        """Digests of documents, prompts and gold answers."""
+        return digests([row.doc_hash for row in self.rows]), self.prompt, self.gold
+
+    def was_chat(self, _row: int) -> bool | None:
+        """Nothing is known of the form of a prompt."""
+        return None
+
+
+def digests(texts: Sequence[str]) -> Hashes:
+    """A column of digests; 0 for an empty one."""
+    return np.array([text_key(text) if text else 0 for text in texts], dtype=np.uint64)
 
 
 @dataclass(frozen=True)
 class ListedSide:
     """The rows of one side that are paired, and their numbers in the case."""
 
-    rows: ListedRows
+    rows: ListedKeys
     numbers: Sequence[int]
 
 
@@ -57,7 +83,7 @@ def pair(case: Mapping[str, Any]) -> dict[str, Any]:
         by_position=case.get("pair_by") == "position", same_ids=bool(case.get("same_ids"))
     )
     left, right = (side_of(case, name) for name in ("left", "right"))
-    return described(left, right, pair_sides(left.rows, right.rows, rules))
+    return described(left, right, pair_keys(left.rows, right.rows, rules))
 
 
 def side_of(case: Mapping[str, Any], name: str) -> ListedSide:
@@ -70,75 +96,72 @@ def side_of(case: Mapping[str, Any], name: str) -> ListedSide:
     rows = {at: asked(entry) for at, entry in entries.items()}
     numbers = first_of_epochs(rows, {at: entry.get("epoch") or 1 for at, entry in entries.items()})
     tool = str(case.get(f"{name}_tool") or "")
-    return ListedSide(ListedRows([rows[at] for at in numbers], tool), numbers)
+    return ListedSide(ListedKeys([rows[at] for at in numbers], tool), numbers)
 
 
-def first_of_epochs(rows: Mapping[int, AskedRow], epochs: Mapping[int, int]) -> list[int]:
+def first_of_epochs(rows: Mapping[int, Listed], epochs: Mapping[int, int]) -> list[int]:
     """Choose the first repeat of each question, as readers make one row of all repeats."""
     chosen: dict[Any, int] = {}
     seen: Counter[Any] = Counter()
     for at in sorted(rows, key=lambda at: (epochs[at], at)):
         row = rows[at]
-        same = (row.doc_hash, row.id, row.question, row.target)
+        same = (row.doc_hash, row.asked.id, row.asked.question, row.asked.target)
         seen[same, epochs[at]] += 1  # two rows of one epoch are two questions
         chosen.setdefault((same, seen[same, epochs[at]]), at)
     return sorted(chosen.values())
 
 
-def asked(entry: Mapping[str, Any]) -> AskedRow:
+def asked(entry: Mapping[str, Any]) -> Listed:
     """Read a common row."""
     choices = [str(choice) for choice in entry.get("choices") or ()]
     target = entry.get("target")
     if target is None and entry.get("targets"):
         target = entry["targets"][0]
-    identity = entry.get("id")
-    return AskedRow(
+    identity, place = entry.get("id"), entry.get("doc_id")
+    return Listed(
+        Asked(
+            id="" if identity is None else str(identity),
+            place=-1 if place is None else place,
+            question=entry.get("question") or "",
+            choices=choices,
+            target=None if target is None else resolved(str(target), choices),
+            prompt=entry.get("prompt") or "",
+        ),
         doc_hash=entry.get("doc_hash") or "",
         prompt_hash=entry.get("prompt_hash") or "",
-        id="" if identity is None else str(identity),
-        doc_id=entry.get("doc_id"),
-        question=entry.get("question") or "",
-        choices=choices,
-        target=None if target is None else resolved(str(target), choices),
-        prompt=entry.get("prompt") or "",
     )
 
 
-def described(left: ListedSide, right: ListedSide, pairing: Pairing) -> dict[str, Any]:
+def described(left: ListedSide, right: ListedSide, paired: Paired) -> dict[str, Any]:
     """Name the rows by their numbers in the case."""
-    pairs = [
-        (left.numbers[row], right.numbers[other], level.value)
-        for row, other, level, _ in pairing.pairs
-    ]
-    choices = {
-        left.numbers[row]: compare_choices(
-            left.rows.rows[row].choices, right.rows.rows[other].choices
-        )
-        for row, other, *_ in pairing.pairs
+
+    def numbers(side: ListedSide, chosen: Any) -> list[int]:
+        return [side.numbers[row] for row in np.flatnonzero(chosen).tolist()]
+
+    own = [left.numbers[row] for row in paired.left.tolist()]
+    partners = [right.numbers[row] for row in paired.right.tolist()]
+    ways = [WAYS[way].value for way in paired.way.tolist()]
+    flags = {
+        "permuted": paired.choices_permuted,
+        "choices_differ": paired.choices_differ,
+        "prompt_differs": paired.prompt_differs,
     }
-    prompts = [
-        left.numbers[row]
-        for row, other, *_ in pairing.pairs
-        if prompt_differs(left.rows.rows[row], right.rows.rows[other])
-    ]
+    of_flags = {
+        name: [number for number, flag in zip(own, column.tolist(), strict=True) if flag]
+        for name, column in flags.items()
+    }
+    outs = paired.left_out, paired.right_out
     return {
-        "pairs": [list(item) for item in pairs],
-        "left_only": [left.numbers[row] for row in pairing.left_only],
-        "right_only": [right.numbers[row] for row in pairing.right_only],
-        "ambiguous": pairing.ambiguous,
-        "duplicates": pairing.duplicates,
-        "target_conflicts": len(pairing.conflicts),
-        "permuted": [row for row, kind in choices.items() if kind is Choices.PERMUTED],
-        "choices_differ": [row for row, kind in choices.items() if kind is Choices.DIFFERENT],
-        "prompt_differs": prompts,
-        "loose": sum(level == Level.LOOSE for *_, level in pairs),
-        "by_level": pairing.by_level(),
+        "pairs": [list(pair) for pair in zip(own, partners, ways, strict=True)],
+        "left_only": numbers(left, np.isin(outs[0], (LONE, OTHER_GOLD))),
+        "right_only": numbers(right, np.isin(outs[1], (LONE, OTHER_GOLD))),
+        "ambiguous": sum(int(np.sum(out == AMBIGUOUS)) for out in outs),
+        "duplicates": int(np.sum(paired.unit >= 0)),
+        "target_conflicts": int(np.sum(paired.left_out == OTHER_GOLD)),
+        **of_flags,
+        "loose": ways.count(Way.LOOSE.value),
+        "by_level": paired.ways,
     }
-
-
-def prompt_differs(row: AskedRow, other: AskedRow) -> bool:
-    """Tell whether both prompts are known and are not the same."""
-    return bool(row.prompt_hash and other.prompt_hash and row.prompt_hash != other.prompt_hash)
 
 
 KINDS = {"pair": pair}

@@ -38,7 +38,8 @@ def read_key(
         )
     if key is not None and not _sendable(key):
         problems.add(
-            f"the key in {variable} is no key: it has spaces or characters that no header can hold"
+            f"the value of {variable} is not an API key: "
+            "it has spaces or characters that a header cannot hold"
         )
         return None
     return key
@@ -51,7 +52,7 @@ def _from_file(file: Path, problems: Problems) -> str | None:
         with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as handle:  # noqa: PTH123
             mode = os.fstat(handle.fileno()).st_mode
             if not stat.S_ISREG(mode):
-                problems.add("is no regular file", where=str(file))
+                problems.add("is not a regular file", where=str(file))
                 return None
             if mode & 0o077:
                 problems.add(

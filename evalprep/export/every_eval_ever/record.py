@@ -421,7 +421,7 @@ def _unit_of_suite(score: SuiteScore) -> str | None:
 
 def _line(subject: Subject, row: SampleRow, metric: Metric, score: float, place: _Place) -> Part:
     details = {
-        **row.hashes,
+        **row.known_hashes,
         "filter": metric.filter,
         "subtask": row.subtask,
         "published": {True: "true", False: "false", None: ""}[row.published],

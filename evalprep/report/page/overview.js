@@ -366,7 +366,7 @@ function overview() {
   const undeclared = DOC.tasks.filter((task) => task.runs.some((run) => run && !run.declared)).map((task) => task.name);
   if (undeclared.length) {
     notes.push(
-      note("quiet", `These tasks name no primary metric, so the usual one was taken: ${undeclared.join(", ")}.`),
+      note("quiet", `These tasks name no primary metric, so the usual one is read: ${undeclared.join(", ")}.`),
     );
   }
   return [

@@ -72,7 +72,7 @@ def _split(file: Path) -> tuple[dict[str, Any], JsonParts]:
     """The content of a results file, and the samples inside.
 
     Raises:
-        ValueError: it is no JSON object that can be read.
+        ValueError: it is not a JSON object that can be read.
     """
     parts = JsonParts.of_file(file)
     if parts.items is not None:
@@ -97,7 +97,7 @@ def read_recognised(file: Path) -> RunResults | None:
 
 
 def damage_of(file: Path) -> str:
-    """Returns why a file is no JSON object that can be read; empty for one that can."""
+    """Returns why a file is not a JSON object that can be read; empty for one that can."""
     try:
         _split(file)
     except (OSError, ValueError) as error:

@@ -34,7 +34,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     """Opens a file for reading; one that is packed with gzip is unpacked on the way.
 
     Raises:
-        NotRead: it is no regular file, or a link out of the place that the user named.
+        NotRead: it is not a regular file, or a link out of the place that the user named.
         NotUnpacked: what it is packed with is damaged; an OSError, too.
         OSError: it cannot be opened.
     """

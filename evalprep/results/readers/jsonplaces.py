@@ -40,7 +40,7 @@ def find_places(file: IO[bytes]) -> Place:
     """Returns the place of the value in a file.
 
     Raises:
-        ValueError: it is no JSON, or a value in it is larger than this program reads.
+        ValueError: it is not JSON, or a value in it is larger than this program reads.
     """
     window = _Window(file)
     try:
@@ -93,7 +93,7 @@ class _Window:
         """Goes past a value and returns its text.
 
         Raises:
-            ValueError: it is no JSON, is cut off, or is too large.
+            ValueError: it is not JSON, is cut off, or is too large.
         """
         self.next_sign()
         while True:

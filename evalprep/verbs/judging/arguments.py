@@ -345,7 +345,7 @@ def _check_address(base_url: str, problems: Problems) -> None:
     except ValueError:  # a bracket without its pair, a port that is no number
         usable, url = False, urlsplit("")
     if not usable:
-        problems.add("--base_url is no address", allowed="http://host:port/v1 or https://...")
+        problems.add("--base_url is not an address", allowed="http://host:port/v1 or https://...")
     elif url.username or url.password or url.query:
         problems.add(
             "--base_url holds more than an address",

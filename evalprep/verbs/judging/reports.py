@@ -354,7 +354,7 @@ def _take_over(
         rows.append(row)
         question.attempts.append(row)
         if question.judgement().status != "ok" and not isinstance(rating, str):
-            what = f"row {index}: {json.dumps(rating)[:80]} is no rating"
+            what = f"row {index}: {json.dumps(rating)[:80]} is not a rating"
             raise BadInput(replace(problem, what=what))
         uses += [
             Use(question.key, stamp, sample.task, sample.sample_id)
@@ -377,7 +377,7 @@ def _beside(kept: int, unasked: int) -> str:
     """The rows that got no rating of the file, in brackets; empty without any."""
     notes = []
     if kept:
-        notes.append(f"{counted(kept, 'row')} rated before, whose rating stays")
+        notes.append(f"{counted(kept, 'row')} rated before and kept")
     if unasked:
-        notes.append(f"{counted(unasked, 'row')} that no judge is asked about")
+        notes.append(f"{counted(unasked, 'row')} without a question for the judge")
     return f" (beside them {', '.join(notes)})" if notes else ""

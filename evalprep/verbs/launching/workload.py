@@ -79,7 +79,8 @@ def _gpus(prepared: Prepared, settings: RunSettings, nodes: int) -> int:
     problems = Problems()
     if nodes > 1 and (total < nodes or total % nodes):
         problems.add(
-            f"nodes={nodes}: the config asks for {counted(total, 'GPU')}, which is no multiple",
+            f"nodes={nodes}: the config asks for {counted(total, 'GPU')}, "
+            "which is not a multiple of the nodes",
             where=str(prepared.folder),
             fix="change nodes, or tensor_parallel_size and data_parallel_size in the config",
         )

@@ -408,7 +408,7 @@ def _announce(job: Job, folder: RunFolder, before: State, *, loaded: bool) -> No
     print(f"log: {folder.log}", flush=True)
     if done := before.count(DONE):
         print(
-            f"resumed: {done} of {len(before.units)} units are finished, and stay as they are",
+            f"resumed: {done} of {len(before.units)} parts were finished before and are kept",
             flush=True,
         )
     copies = sizes_of_arguments(job.model_args).data

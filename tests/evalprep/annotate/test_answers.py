@@ -38,7 +38,14 @@ NOW = {"Retry-After": "0"}
 def test_status_of_a_reply(science_run, judge, said, status, ratings):
     with chat(lambda *_: said) as server:
         code, outcome, _ = judge(
-            science_run, server.url, "--tasks", SUMMARY, "--limit", 1, "--max_retries", 0
+            science_run,
+            server.url,
+            "--tasks",
+            SUMMARY,
+            "--limit",
+            1,
+            "--model_args",
+            "max_retries=0",
         )
     (line,) = lines(science_run)
     assert (line.status in {"refused", "truncated"}) == (status in {"refused", "truncated"})
@@ -85,7 +92,16 @@ def test_a_slow_endpoint_times_out(science_run, judge):
         return "Rating: 5"
 
     with chat(answer) as server:
-        options = ["--tasks", SUMMARY, "--limit", 1, "--timeout", 0.3, "--max_retries", 0]
+        options = [
+            "--tasks",
+            SUMMARY,
+            "--limit",
+            1,
+            "--model_args",
+            "timeout=0.3",
+            "--model_args",
+            "max_retries=0",
+        ]
         code, outcome, _ = judge(science_run, server.url, *options)
         release.set()
     assert code == 3
@@ -116,7 +132,7 @@ def test_a_request_that_is_wrong_is_not_repeated(science_run, judge):
 def test_a_service_that_refuses_us_stops_everything(science_run, judge, said):
     with chat(lambda *_: said) as server:
         code, outcome, error = judge(
-            science_run, server.url, "--tasks", SUMMARY, "--num_concurrent", 1
+            science_run, server.url, "--tasks", SUMMARY, "--model_args", "num_concurrent=1"
         )
     assert (code, len(server.requests)) == (2, 1)
     assert said.text in outcome["stopped"]
@@ -128,7 +144,9 @@ def test_what_was_rated_before_a_refusal_is_kept(science_run, judge):
     with chat(
         lambda _, number, __: "Rating: 3" if number <= 4 else Said("revoked", status=401)
     ) as server:
-        code, outcome, _ = judge(science_run, server.url, "--tasks", SUMMARY, "--num_concurrent", 1)
+        code, outcome, _ = judge(
+            science_run, server.url, "--tasks", SUMMARY, "--model_args", "num_concurrent=1"
+        )
     assert code == 2
     assert (outcome["tasks"][0]["n_ok"], outcome["tasks"][0]["reasons"]) == (
         4,
@@ -142,7 +160,14 @@ def test_an_unreachable_service_is_given_up(science_run, judge):
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         code, outcome, error = judge(
-            science_run, url, "--tasks", SUMMARY, "--max_retries", 0, "--num_concurrent", 2
+            science_run,
+            url,
+            "--tasks",
+            SUMMARY,
+            "--model_args",
+            "max_retries=0",
+            "--model_args",
+            "num_concurrent=2",
         )
     assert code == 3
     assert "10 questions in a row without an answer" in outcome["stopped"]
@@ -164,7 +189,9 @@ def test_requests_run_side_by_side_and_no_more_than_asked_for(science_run, judge
         return "Rating: 3"
 
     with chat(answer) as server:
-        code, outcome, _ = judge(science_run, server.url, "--tasks", SUMMARY, "--num_concurrent", 3)
+        code, outcome, _ = judge(
+            science_run, server.url, "--tasks", SUMMARY, "--model_args", "num_concurrent=3"
+        )
     assert (code, outcome["tasks"][0]["n_ok"], most[0]) == (0, 12, 3)
 
 
@@ -195,7 +222,7 @@ class TestSecrets:
 
     @pytest.mark.parametrize(
         ("variable", "options"),
-        [("OPENAI_API_KEY", []), ("JUDGE_KEY", ["--api_key_env", "JUDGE_KEY"])],
+        [("OPENAI_API_KEY", []), ("JUDGE_KEY", ["--key_from", "JUDGE_KEY"])],
         ids=["usual variable", "named variable"],
     )
     def test_in_no_file_and_no_output(self, science_run, judge, monkeypatch, variable, options):
@@ -211,7 +238,15 @@ class TestSecrets:
             return kinds[min(number - 1, 3)]
 
         with chat(answer) as server:
-            options = [*options, "--tasks", SUMMARY, "--num_concurrent", 1, "--max_retries", 0]
+            options = [
+                *options,
+                "--tasks",
+                SUMMARY,
+                "--model_args",
+                "num_concurrent=1",
+                "--model_args",
+                "max_retries=0",
+            ]
             code, outcome, error = judge(science_run, server.url, *options)
         assert code == 2
         assert server.authorizations == [f"Bearer {SECRET}"] * 4

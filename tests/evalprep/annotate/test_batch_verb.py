@@ -63,7 +63,7 @@ def test_other_inputs_are_refused_until_asked_for(science_run, judge):
             science_run, server.url, "--tasks", SUMMARY, "--batch", model="another"
         )
         assert "model" in outcome["problems"][0]["what"]
-        _, outcome, _ = judge(science_run, server.url, "--tasks", SUMMARY, "--batch", "--force_new")
+        _, outcome, _ = judge(science_run, server.url, "--tasks", SUMMARY, "--batch", "--force")
         assert outcome["done"] == "submitted 1 questions in 1 batches"
     assert [len(batch["requests"]) for batch in server.batches.values()] == [12, 1]
 
@@ -102,13 +102,12 @@ def test_a_batch_that_may_cost_too_much_is_not_submitted(science_run, judge, tmp
     assert [*costs] == [pytest.approx(110 * 100 / 1e6 / 2)]
 
 
-@pytest.mark.parametrize("option", ["--out", "--export"])  # the second is the former name
-def test_export(science_run, judge, tmp_path, capsys, option):
+def test_export(science_run, judge, tmp_path, capsys):
     with serve(four) as server:
         judge(science_run, server.url, "--tasks", SUMMARY)
     out = tmp_path / "answers.jsonl"
     capsys.readouterr()
-    assert main(["judge", str(science_run), option, str(out)]) == 0
+    assert main(["judge", str(science_run), "--out", str(out)]) == 0
     assert "12 lines" in capsys.readouterr().out
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert {line["reply"] for line in lines} == {"Rating: 4"}

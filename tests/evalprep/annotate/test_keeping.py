@@ -92,7 +92,7 @@ def test_no_answer_needs_no_call(science_run, judge):
 
 
 def test_unreadable_replies_are_asked_again_on_request_only(science_run, judge):
-    options = ["--tasks", SUMMARY, "--max_retries", 0]
+    options = ["--tasks", SUMMARY, "--model_args", "max_retries=0"]
     assert count(science_run, judge, *options, answer=lambda *_: "hm") == 12
     assert count(science_run, judge, *options) == 0
     assert count(science_run, judge, *options, "--ask_again") == 12
@@ -105,7 +105,14 @@ def test_unanswered_questions_are_asked_again(science_run, judge):
     def answer(_, number, __):
         return "Rating: 3" if number % 2 else Said(status=500)
 
-    options = ["--tasks", SUMMARY, "--max_retries", 0, "--num_concurrent", 1]
+    options = [
+        "--tasks",
+        SUMMARY,
+        "--model_args",
+        "max_retries=0",
+        "--model_args",
+        "num_concurrent=1",
+    ]
     assert [count(science_run, judge, *options, answer=answer) for _ in range(2)] == [12, 6]
 
 
@@ -126,7 +133,7 @@ def test_a_stopped_call_goes_on_where_it_was(science_run, judge, number):
             "--model",
             "the-judge",
         ]
-        command += ["--base_url", server.url, "--num_concurrent", "2"]
+        command += ["--base_url", server.url, "--model_args", "num_concurrent=2"]
         environment = os.environ | {"NO_PROXY": "127.0.0.1"}
         process = subprocess.Popen(
             command, cwd=PROJECT_ROOT, env=environment, stderr=subprocess.PIPE, text=True
@@ -199,16 +206,16 @@ class TestBadInput:
         options = [
             "--limit",
             0,
-            "--num_concurrent",
-            0,
-            "--max_retries",
-            -1,
-            "--timeout",
-            0,
+            "--model_args",
+            "num_concurrent=0",
+            "--model_args",
+            "max_retries=-1",
+            "--model_args",
+            "timeout=0",
             "--timestamp",
             "each",
         ]
-        options += ["--gen_kwargs", "stream=true,top_p", "--api_key_env", "NOT_SET_ANYWHERE"]
+        options += ["--gen_kwargs", "stream=true,top_p", "--key_from", "NOT_SET_ANYWHERE"]
         code, outcome, _ = judge(science_run, "http://me:pass@host/v1", *options)
         assert code == 2
         assert len(outcome["problems"]) == 9
@@ -220,7 +227,9 @@ class TestBadInput:
     def test_no_address(self, science_run, judge, url):
         code, outcome, _ = judge(science_run, url)
         assert code == 2
-        assert [problem["what"] for problem in outcome["problems"]] == ["--base_url is no address"]
+        assert [problem["what"] for problem in outcome["problems"]] == [
+            "--base_url is not an address"
+        ]
 
     @pytest.mark.parametrize(
         ("options", "what"),

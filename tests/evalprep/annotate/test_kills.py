@@ -50,7 +50,7 @@ def test_the_table_is_the_same(tmp_path, judge, kills):
     answered = 0
     with serve(rate) as server:
         command = ["judge", broken, "--model", "the-judge"]
-        command += ["--base_url", server.url, "--num_concurrent", IN_FLIGHT]
+        command += ["--base_url", server.url, "--model_args", f"num_concurrent={IN_FLIGHT}"]
         for _ in range(kills):
             process = processes.start(*command, env={"NO_PROXY": "127.0.0.1"})
             goal = len(server.requests) + generator.randint(0, 2)
@@ -61,7 +61,7 @@ def test_the_table_is_the_same(tmp_path, judge, kills):
             time.sleep(generator.random() * 0.06)
             process.kill()
             process.wait()
-        code, outcome, _ = judge(broken, server.url, "--num_concurrent", IN_FLIGHT)
+        code, outcome, _ = judge(broken, server.url, "--model_args", f"num_concurrent={IN_FLIGHT}")
         asked = [request["messages"][0]["content"] for request in server.requests]
         failed = len(server.requests) // 7
     assert code == 0

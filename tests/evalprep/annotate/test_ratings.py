@@ -31,7 +31,14 @@ def asked(science_run, judge):
         said = [f"Rating: {1 + (at + 2 * shift * (at % 4 == 0)) % 5}" for at in range(13)]
         said[5] = said[5] if not shift else "no idea"
         with serve(lambda _, number, __, said=said: said[number]) as server:
-            options = ("--tasks", SUMMARY, "--num_concurrent", 1, "--max_retries", 0)
+            options = (
+                "--tasks",
+                SUMMARY,
+                "--model_args",
+                "num_concurrent=1",
+                "--model_args",
+                "max_retries=0",
+            )
             judge(science_run, server.url, *options, model=model)
     return science_run
 
@@ -54,7 +61,14 @@ def test_judges_stand_beside_each_other(asked):
 
 def test_equal_ratings_have_the_interval_of_their_scale(science_run, judge):
     with serve(lambda *_: "Rating: 5") as server:
-        options = ("--tasks", SUMMARY, "--num_concurrent", 1, "--max_retries", 0)
+        options = (
+            "--tasks",
+            SUMMARY,
+            "--model_args",
+            "num_concurrent=1",
+            "--model_args",
+            "max_retries=0",
+        )
         judge(science_run, server.url, *options, model="one")
     (rated,) = ratings(science_run).values
     (rater,) = rated.raters
@@ -78,7 +92,16 @@ def test_votes_of_one_judge_differ(science_run, judge, tmp_path):
         "version: 1\nvalues: [clarity]\ndraws: 3\nfields: {reply: response}\nprompt: |\n  ${reply}\n"
     )
     with serve(lambda _, number, __: f"clarity: {1 + number % 2}") as server:
-        judge(science_run, server.url, "--rubric", own, "--tasks", SUMMARY, "--num_concurrent", 1)
+        judge(
+            science_run,
+            server.url,
+            "--rubric",
+            own,
+            "--tasks",
+            SUMMARY,
+            "--model_args",
+            "num_concurrent=1",
+        )
     (one,) = ratings(science_run).values
     assert (one.rubric, one.name, len(one.raters), one.differing) == ("clear", "clarity", 1, 12)
     assert {len(sample.votes["the-judge"]) for sample in one.apart} == {3}

@@ -94,7 +94,16 @@ def test_a_rubric_of_ones_own_joins_the_metrics(science_run, judge, own):
 
 def test_votes_stay_apart_and_count_by_their_mean(science_run, judge, own):
     with serve(lambda _, number, __: f"Clarity: {number % 3}") as server:
-        options = ("--rubric", own, "--tasks", SUMMARY, "--limit", 2, "--num_concurrent", 1)
+        options = (
+            "--rubric",
+            own,
+            "--tasks",
+            SUMMARY,
+            "--limit",
+            2,
+            "--model_args",
+            "num_concurrent=1",
+        )
         _, outcome, _ = judge(science_run, server.url, *options, "--votes", 3)
         assert len(server.requests) == 6
         judge(science_run, server.url, *options, "--votes", 4)
@@ -200,7 +209,13 @@ class TestTrust:
             answers = [f"Rating: {1 + (at + shift * (at % 4 == 0)) % 5}" for at in range(13)]
             with serve(lambda _, number, __, answers=answers: answers[number]) as server:
                 judge(
-                    science_run, server.url, "--tasks", SUMMARY, "--num_concurrent", 1, model=model
+                    science_run,
+                    server.url,
+                    "--tasks",
+                    SUMMARY,
+                    "--model_args",
+                    "num_concurrent=1",
+                    model=model,
                 )
         options = ("--tasks", SUMMARY, "--agreement", "two")
         code, found, _ = judge(science_run, "http://127.0.0.1:9/v1", *options, model="one")

@@ -38,7 +38,14 @@ def rate(_, number, __):
 class TestScience:
     def test_ratings_fill_the_judged_columns(self, science_run, judge):
         with chat(rate) as server:
-            options = ["--tasks", SUMMARY, "--num_concurrent", 1, "--max_retries", 0]
+            options = [
+                "--tasks",
+                SUMMARY,
+                "--model_args",
+                "num_concurrent=1",
+                "--model_args",
+                "max_retries=0",
+            ]
             code, outcome, _ = judge(science_run, server.url, *options)
         expected = [number % 5 + 1 for number in range(1, 13) if number % 6]
         assert 1 in expected  # the lowest rating counts
@@ -98,7 +105,7 @@ class TestScience:
         }
         for model, answer in says.items():
             with chat(answer) as server:
-                judge(science_run, server.url, "--max_retries", 0, model=model)
+                judge(science_run, server.url, "--model_args", "max_retries=0", model=model)
         found, _ = results(science_run)
         judged = {name: found[f"science_{name}_judge"] for name in ("qasper", "mup")}
         assert {name: score["agg_value"] for name, score in judged.items()} == {
@@ -157,7 +164,7 @@ class TestUnlearning:
             return f"Reasons.\n{json.dumps(FORGET)}" if "Question 0" in prompt else '{"FLUENCY": 3}'
 
         with chat(answer) as server:
-            code, outcome, _ = judge(run, server.url, "--max_retries", 1)
+            code, outcome, _ = judge(run, server.url, "--model_args", "max_retries=1")
         assert code == 0
         assert all(
             request["temperature"] == 0.3 and request["max_tokens"] == 512

@@ -50,7 +50,7 @@ class TestKeyFile:
 
     def test_that_is_no_file(self, tmp_path):
         os.mkfifo(tmp_path / "pipe", 0o600)
-        assert self.read(tmp_path / "pipe") == (None, ["is no regular file"])
+        assert self.read(tmp_path / "pipe") == (None, ["is not a regular file"])
         assert "cannot be read" in self.read(tmp_path / "absent")[1][0]
         assert self.read(tmp_path)[0] is None
 
@@ -60,16 +60,7 @@ class TestKeyFile:
         file.write_text(SECRET)
         file.chmod(0o600)
         with serve(lambda *_: "Rating: 3") as server:
-            options = (
-                "--api",
-                "anthropic",
-                "--api_key_file",
-                file,
-                "--tasks",
-                SUMMARY,
-                "--limit",
-                1,
-            )
+            options = ("--api", "anthropic", "--key_from", file, "--tasks", SUMMARY, "--limit", 1)
             code, _, _ = judge(science_run, server.url, *options)
         assert code == 0
         assert [header["x-api-key"] for header in server.headers] == [SECRET]
@@ -90,8 +81,8 @@ class TestPrices:
     @pytest.mark.parametrize(
         ("text", "what"),
         [
-            ("[", "is no YAML"), ("m: &a [*a]", "inside of itself"), ("- 1", "holds no prices"),
-            ("m: 3", "is no price"),
+            ("[", "is not valid YAML"), ("m: &a [*a]", "inside of itself"), ("- 1", "holds no prices"),
+            ("m: 3", "is not a price"),
             ("m: {input: 1}", "output is missing"), ("m: {input: yes, output: 1}", "input: True"),
             ("m: {input: -1, output: 1}", "input: -1"), ("m: {input: 1, output: .inf}", "output: inf"),
             ("m: {input: 1, output: 1, price: 2}", "unknown key 'price'"),

@@ -261,7 +261,7 @@ class TestFullDisk:
         monkeypatch.setattr(Ledger, "put", put)
         monkeypatch.setattr(writer.Reserve, "give_back", counted)
         with serve(answer) as server:
-            code, _, _ = judge(science_run, server.url, "--num_concurrent", 1)
+            code, _, _ = judge(science_run, server.url, "--model_args", "num_concurrent=1")
             sent = len(server.requests)
         assert code == 2
         assert len(lines(science_run)) == sent

@@ -23,7 +23,7 @@ DECLINED = [
     (422, "[{'type': 'extra_forbidden', 'loc': ['body', 'response_format']}]"),
     (404, "No endpoints found that support the requested parameters: structured outputs"),
 ]
-ONE = ("--tasks", SUMMARY, "--num_concurrent", 1)
+ONE = ("--tasks", SUMMARY, "--model_args", "num_concurrent=1")
 
 
 def rated(*_):
@@ -81,7 +81,9 @@ def test_a_service_without_it_is_asked_without_it(science_run, judge, api, statu
 def test_with_many_on_their_way_nothing_is_answered_twice(science_run, judge):
     with serve(lambda *_: "Rating: 4") as server:
         server.declines = Said(DECLINED[0][1], status=400)
-        code, outcome, _ = judge(science_run, server.url, "--tasks", SUMMARY, "--num_concurrent", 8)
+        code, outcome, _ = judge(
+            science_run, server.url, "--tasks", SUMMARY, "--model_args", "num_concurrent=8"
+        )
     assert (code, outcome["tasks"][0]["n_ok"]) == (0, 12)
     assert len(server.requests) - len(server.structured) == 12
 
@@ -96,7 +98,7 @@ def test_a_server_that_breaks_down_over_it_is_asked_without_it(science_run, judg
 
 def test_a_server_that_breaks_down_over_everything_is_given_up(science_run, judge):
     with serve(lambda *_: Said("", status=500)) as server:
-        code, outcome, error = judge(science_run, server.url, *ONE, "--max_retries", 1)
+        code, outcome, error = judge(science_run, server.url, *ONE, "--model_args", "max_retries=1")
     assert code == 3
     assert "10 questions in a row" in outcome["stopped"]
     assert "HTTP 500" in error
@@ -128,7 +130,9 @@ def test_what_is_answered_on_its_way_is_not_asked_for_twice(science_run, judge):
         return Said(DECLINED[0][1], status=400) if number == 1 else Said(rated(), wait=0.3)
 
     with serve(answer) as server:
-        code, outcome, _ = judge(science_run, server.url, "--tasks", SUMMARY, "--num_concurrent", 4)
+        code, outcome, _ = judge(
+            science_run, server.url, "--tasks", SUMMARY, "--model_args", "num_concurrent=4"
+        )
     assert (code, outcome["tasks"][0]["n_ok"], outcome["json_schema"]) == (0, 12, "sent")
     assert len(server.requests) == len(server.structured) == 13
 
@@ -204,6 +208,19 @@ def test_a_pair_is_asked_for_its_verdict(tmp_path, judge):
     assert (code, outcome["preferences"]["ties"]) == (0, 12)
     shape = server.requests[0]["response_format"]["json_schema"]["schema"]["properties"]
     assert shape["verdict"]["enum"] == ["A", "B", "tie"]
+
+
+def test_answers_to_rows_of_other_ids_are_held_against_each_other(tmp_path, judge):
+    runs = [write_run(tmp_path / name, tasks={SUMMARY}) for name in ("one", "two")]
+    (samples,) = runs[1].rglob("samples_*.jsonl")
+    rows = [json.loads(line) for line in samples.read_text().splitlines()]
+    for row in rows:
+        row["doc"]["sample_id"] = f"another {row['doc_id']}"
+        row["doc_hash"] = "0" * 64
+    samples.write_text("".join(f"{json.dumps(row)}\n" for row in reversed(rows)))
+    with serve(lambda *_: '{"explanation": "Both are alike.", "verdict": "tie"}') as server:
+        _, outcome, _ = judge(runs[0], server.url, "--rubric", "preference", *ONE, other=runs[1])
+    assert outcome["preferences"]["ties"] == len(rows)
 
 
 def test_scales():

@@ -147,7 +147,15 @@ def test_scored_tokens_are_those_of_lm_eval(question, tmp_path, tiny_model):
         }
     ]
     folder = folder_of(tmp_path, rows, output_type="multiple_choice", doc_to_choice="choices")
-    done = run("preview", "shown", "--include_path", folder, "--tokenizer", tiny_model(), "--json")
+    done = run(
+        "preview",
+        "shown",
+        "--include_path",
+        folder,
+        "--set",
+        f"model_args.tokenizer={tiny_model()}",
+        "--json",
+    )
     assert done.returncode == 0, done.stderr
     engine = VLLM.__new__(VLLM)  # its tokenisation alone; no engine
     engine.tokenizer = AutoTokenizer.from_pretrained(tiny_model())
@@ -171,7 +179,14 @@ def test_lines_fit_a_terminal_and_a_context_is_shown_once(tmp_path, tiny_model, 
         }
     ]
     folder = folder_of(tmp_path, rows, output_type="multiple_choice", doc_to_choice="choices")
-    done = run("preview", "shown", "--include_path", folder, "--tokenizer", tiny_model())
+    done = run(
+        "preview",
+        "shown",
+        "--include_path",
+        folder,
+        "--set",
+        f"model_args.tokenizer={tiny_model()}",
+    )
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert done.stdout.count("Choose a town:") == 1
     assert done.stdout.count("(the same context)") == 2

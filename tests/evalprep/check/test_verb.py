@@ -66,7 +66,9 @@ def meta_config(folder, shared, model, **changes):
 )
 def test_the_meta_pack_has_no_error_and_no_warning(model, tmp_path, shared, tiny_model):
     config = meta_config(tmp_path, shared, model)
-    done, seconds = measured("check", "--config", config, "--tokenizer", tiny_model(), "--json")
+    done, seconds = measured(
+        "check", "--config", config, "--set", f"model_args.tokenizer={tiny_model()}", "--json"
+    )
     report = json.loads(done.stdout)
     assert done.returncode == 0
     # The stand-in for the tokenizer does not know Llama's markup; everything else must be right.
@@ -208,9 +210,9 @@ def test_a_prepared_folder_can_be_checked_again(tmp_path):
     ("arguments", "said"),
     [
         (["--depth", "static", "--estimate"], "--estimate needs the tasks loaded"),
-        (["--depth", "static", "--rows", "2"], "--limit needs the tasks loaded"),
+        (["--depth", "static", "--limit", "2"], "--limit needs the tasks loaded"),
         (["--calibrate", "2"], "only a prepared work folder or a config can be run"),
-        (["--rows", "0"], "is no whole number from 1"),
+        (["--limit", "0"], "is not a whole number from 1"),
         (["--set", "max_model_len=-1"], "a whole number >= 1"),
         (["--include_path", "nowhere"], "is not a folder"),
     ],

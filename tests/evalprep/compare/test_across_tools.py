@@ -166,10 +166,10 @@ def test_no_pair_is_an_error_with_the_reason(tmp_path, ours, run_verb, fields, r
 def test_positions_pair_only_where_the_user_asks(tmp_path, ours, compared, run_verb):
     samples = [sample(at, input=f"Thing {at}?", identity=at) for at in range(60)]
     log = inspect_log(tmp_path / "logs/log.json", samples)
-    for options in ((), ("--same-ids",)):
+    for options in ((), ("--pairing", "same_ids")):
         code, _ = run_verb("compare", ours, log, "--no_write", *options)
         assert code == 2
-    code, data = compared(ours, log, "--pair-by", "position")
+    code, data = compared(ours, log, "--pairing", "position")
     assert data["tasks"][0]["pairing"]["levels"] == {"position": 60}
     assert "paired by their position" in data["warnings"][0]
 
@@ -177,7 +177,7 @@ def test_positions_pair_only_where_the_user_asks(tmp_path, ours, compared, run_v
 def test_ids_of_one_data_set_pair_where_the_user_says_so(tmp_path, ours, compared):
     samples = [sample(at, input=f"Thing {at}?", identity=f"ours-{at}") for at in range(60)]
     log = inspect_log(tmp_path / "logs/log.json", samples[::-1])
-    _, data = compared(ours, log, "--same-ids")
+    _, data = compared(ours, log, "--pairing", "same_ids")
     assert data["tasks"][0]["pairing"]["levels"] == {"id": 60}
 
 
@@ -213,7 +213,7 @@ def test_a_repeated_question_is_one_unit_or_ambiguous(tmp_path, compared):
 def test_another_name_of_the_only_task_is_said(tmp_path, ours, compared):
     log = inspect_log(tmp_path / "logs/log.json", list(map(sample, range(60))), task="paint")
     _, data = compared(ours, log)
-    assert "task paint of the baseline is taken for colours" in data["notes"]
+    assert "task paint of the baseline is compared with colours" in data["notes"]
     assert (data["missing_tasks"], data["extra_tasks"]) == ([], [])
 
 
@@ -228,7 +228,7 @@ def test_the_chosen_task_is_compared_with_the_only_one_of_another_name(tmp_path,
     ours = write_small_run(tmp_path / "ours", {"colours": rows(""), "shapes": rows("shape")})
     log = inspect_log(tmp_path / "logs/log.json", list(map(sample, range(60))), task="paint")
     _, data = compared(ours, log, "--tasks", "colours", "--pairing", "position")
-    assert "task paint of the baseline is taken for colours" in data["notes"]
+    assert "task paint of the baseline is compared with colours" in data["notes"]
     assert [task["name"] for task in data["tasks"]] == ["colours"]
     assert main(["compare", str(ours), str(log), "--no_write"]) == 2
     printed = " ".join(capsys.readouterr().err.split())
@@ -309,7 +309,7 @@ COLUMNS = ("--columns", "id=id,score=right,target=gold,answer=read")
 def test_replies_that_were_not_logged_are_not_the_same(tmp_path, run_verb):
     files = [verdicts(tmp_path / f"m{model}.csv", model) for model in (0, 1)]
     _, out = run_verb("compare", *files, *COLUMNS, "--no_write")
-    assert "table flips: answer differs 16" in out
+    assert "table: 16 changed samples: answer differs (16)" in out
     assert "rows of table: 40 of 40 of the smaller side are paired" in " ".join(out.split())
     assert "same to the letter" not in out
 

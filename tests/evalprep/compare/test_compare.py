@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from evalprep.cli import main
 from evalprep.compare import compare_runs
-from evalprep.compare.conclusion import Conclusion
+from evalprep.compare.conclusion import concluded
 from evalprep.compare.difference import difference
 from evalprep.compare.identity import instruction_tuned, mismatch, parameters, published_source
+from evalprep.compare.quantities import Quantity
 from evalprep.compare.screen import show
 from evalprep.errors import BadInput
 from evalprep.results import load_run
@@ -49,7 +50,7 @@ def test_counts_against_published_verdicts(tmp_path):
     assert (item.previous, item.now, item.agreement) == (0.4, 0.6, 0.4)
     assert item.delta == pytest.approx(0.2)
     assert item.mcnemar_p == 1.0
-    assert (task.counts_of["extra"], task.extra) == (1, ["e"])
+    assert result.rows["t"].odd["extra"] == ["e"]
     assert [(flip.sample_id, flip.direction) for flip in result.flips()] == [
         ("b", "gained"), ("c", "lost"), ("f", "gained"),
     ]  # fmt: skip
@@ -72,7 +73,7 @@ def test_a_run_against_itself_has_no_flips_and_p_one(tmp_path_factory, rows):
     assert (task.difference.delta, task.difference.p, task.p_holm) == (0.0, 1.0, 1.0)
     assert task.difference.mcnemar_p == 1.0
     assert task.difference.agreement == 1.0
-    assert task.identical_outputs == len(rows)
+    assert result.rows["t"].identical_outputs == len(rows)
     assert (task.verdict, result.overall.verdict) == ("no difference shown", "no difference shown")
     assert task.words.startswith(f"same verdict on all {len(rows)} row")
 
@@ -93,9 +94,11 @@ def test_counts_add_up_and_swapping_turns_the_sign(pairs):
 def test_rows_of_two_runs_are_paired_by_id_whatever_their_order(tmp_path):
     now = [Row("c", 1), Row("a", 0), Row("new", 1), Row("b", 1)]
     before = [Row("a", 1), Row("b", 1), Row("c", 0), Row("gone", 1)]
-    (task,) = two_runs(tmp_path, now, before).tasks
-    assert (task.difference.n, task.difference.gained, task.difference.lost) == (3, 1, 1)
-    assert (task.extra, task.missing) == (["new"], ["gone"])
+    result = two_runs(tmp_path, now, before)
+    item = result.tasks[0].difference
+    assert (item.n, item.gained, item.lost) == (3, 1, 1)
+    odd = result.rows["t"].odd
+    assert (odd["extra"], odd["missing"]) == (["new"], ["gone"])
 
 
 def test_repeated_ids_are_paired_by_prompt(tmp_path):
@@ -104,13 +107,14 @@ def test_repeated_ids_are_paired_by_prompt(tmp_path):
     result = two_runs(tmp_path, now, before)
     (task,) = result.tasks
     assert (task.difference.n, task.difference.agreement) == (2, 1.0)
-    assert (task.duplicates, task.extra, task.missing) == ([], ["q"], [])
+    odd = result.rows["t"].odd
+    assert (odd["duplicates"], odd["extra"], odd["missing"]) == ([], ["q"], [])
 
 
 def test_changed_prompts_are_named(tmp_path):
     now, before = [Row("a", 1, prompt="new"), Row("b", 1)], [Row("a", 0, prompt="old"), Row("b", 1)]
     result = two_runs(tmp_path, now, before)
-    assert result.tasks[0].changed_prompt == ["a"]
+    assert result.rows["t"].odd["changed_prompt"] == ["a"]
     assert any("prompt differs" in warning for warning in result.warnings)
 
 
@@ -160,7 +164,7 @@ LONG = "word " * 60 + "and then"
 def test_the_cause_of_a_flip(tmp_path, row, cause):
     result = published(tmp_path, [row])
     assert [flip.cause for flip in result.flips()] == [cause]
-    assert result.tasks[0].causes == {cause: 1}
+    assert result.rows["t"].causes == {cause: 1}
 
 
 def test_the_limit_of_the_back_end_counts_where_no_request_names_one(tmp_path):
@@ -218,10 +222,11 @@ def test_clusters_make_the_interval_of_their_documents(tmp_path):
         for d in range(30)
         for q in range(4)
     ]
-    (task,) = published(tmp_path, rows).tasks
+    result = published(tmp_path, rows)
+    (task,) = result.tasks
     assert task.difference.clusters == 30
     assert task.difference.test == "paired interval with unseen documents"
-    alone = difference(task.pairs.now, task.pairs.before, None)
+    alone = difference(result.rows["t"].pairs.now, result.rows["t"].pairs.before, None)
     assert task.difference.high - task.difference.low > 1.8 * (alone.high - alone.low)
 
 
@@ -231,7 +236,7 @@ def test_subtasks_and_macro(tmp_path):
         Row("b", 0, True, subtask="y"),
         Row("c", 1, True, subtask="y"),
     ]
-    (task,) = published(tmp_path, rows).tasks
+    task = published(tmp_path, rows).rows["t"]
     assert [(row.subtask, row.n, row.now) for row in task.subtasks] == [
         ("x", 1, 1.0),
         ("y", 2, 0.5),
@@ -267,11 +272,8 @@ def test_a_clear_drop_is_worse_also_after_holm(tmp_path):
     ids=["no pair", "equal", "unclear", "better"],
 )
 def test_verdicts_in_words(now, before, p, verdict):
-    found = Conclusion(
-        "t", "task", difference(np.array(now, dtype=float), np.array(before, dtype=float), None)
-    )
-    found.decide(p)
-    assert found.verdict == verdict
+    item = difference(np.array(now, dtype=float), np.array(before, dtype=float), None)
+    assert concluded(Quantity("t", "task", item), p).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -365,7 +367,7 @@ def test_the_command_prints_writes_and_returns(tmp_path, capsys):
     ]
     assert (found[0]["baseline_score"], found[0]["candidate_score"]) == ("1.0", "0.0")
     assert found[0]["candidate_output"] == 'said "no",\nthen'
-    code, out = cli(capsys, "compare", home, "--json", "--no-flips")
+    code, out = cli(capsys, "compare", home, "--json", "--no_write")
     data = json.loads(out)
     assert data["tasks"][0]["lost"] == 30
     assert data["flips_file"] is None
@@ -373,7 +375,7 @@ def test_the_command_prints_writes_and_returns(tmp_path, capsys):
 
 def test_without_verdicts_there_is_not_enough_evidence(tmp_path, capsys):
     home = write_run(tmp_path, {"t": [Row("a")]})
-    assert cli(capsys, "compare", home, "--no-flips")[0] == 3
+    assert cli(capsys, "compare", home, "--no_write")[0] == 3
     assert cli(capsys, "compare", tmp_path / "nowhere")[0] == 2
 
 
@@ -405,7 +407,7 @@ def test_damaged_lines_are_a_warning(tmp_path):
     with samples.open("a") as file:
         file.write('{"doc_id": 1, "doc"')
     result = compare_runs(load_run(home))
-    assert result.tasks[0].damage == ["line 2: cut off"]
+    assert result.rows["t"].odd["damage"] == ["line 2: cut off"]
     assert any("damaged" in warning for warning in result.warnings)
 
 
@@ -432,7 +434,7 @@ def test_a_reply_in_the_flips_file_is_no_formula(tmp_path):
 
 def test_a_run_without_published_verdicts_says_so(tmp_path, capsys):
     home = write_run(tmp_path, {"one": [Row("a")], "two": [Row("b")]})
-    assert main(["compare", str(home), "--no-flips"]) == 3
+    assert main(["compare", str(home), "--no_write"]) == 3
     shown = " ".join(capsys.readouterr().out.split())
     assert "one, two: no row carries a published verdict (doc.previously_is_correct)" in shown
     assert "Verdicts" not in shown

@@ -35,9 +35,9 @@ def test_an_unknown_prompt_on_one_side_is_not_another_prompt(tmp_path, blank):
     for line in lines:
         del line["prompt_hash"]  # an older harness writes none
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (task,) = compare_runs(load_run(homes["candidate"]), load_run(homes["baseline"])).tasks
-    assert task.difference.n == 2
-    assert task.changed_prompt == []
+    result = compare_runs(load_run(homes["candidate"]), load_run(homes["baseline"]))
+    assert result.tasks[0].difference.n == 2
+    assert result.rows["t"].odd["changed_prompt"] == []
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def test_a_limit_that_is_a_mapping_is_no_list_of_names(said, tmp_path):
     code, out = said("gate", homes, policy="defaults: {max_drop: {t: 1}}")
     assert code == 2
     assert "max_drop takes one value, and has a mapping" in out
-    assert "a finite number >= 0, or a share such as 2%" in out
+    assert "(0.02: 2 points), or a share of the baseline: 2%" in out
 
 
 def test_every_row_changed_alike_is_named_among_several_tasks(said, tmp_path):
@@ -363,7 +363,7 @@ def test_a_loss_below_1_is_no_share_and_in_no_mean(tmp_path, capsys):
         }
 
     homes = two_small_runs(tmp_path, side(0.1), side(0.0))
-    main(["compare", *homes, "--no_flips", "--json"])
+    main(["compare", *homes, "--no_write", "--json"])
     compared = json.loads(capsys.readouterr().out)
     loss = {item["name"]: item for item in compared["tasks"]}["text"]
     assert (loss["unit"], loss["verdict"], loss["words"]) == (

@@ -6,8 +6,9 @@ from lm_eval.api import metrics as harness
 
 from custom_metrics.harness.aggregations import macro_mean
 from evalprep.cli import main
+from evalprep.compare.reasons import Kind, sentences
 from evalprep.compare.settings import Settings
-from evalprep.compare.whole import compare_whole, is_whole
+from evalprep.compare.whole import is_whole, measure_whole
 from evalprep.results import load_run
 from tests.evalprep.results.writing import Row, write_run
 
@@ -83,9 +84,8 @@ def test_every_metric_over_all_rows_is_known(two):
 @pytest.mark.parametrize("metric", AGGREGATION)
 def test_both_scores_are_those_of_lm_eval(metric, two):
     tasks, every = two
-    found = compare_whole(*tasks, metric, Settings())
-    assert not found.not_comparable
-    assert not found.not_enough
+    found = measure_whole(*tasks, metric, Settings())
+    assert not found.reasons
     expected = [AGGREGATION[metric]([row[metric] for row in rows]) for rows in every]
     assert [found.difference.now, found.difference.previous] == pytest.approx(expected, rel=1e-9)
     assert found.difference.low < found.difference.delta < found.difference.high
@@ -94,8 +94,8 @@ def test_both_scores_are_those_of_lm_eval(metric, two):
 @pytest.mark.parametrize("metric", AGGREGATION)
 def test_a_run_with_fewer_mistakes_is_better(metric, two):
     now, previous = two[0]
-    item = compare_whole(now, previous, metric, Settings()).difference
-    back = compare_whole(previous, now, metric, Settings()).difference
+    item = measure_whole(now, previous, metric, Settings()).difference
+    back = measure_whole(previous, now, metric, Settings()).difference
     lower = metric in {"brier_score", "ter", "bits_per_byte"} or "perplexity" in metric
     assert item.higher_is_better is not lower
     assert (item.delta > 0) is (item.now > item.previous)
@@ -105,16 +105,17 @@ def test_a_run_with_fewer_mistakes_is_better(metric, two):
 def test_labels_that_f1_does_not_know_leave_the_difference_open(tmp_path):
     rows = [Row(str(at), metrics={"f1": [at % 3, at % 3]}) for at in range(30)]
     task = load_run(write_run(tmp_path, {"three": rows})).tasks["three"]
-    found = compare_whole(task, task, "f1", Settings())
+    found = measure_whole(task, task, "f1", Settings())
     assert found.difference.delta is None
-    assert any("labels beyond 0 and 1" in str(reason) for reason in found.not_enough)
+    assert "labels beyond 0 and 1" in sentences(found.reasons)[0]
 
 
 def test_texts_of_another_length_are_another_question(tmp_path, two):
     now = two[0][0]
     rows = [Row(str(at), metrics={"word_perplexity": [-30.0, 9]}) for at in range(ROWS)]
     other = load_run(write_run(tmp_path, {"all": rows})).tasks["all"]
-    assert compare_whole(now, other, "word_perplexity", Settings()).not_comparable
+    found = measure_whole(now, other, "word_perplexity", Settings())
+    assert [reason.kind for reason in found.reasons] == [Kind.TEXTS]
 
 
 def subtasks(folder, shares, *, aggregation=None):
@@ -137,8 +138,8 @@ def subtasks(folder, shares, *, aggregation=None):
 def test_a_macro_over_subtasks_is_decided(tmp_path):
     now = subtasks(tmp_path / "a", {"many": 0.9, "few": 0.9})
     before = subtasks(tmp_path / "before", {"many": 0.3, "few": 0.3})
-    found = compare_whole(now, before, "acc_macro", Settings())
-    assert not found.not_enough
+    found = measure_whole(now, before, "acc_macro", Settings())
+    assert not found.reasons
     item = found.difference
     assert item.delta == pytest.approx(item.now - item.previous)
     assert 0 < item.low < item.delta < item.high
@@ -148,8 +149,8 @@ def test_a_macro_over_subtasks_is_decided(tmp_path):
 def test_another_rule_over_subtasks_stays_open(tmp_path):
     now = subtasks(tmp_path / "a", {"many": 0.9, "few": 0.9}, aggregation=0.123)
     before = subtasks(tmp_path / "before", {"many": 0.3, "few": 0.3})
-    found = compare_whole(now, before, "acc_macro", Settings())
-    assert "what the rows of acc_macro add to it is not known" in str(found.not_enough[0])
+    found = measure_whole(now, before, "acc_macro", Settings())
+    assert "what the rows of acc_macro add to it is not known" in sentences(found.reasons)[0]
 
 
 def test_a_gate_over_all_metrics_can_pass(tmp_path, capsys):

@@ -22,7 +22,7 @@ def gate(tmp_path, run_verb):
 
 
 def compare(run_verb, homes, *options):
-    return run_verb("compare", *homes, "--no_flips", *options)
+    return run_verb("compare", *homes, "--no_write", *options)
 
 
 def errors(direction):
@@ -155,7 +155,7 @@ def test_the_gate_shows_limits_documents_and_rows_left_out(tmp_path, gate):
 
     out = gate(two_small_runs(tmp_path, {"a": task("B")}, {"a": task()}))[1]
     assert "note: a: a part of the data: 300 of 1000 rows" in out
-    assert "300 rows share 12 values of document_id, each of which counts as one document" in out
+    assert "300 rows share 12 values of document_id; each value counts as one document" in out
     assert "2 rows with another gold answer are left out" in out
 
 

@@ -18,7 +18,7 @@ def say(tmp_path, run_verb):
 
     def ask(homes, *options, policy="{}", packs=None):
         templates = ("--template_dir", packs) if packs else ()
-        code, out = run_verb("compare", *homes, "--json", "--no_flips", *options, *templates)
+        code, out = run_verb("compare", *homes, "--json", "--no_write", *options, *templates)
         data = json.loads(out)
         path = tmp_path / "policy.yaml"
         path.write_text(policy, encoding="utf-8")
@@ -265,6 +265,33 @@ def test_w50_percent_beside_a_share_is_not_comparable(tmp_path, say):
     assert "`--allow scale` compares anyway" in answers.one()["words"]
 
 
+@pytest.mark.parametrize(
+    ("now", "before", "sentence"),
+    [
+        (0.0, 0.0, "the worst score on both sides: this task cannot show a drop"),
+        (0.3, 0.0, "the worst score in the baseline: this task cannot show a drop"),
+        (0.26, 0.25, "both sides at chance (25%): this task cannot show a drop"),
+    ],
+)
+def test_stored_scores_that_cannot_show_a_drop_are_named(tmp_path, say, now, before, sentence):
+    homes = stored_homes(tmp_path, now, before, rows=200, stderr=None)
+    for home in homes:
+        (results,) = Path(home).glob("results_*")
+        content = json.loads(results.read_text())
+        choices = ["A", "B", "C", "D"] if before else "{{choices}}"
+        content["configs"]["t"] |= {"output_type": "multiple_choice", "doc_to_choice": choices}
+        results.write_text(json.dumps(content))
+    answers = say(homes, policy="{defaults: {max_drop: 0.2}}")
+    assert sentence in answers.all_said
+    assert (answers.gate_code, sentence in answers.gate["closing"]) == (0, True)
+
+
+def test_a_stored_value_outside_the_range_of_the_other_is_not_comparable(tmp_path, say):
+    answers = say(stored_homes(tmp_path, 1.2, 0.3, rows=200))
+    assert answers.one()["verdict"] == "not comparable"
+    assert "acc from 1.2 to 1.2, where it lies between 0 and 1" in answers.one()["words"]
+
+
 def test_w51_groups_of_another_weighting_are_not_comparable(tmp_path, say):
     tasks = {"t": Task({"acc": EQUAL[:100]}), "u": Task({"acc": EQUAL[:20]})}
     homes = two_small_runs(tmp_path, tasks, tasks)
@@ -356,6 +383,11 @@ def test_subjects_are_no_documents(tmp_path, say):
 # --- families
 
 
+def pairs_of(run_verb, *arguments):
+    """The pairs that a leaderboard shows to differ."""
+    return json.loads(run_verb("leaderboard", *arguments, "--json")[1])["pairs"]
+
+
 def test_w53_many_candidates_are_one_family(tmp_path, run_verb):
     before = [float(at % 2) for at in range(100)]
     homes = []
@@ -367,8 +399,9 @@ def test_w53_many_candidates_are_one_family(tmp_path, run_verb):
             write_small_run(tmp_path / f"c{number}", {"a": Task({"acc": now})}, stamp=LATER)
         )
     baseline = write_small_run(tmp_path / "base", {"a": Task({"acc": before})})
-    code, _ = run_verb("compare", homes[7], baseline, "--no_flips")
+    code, out = run_verb("compare", homes[7], baseline, "--no_write", "--json")
     assert code == 1  # alone, beforehand
+    alone_beforehand = json.loads(out)["tasks"][0]
 
     def words(*options):
         page = tmp_path / f"page{len(options)}"
@@ -381,8 +414,10 @@ def test_w53_many_candidates_are_one_family(tmp_path, run_verb):
     together, comparisons = words()
     assert set(together) == {"no difference shown"}
     assert "the words hold over 20 candidates together" in comparisons[0]["remarks"][0]
-    _, board = run_verb("leaderboard", *homes, baseline, "--json")
-    assert json.loads(board)["pairs"] == []
+    assert pairs_of(run_verb, *homes, baseline) == []
+    assert pairs_of(run_verb, *homes, "--baseline", baseline) == []  # one family of 20
+    (pair,) = pairs_of(run_verb, *homes, "--baseline", baseline, "--candidate", homes[7])
+    assert (pair["verdict"], pair["p"]) == ("worse", alone_beforehand["p_holm"])
     alone, comparisons = words("--candidate", homes[7])
     assert alone == [*[""] * 7, "worse", *[""] * 12]
     assert "another candidate is judged" in comparisons[0]["remarks"][0]
@@ -461,7 +496,7 @@ def test_w64_an_interval_has_the_digits_that_it_needs(tmp_path, run_verb):
     before = [float(at % 2) for at in range(20_000)]
     now = [0.0 if at in range(1, 21, 2) else value for at, value in enumerate(before)]
     homes = two_small_runs(tmp_path, {"a": Task({"acc": now})}, {"a": Task({"acc": before})})
-    _, out = run_verb("compare", *homes, "--no_flips")
+    _, out = run_verb("compare", *homes, "--no_write")
     assert "-0.05 [-0.09, -0.03]" in out
 
 
@@ -476,11 +511,28 @@ def test_w65_a_share_as_a_limit_of_percents_is_refused(tmp_path, run_verb):
     assert "max_drop is 0.02 of 100" in out
 
 
-def test_w68_a_copied_folder_is_one_run(tmp_path, say):
+@pytest.mark.parametrize("model", ["org/model", "org/renamed"])
+def test_w68_a_copied_folder_is_one_run(tmp_path, say, model):
     call = {"date": 1.5, "total_evaluation_time_seconds": "12.5"}
     home = write_small_run(tmp_path / "before", {"a": Task({"acc": EQUAL})}, **call)
     copy = tmp_path / "now" / "org__model"
     shutil.copytree(home, copy)
+    (results,) = copy.glob("results_*")
+    results.write_text(results.read_text().replace("org/model", model))
     answers = say([str(copy), home])
     assert (answers.code, answers.gate_code) == (3, 3)
     assert "both sides are read from the same file" in answers.one()["words"]
+
+
+@pytest.mark.parametrize(("rows", "verdict"), [(4, "no difference shown"), (12, "worse")])
+def test_a_mean_over_tiny_tasks_has_no_word(tmp_path, say, rows, verdict):
+    now, before = (
+        {f"t{at}": Task({"acc": [side] * (rows - 1) + [1.0]}) for at in range(5)}
+        for side in (0.0, 1.0)
+    )
+    answers = say(two_small_runs(tmp_path, now, before), policy="{overall: {max_drop: 0.02}}")
+    mean = answers.compare["overall"]
+    assert mean["verdict"] == verdict
+    assert ("a mean takes 12" in mean["words"]) is (rows == 4)
+    overall = next(check for check in answers.gate["checks"] if check["name"] == "overall")
+    assert (overall["status"] == "fail") is (rows == 12)

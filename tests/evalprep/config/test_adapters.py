@@ -88,17 +88,17 @@ def test_a_pattern_gives_every_adapter_with_a_name_of_its_own(tmp_path):
         ),
         (
             {"model_name": BASE, "backend": "vllm", "model_args": {"load_in_4bit": True}},
-            "load_in_4bit is no argument of the back end vllm",
+            "the back end vllm has no argument load_in_4bit",
             "quantization: bitsandbytes",
         ),
         (
             {"model_name": BASE, "backend": "hf", "model_args": {"quantization": "awq"}},
-            "quantization is no argument of the back end hf",
+            "the back end hf has no argument quantization",
             "load_in_4bit: true",
         ),
         (
             {"model_name": BASE, "backend": "vllm", "model_args": {"peft": "lora"}},
-            "peft is no argument of the back end vllm",
+            "the back end vllm has no argument peft",
             "adapter: DIR",
         ),
     ],

@@ -128,7 +128,7 @@ def test_a_misspelt_column_in_a_prompt_gets_a_suggestion(tmp_path, monkeypatch, 
     pack = tmp_path / "packs/rx/pack.yaml"
     pack.write_text(pack.read_text().replace("{{country}}", "{{contry}}"))
     message = refusal(tmp_path, capsys, tasks=["rx"], template_dir=str(tmp_path / "packs"))
-    assert "EP301 rx_qa: a template uses 'contry', which is no column\n" in message
+    assert "EP301 rx_qa: a template uses 'contry', which is not a column\n" in message
     assert "did you mean country?" in message
 
 

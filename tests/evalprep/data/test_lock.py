@@ -119,7 +119,7 @@ def test_what_a_lock_says(tmp_path, monkeypatch):
     ]
     assert read_lock(tmp_path / "none.lock") == {}
     path.write_text("[]")
-    with pytest.raises(BadInput, match="is no lock file"):
+    with pytest.raises(BadInput, match="is not a lock file"):
         read_lock(path)
 
 

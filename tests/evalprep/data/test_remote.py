@@ -89,5 +89,5 @@ def test_a_command_reads_an_address_and_the_manifest_names_it(bucket, tmp_path, 
     manifest = json.loads((tmp_path / "work_dir" / "manifest.json").read_text())
     assert manifest["sources"][0]["location"] == "memory://bucket/qa.jsonl"
     assert manifest["sources"][0]["files"][0]["sha256"]
-    assert main(["run", "--stored", str(tmp_path / "work_dir")]) == 0
+    assert main(["run", "--replies=rows", str(tmp_path / "work_dir")]) == 0
     capsys.readouterr()

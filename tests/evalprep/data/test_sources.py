@@ -120,7 +120,7 @@ def test_json_forms(tmp_path, name, text):
             b'{"a": [{"q": 1}], "n": [1], "b": [{"q": 2}]}',
             "holds several lists of rows: a, b",
         ),
-        ("a.xyz", b"q,a\n", "is no data file that is read\n  allowed: .parquet, "),
+        ("a.xyz", b"q,a\n", "is not a data file that evalprep reads\n  allowed: .parquet, "),
         ("a.xlsx", b"PK\x03\x04\xff", "a spreadsheet can be saved as CSV"),
         ("a.csv.zip", b"PK\x03\x04\xff", "fix: unpack it"),
         ("a.csv", b"q;a\n1;2,3\n1,5;2,3\n", "fix: its cells are separated by semicolons"),
@@ -377,7 +377,7 @@ def test_parts_of_one_file(tmp_path, split, found):
         ("test[:10%](pct1_dropremainder)", "needs a split of 100 rows or more, and test has 3"),
         (
             "test[0]",
-            "'test[0]' is no split: 'test[0]' is neither a name nor a part\n  allowed: a split, or parts",
+            "'test[0]' is not a valid split: 'test[0]' is neither a name nor a part\n  allowed: a split, or parts",
         ),
     ],
 )

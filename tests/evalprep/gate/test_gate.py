@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from evalprep.cli import main
+from evalprep.compare import compare_runs
 from evalprep.compare.difference import difference
 from evalprep.errors import BadInput
 from evalprep.gate import Limit, Policy, Rule, decide, junit, read_policy
 from evalprep.gate.policy import SLACK
+from evalprep.packs import find_packs
 from evalprep.results import load_run
 from tests.evalprep.results.writing import Row, write_run
 
@@ -157,8 +159,6 @@ def test_a_run_may_be_held_against_the_published_verdicts(tmp_path):
 
 
 def test_suite_scores_take_their_uncertainty_along(tmp_path):
-    from evalprep.packs.finding import find_packs
-
     pack = tmp_path / "packs" / "toy"
     pack.mkdir(parents=True)
     (pack / "t.yaml").write_text("task: t\n")
@@ -177,6 +177,32 @@ def test_suite_scores_take_their_uncertainty_along(tmp_path):
     )
     with pytest.raises(BadInput, match="two runs"):
         decide(sides[0], None, Policy(suite={"all": Rule()}), packs)
+
+
+def test_a_gate_that_tolerates_nothing_has_the_p_values_of_compare(tmp_path):
+    """Also where packs declare suite scores that its policy does not name, and with one task."""
+    pack = tmp_path / "packs" / "toy"
+    pack.mkdir(parents=True)
+    (pack / "t.yaml").write_text("task: t\n")
+    scores = "{both: {function: macro, tasks: [t, u]}, all: {function: micro, tasks: [t, u]}}"
+    tasks = "{t: {template: t.yaml}, u: {template: t.yaml}}"
+    (pack / "pack.yaml").write_text(f"name: toy\ntasks: {tasks}\nsuite_scores: {scores}\n")
+    sides = [{}, {}]
+    for seed, name in enumerate("tu"):
+        for side, verdicts in zip(
+            sides, simulate(np.random.default_rng(seed), size=300), strict=True
+        ):
+            side[name] = rows_of(verdicts)
+    for names in (["t", "u"], ["t"]):
+        folder = tmp_path / "-".join(names)
+        pair = runs(folder, *({name: side[name] for name in names} for side in sides))
+        packs = find_packs(tmp_path / "packs")
+        compared = compare_runs(*pair, packs)
+        verdict = decide(*pair, Policy(defaults=Rule(max_drop=0.0)), packs)
+        p_of_task = {item.name: item.p_holm for item in compared.tasks}
+        assert {check.name: check.p_adjusted for check in verdict.checks} == pytest.approx(
+            p_of_task
+        )
 
 
 def test_every_mistake_of_a_policy_is_named_at_once(tmp_path):

@@ -411,8 +411,16 @@ def test_ticks_are_round_and_few(axis, ticks):
 
 
 def concluded(p, **more):
-    item = Difference(n=100, previous=0.5, now=0.6, binary=True, higher_is_better=True, range=1.0)
-    item.p, item.evidence = p, object()
+    item = Difference(
+        n=100,
+        previous=0.5,
+        now=0.6,
+        binary=True,
+        higher_is_better=True,
+        range=1.0,
+        p=p,
+        evidence=object(),
+    )
     return Conclusion("x", "task", item, **more)
 
 

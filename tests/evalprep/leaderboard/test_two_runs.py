@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evalprep.cli import main
-from tests.evalprep.compare.small_runs import Task, two_small_runs, verdicts
+from tests.evalprep.compare.small_runs import Task, two_small_runs, verdicts, write_small_run
 
 EQUAL = [float(at % 2) for at in range(300)]
 LABELS = ("--label", "now", "--label", "before")
@@ -143,3 +143,77 @@ def test_a_run_without_rows_does_not_hide_the_unit_of_the_others(board_of):
     data = data_of(board_of, {"a": none, "b": some}, {"a": some, "b": some})
     units = {column["id"]: column["unit"] for column in data["columns"]}
     assert units == {"a": "share", "b": "share"}
+
+
+# --- runs that are named beforehand
+
+FOUR = {"first": 0, "second": 40, "third": 44, "fourth": 90}
+
+
+@pytest.fixture
+def four(tmp_path, capsys):
+    """The board of four runs, each with more rows lost, and the options that it is asked with."""
+    homes = [
+        write_small_run(tmp_path / name, {"a": Task({"acc": [0.0] * lost + [1.0] * (300 - lost)})})
+        for name, lost in FOUR.items()
+    ]
+
+    def ask(*options):
+        words = ["leaderboard", *homes, "--label", ",".join(FOUR), *options]
+        code = main(list(map(str, words)))
+        shown = capsys.readouterr()
+        return code, shown.out or shown.err
+
+    return ask
+
+
+def said(board):
+    data = json.loads(board[1])
+    pairs = {(pair["candidate"], pair["baseline"]): pair["verdict"] for pair in data["pairs"]}
+    stars = [row["label"] for row in data["rows"] if row["cells"]["a"]["leads"]]
+    return pairs, stars, data["tested_pairs"]
+
+
+def test_without_a_name_every_pair_is_of_the_family(four):
+    pairs, stars, tested = said(four("--json"))
+    assert (len(pairs), stars, tested) == (5, ["first"], 6)
+
+
+def test_a_candidate_alone_has_words(four):
+    pairs, stars, tested = said(four("--candidate", "second", "--json"))
+    assert pairs == {("second", "first"): "worse", ("second", "fourth"): "better"}
+    assert (stars, tested) == ([], 3)
+    _, out = four("--candidate", "second")
+    out = " ".join(out.split())
+    reason = "first has the best value, and words stand for pairs with second alone (--candidate)"
+    assert f"no * (best value) for a: {reason}" in out
+    assert "note: words stand for pairs with second alone (--candidate); all other pairs" in out
+
+
+def test_the_best_value_leads_where_it_is_the_candidate(four):
+    pairs, stars, _ = said(four("--candidate", "first", "--json"))
+    assert (stars, set(pairs.values())) == (["first"], {"better"})
+
+
+def test_each_run_is_compared_with_the_baseline(four):
+    pairs, _, tested = said(four("--baseline", "second", "--json"))
+    assert pairs == {("first", "second"): "better", ("fourth", "second"): "worse"}
+    assert tested == 3
+
+
+def test_a_candidate_and_a_baseline_are_one_pair(four, tmp_path):
+    place = tmp_path / "third"
+    pairs, _, tested = said(four("--candidate", place, "--baseline", "first", "--json"))
+    assert (pairs, tested) == ({("third", "first"): "worse"}, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--candidate", "secnd"), "no run 'secnd'"),
+        (("--candidate", "first", "--baseline", "first"), "is the candidate and the baseline"),
+    ],
+)
+def test_a_name_that_is_no_run_of_the_table_is_refused(four, options, message):
+    code, shown = four(*options)
+    assert (code, message in shown) == (2, True)

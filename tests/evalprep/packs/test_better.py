@@ -41,7 +41,7 @@ def test_unknown_names_are_told_where_lm_eval_is_known(tmp_path, monkeypatch):
     monkeypatch.setattr("evalprep.packs.file.is_remembered", lambda: True)
     monkeypatch.setattr("evalprep.packs.file.stock_names", lambda: frozenset({"wmdp_bio"}))
     _, problems = read(tmp_path, "{wmdp_boi: down}")
-    assert "'wmdp_boi' is no task or group" in problems[0]
+    assert "'wmdp_boi' is not a task or group" in problems[0]
 
 
 def test_packs_are_read_where_there_is_no_lm_eval(tmp_path, monkeypatch):

@@ -141,13 +141,13 @@ def scored(task, doc, reply):
         (["--data", "q.jsonl", "--prompt", "{qestion}", "--target", "anwser"],
          ["no column 'qestion'", "did you mean question", "no column 'anwser'", "did you mean answer"]),
         (["--data", "q.jsonl", "--prompt", "Answer!", "--target", "answer"], ["names no column"]),
-        (["--data", "q.jsonl", "--prompt", "{{question", "--target", "answer"], ["is no Jinja text"]),
+        (["--data", "q.jsonl", "--prompt", "{{question", "--target", "answer"], ["is not valid Jinja"]),
         (["--data", "q.jsonl", "--prompt", "question", "--target", "answer", "--kind", "regex", "--pattern", "x"],
          ["has no group"]),
         (["--data", "nowhere.csv", "--prompt", "question", "--target", "answer"], ["no file or folder"]),
         (["--kind", "choice"], ["needs rows"]),
         (["--data", "q.jsonl", "--prompt", "question", "--target", "answer", "--kind", "choice"],
-         ["whose right answer is not a letter: 1 (", "--choices a,b,c"]),
+         ["with a right answer that is not a letter: 1 (", "--choices a,b,c"]),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_at_once_and_nothing_is_written(tmp_path, arguments, said):
@@ -340,7 +340,7 @@ def test_a_spreadsheet_with_a_mark_semicolons_and_decimal_commas(tmp_path):
     words = ["--data", str(file), "--prompt", "{Frage}", "--target"]
     refused = new_pack(tmp_path, *words, "Punkte", "--kind", "number")
     assert refused.returncode == 2
-    assert "1 row whose right answer is not a number: 1 (1,5)" in refused.stderr
+    assert "1 row with a right answer that is not a number: 1 (1,5)" in refused.stderr
     assert "write numbers with a decimal point" in refused.stderr
     made = new_pack(tmp_path, *words, "Lösung")
     assert made.stdout.splitlines() == [

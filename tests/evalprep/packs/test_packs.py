@@ -141,7 +141,7 @@ def task(**changes):
             id="three mistakes of a score",
         ),
         pytest.param(
-            {"groups": {"p_all": ["nope"]}}, ["'nope' is no task or group"], id="unknown member"
+            {"groups": {"p_all": ["nope"]}}, ["'nope' is not a task or group"], id="unknown member"
         ),
         pytest.param(
             {"groups": {"p_all": {"tasks": "p_qa"}}}, ["tasks is 'p_qa'"], id="member as text"
@@ -150,7 +150,7 @@ def task(**changes):
             {"groups": {"p_all": ["p_two"], "p_two": ["p_all"]}}, ["is part of itself"], id="circle"
         ),
         pytest.param(
-            {"default_tasks": ["nope"]}, ["'nope' is no task or group"], id="unknown default"
+            {"default_tasks": ["nope"]}, ["'nope' is not a task or group"], id="unknown default"
         ),
         pytest.param({"published": "no.yaml"}, ["there is no no.yaml"], id="no published scores"),
         pytest.param(
@@ -312,7 +312,7 @@ def test_list_names_groups_aliases_and_tags(folder):
 def test_no_names_for_a_new_pack(tmp_path, name):
     done = evalprep("new-pack", name, "--template_dir", str(tmp_path))
     assert done.returncode == 2
-    assert "is no pack name" in done.stderr
+    assert "is not a valid pack name" in done.stderr
     assert not any(tmp_path.iterdir())
 
 

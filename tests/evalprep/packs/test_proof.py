@@ -191,8 +191,8 @@ def test_the_chain_from_pasted_commands_to_the_report(project, tiny_model, tmp_p
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    evalprep(elsewhere, "status", "--done", "c1-chat", folder / "work_dir")
-    evalprep(elsewhere, "status", "--done", "c2-chat", folder / "work_dir", code=1)
+    evalprep(elsewhere, "status", "--left", "c1-chat", folder / "work_dir")
+    evalprep(elsewhere, "status", "--left", "c2-chat", folder / "work_dir", code=1)
     assert "proof_sure: made, 4 rows" in evalprep(
         elsewhere, "prepare", "--continue", folder / "work_dir"
     )

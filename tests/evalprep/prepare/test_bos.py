@@ -37,7 +37,7 @@ def project(tmp_path, tiny_model):
         }
         config = {"model_name": str(model), "tasks": [task], "device": "cpu", **keys}
         (tmp_path / "eval_config.yaml").write_text(yaml.safe_dump(config))
-        words = ["prepare", "--config_path", str(tmp_path / "eval_config.yaml"), "--no_check"]
+        words = ["prepare", "--config_path", str(tmp_path / "eval_config.yaml"), "--check=off"]
         assert main(words) == 0
         return read_manifest(tmp_path / "work_dir").commands
 

@@ -103,7 +103,7 @@ CASES = {
     "a function that is not built in": ({}, {"suite_scores": {"s": {"function": "median", "tasks": ["mine_qa"]}}}, "'median'"),
     "published elsewhere": ({}, {"published": "/etc/passwd"}, "outside of the pack"),
     "published above": ({}, {"published": "../../../../../../../../../../etc/passwd"}, "outside of the pack"),
-    "published that is no mapping": ({"scores.yaml": "- 1\n"}, {"published": "scores.yaml"}, "scores.yaml"),
+    "published that is not a mapping": ({"scores.yaml": "- 1\n"}, {"published": "scores.yaml"}, "scores.yaml"),
 }  # fmt: skip
 
 

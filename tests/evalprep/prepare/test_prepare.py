@@ -166,7 +166,9 @@ def test_a_conflict_is_refused_and_force_keeps_both(tiny_project):
             ["does not fit Tiny-Instruct-evals", "an instruct model's"],
             id="pretrained group",
         ),
-        pytest.param({"tasks": "meta_bbh"}, ["meta_bbh is no task of"], id="task of other family"),
+        pytest.param(
+            {"tasks": "meta_bbh"}, ["meta_bbh is not a task of"], id="task of other family"
+        ),
         pytest.param(
             {"tasks": "meta_ifeval"},
             ["has no config Tiny-Instruct-evals__ifeval__strict__details"],
@@ -270,7 +272,7 @@ def test_damaged_ground_truth_is_tolerated_like_rows_without_any(tiny_project):
         in done.stderr
     )
     truth.write_text("\n".join([bad[0], *good]))  # the good one of two counts
-    assert "gold answers of 3 rows: 3 by equal text\n" in prepare(tiny_project).stderr
+    assert "gold answers for 3 rows: 3 by equal text\n" in prepare(tiny_project).stderr
     truth.write_text("\n".join([*bad[:2], good[2], good[2].replace("{7}", "{8}")]))
     done = prepare(tiny_project)
     assert done.returncode == 2
@@ -290,7 +292,7 @@ def test_foreign_folder_is_refused(tiny_project):
     (work / "thesis.txt").write_text("precious")
     done = prepare(tiny_project)
     assert done.returncode == 2
-    assert "no work folder that evalprep may replace" in done.stderr
+    assert "evalprep did not write it and does not replace it" in done.stderr
     assert (work / "thesis.txt").read_text() == "precious"
 
 

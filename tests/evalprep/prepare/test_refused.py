@@ -212,7 +212,7 @@ def test_a_folder_that_is_prepared_for_other_paths(tiny_project, capsys, monkeyp
 
     manager = TaskManager(include_path=str(there / "work_dir"), include_defaults=False)
     assert len(manager.load(["meta_math"])["tasks"]["meta_math"].eval_docs) == 3
-    assert main(["status", "--done", "c1-plain", str(there / "work_dir")]) == 1
+    assert main(["status", "--left", "c1-plain", str(there / "work_dir")]) == 1
 
 
 def test_what_check_calls_an_error_stops_the_paste(tiny_project, capsys, monkeypatch):
@@ -239,5 +239,5 @@ def test_what_check_calls_an_error_stops_the_paste(tiny_project, capsys, monkeyp
     assert "EP502" in told
     assert f"{task.parent.parent}" in told
     assert "--check off prepares it all the same" in told
-    assert main([*arguments, "--no_check"]) == 0
+    assert main([*arguments, "--check=off"]) == 0
     assert "lm_eval" in capsys.readouterr().out

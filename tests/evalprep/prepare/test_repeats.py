@@ -47,7 +47,7 @@ def prepare(tmp_path, monkeypatch, capsys):
     def prepare(*tasks, code=0, **keys):
         config = {"model_name": "a/b", "backend": "dummy", "tasks": list(tasks), **keys}
         (tmp_path / "eval_config.yaml").write_text(yaml.safe_dump(config))
-        assert main(["prepare", "--no_check"]) == code
+        assert main(["prepare", "--check=off"]) == code
         return capsys.readouterr().err
 
     return prepare

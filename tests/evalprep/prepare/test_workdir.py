@@ -47,7 +47,7 @@ def test_places_that_are_somebody_elses(tmp_path):
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "theirs")
     said = [check_place(tmp_path / name)[0].what for name in ("theirs", "file", "link")]
-    assert "no work folder that evalprep may replace" in said[0]
+    assert "evalprep did not write it and does not replace it" in said[0]
     assert said[1:] == ["is not a folder"] * 2
 
 

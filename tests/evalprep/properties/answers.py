@@ -54,7 +54,7 @@ class Answers:
 
     @cached_property
     def compare(self) -> tuple[int, Any]:
-        return run("compare", *self.homes, "--no_flips", *self.options)
+        return run("compare", *self.homes, "--no_write", *self.options)
 
     @cached_property
     def quantities(self) -> dict[str, dict[str, Any]]:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from evalprep.compare import PairRules, compare_runs
+from evalprep.compare import compare_runs
 from evalprep.report.align import align
 from evalprep.results import load_run
+from evalprep.samples import PairRules
 from tests.evalprep.results.writing import Row, write_run
 
 

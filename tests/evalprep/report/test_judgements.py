@@ -32,10 +32,10 @@ def judged(tmp_path, monkeypatch, capsys):
             "the-judge",
             "--base_url",
             server.url,
-            "--num_concurrent",
-            "1",
-            "--max_retries",
-            "0",
+            "--model_args",
+            "num_concurrent=1",
+            "--model_args",
+            "max_retries=0",
         ]
         assert main(["judge", str(folder), *options]) == 0
     capsys.readouterr()

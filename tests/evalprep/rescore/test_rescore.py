@@ -282,7 +282,7 @@ def test_the_command(runs, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "published replies by this scorer" in printed
     assert f"next: evalprep compare {out}" in printed
-    assert main(["compare", str(out), "--no-flips", "--exit-zero"]) == 0
+    assert main(["compare", str(out), "--no_write", "--exit-zero"]) == 0
     capsys.readouterr()
     assert (
         main(

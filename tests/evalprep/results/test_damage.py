@@ -23,9 +23,9 @@ def calls(home, other, folder):
     return {
         "score": ["score", home, "--no-write"],
         "score as data": ["score", home, "--no-write", "--json"],
-        "compare": ["compare", home, "--no-flips"],
+        "compare": ["compare", home, "--no_write"],
         "compare with a run": ["compare", home, other],
-        "compare as baseline": ["compare", other, home, "--no-flips", "--json"],
+        "compare as baseline": ["compare", other, home, "--no_write", "--json"],
         "gate": ["gate", home, other, "--policy", policy],
         "gate as baseline": ["gate", other, home, "--policy", policy, "--json"],
         "report": [

@@ -59,7 +59,7 @@ def test_remarks_that_many_tasks_share_are_folded(tmp_path, capsys):
     assert main(["score", str(tmp_path), "--no-write"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("left out") == 1
-    assert "likewise task_1, task_2, task_3 and 4 more" in " ".join(shown.split())
+    assert "the same for task_1, task_2, task_3 and 4 more" in " ".join(shown.split())
 
 
 def test_a_group_of_which_a_part_has_samples_is_not_pooled(tmp_path, capsys):

@@ -94,7 +94,7 @@ def test_every_layout_says_the_same(tmp_path, layout, capsys):
         assert table.metrics["exact_match"].tolist() == [
             right(at, one["name"]) for at in range(ROWS)
         ]
-        assert not table.duplicates()
+        assert not table.repeated_ids.size
     first = next(task.samples())
     assert first.prompt.startswith("Q: Question 0?") or layout in {"May 2024", "June 2024", "0.4.3"}
     assert first.prompt_hash

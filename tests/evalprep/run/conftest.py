@@ -86,7 +86,7 @@ class Project:
         )
 
     def words(self):
-        return [str(self.folder / "work_dir"), "--shard_rows", "6"]
+        return [str(self.folder / "work_dir"), "--shard", "6"]
 
     def done(self):
         return {unit.name for unit in self.run.state().units if unit.status == DONE}

@@ -113,7 +113,7 @@ def lines(project):
 def run_with_deaths(cluster, project, seed, most=2):
     """Kill a node and add another one, at random moments, until the run ends."""
     draw, deaths = random.Random(seed), 0
-    words = ["--engine", "ray", "--address", cluster.address, "--shard_rows", "6"]
+    words = ["--engine", "ray", "--address", cluster.address, "--shard", "6"]
     process = project.start_anew(*words)
     while deaths < most:
         try:

@@ -315,7 +315,7 @@ def test_a_second_preparation_names_the_command_that_it_replaces(project):
     first = project.manifest["run"]
     assert "replaces" not in project("prepare")
     text = project("prepare", "--set", "limit=2")
-    assert f"replaces run {first} of a-model, whose command c1-chat had no results yet" in text
+    assert f"replaces run {first} of a-model, with no results yet from command c1-chat" in text
     assert "other tasks" not in text
     project.write(tasks=[inline("bio"), {**inline("geo"), "doc_to_text": "Now {{question}}"}])
     second = project.manifest["run"]

@@ -141,11 +141,11 @@ def test_a_table_without_ids_is_refused_with_its_columns(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('{"id": "q1", "text": "a"}\n{"id": "q2", "te', "line 2 is no JSON"),
+        ('{"id": "q1", "text": "a"}\n{"id": "q2", "te', "line 2 is not JSON"),
         ('{"id": "q1", "txt": "a"}', "row 1 has no text; its fields: id, txt"),
         ('{"text": "a"}', "has no id"),
         ('{"id": "q1", "text": 5}', "its text is 5"),
-        ('["q1", "a"]', "is no reply"),
+        ('["q1", "a"]', "is not a reply"),
         ('{"custom_id": "q1", "response": {"body": {}}}', "has no choices"),
     ],
 )

@@ -33,7 +33,7 @@ def test_tasks_that_bring_their_own_requests(tmp_path, tiny_model):
             "unlearning": {"tofu": str(DATA / "tofu"), "muse": str(DATA / "muse_news")},
         },
     )
-    out, _ = one.start("--shard_rows", "0").communicate(timeout=HANG)
+    out, _ = one.start("--shard", "0").communicate(timeout=HANG)
     assert "results: " in out, out
     ours, our_samples = load(one.run.state().results)
     theirs, their_samples = load(pasted(tmp_path))

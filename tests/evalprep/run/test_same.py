@@ -33,7 +33,7 @@ def pasted(folder):
 @pytest.mark.slow
 def test_the_same_files_as_the_pasted_command(project, tmp_path, monkeypatch):
     one = project(limit=20)
-    done = one.command("run", str(tmp_path / "work_dir"), "--shard_rows", "6", check=True)
+    done = one.command("run", str(tmp_path / "work_dir"), "--shard", "6", check=True)
     ours, our_samples = load(one.run.state().results)
     (following,) = [line for line in done.stdout.splitlines() if line.startswith("next: ")]
     folder = Path(one.run.state().results).parent

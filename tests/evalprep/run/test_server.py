@@ -33,7 +33,7 @@ def test_every_number_is_that_of_the_pasted_command(against, tmp_path):
     here = Completions()
     with completions(here) as url:
         one = against(url, limit=20)
-        one.command("run", str(tmp_path / "work_dir"), "--shard_rows", "6", check=True)
+        one.command("run", str(tmp_path / "work_dir"), "--shard", "6", check=True)
         assert len(here.prompts) == 20 * (1 + 3 + 1)
         pasted(tmp_path)
     ours, our_samples = load(one.run.state().results)

@@ -109,7 +109,7 @@ def whole(walk):
     """Each command ran once, and its replies are all there."""
     assert walk.results() == ["c1-plain", "c2-plain"]
     for name in walk.results():
-        walk.evalprep("status", "--done", name, walk.work_dir)
+        walk.evalprep("status", "--left", name, walk.work_dir)
     told = json.loads(
         walk.evalprep("score", "results", "--template_dir", "packs", "--no-write", "--json").stdout
     )

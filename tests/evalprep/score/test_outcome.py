@@ -103,10 +103,10 @@ def test_what_keeps_the_contract_reaches_every_verb(toy, source):
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ("'0.5'", "score.rate returned '0.5' as agg_value, which is no number"),
-        ("True", "score.rate returned True as agg_value, which is no number"),
-        ("10**400", "score.rate returned a value of type int as agg_value, which is no number"),
-        ("[0.5]", "score.rate returned a value of type list as agg_value, which is no number"),
+        ("'0.5'", "score.rate returned '0.5' as agg_value, which is not a number"),
+        ("True", "score.rate returned True as agg_value, which is not a number"),
+        ("10**400", "score.rate returned a value of type int as agg_value, which is not a number"),
+        ("[0.5]", "score.rate returned a value of type list as agg_value, which is not a number"),
         ("float('nan')", None),
     ],
 )

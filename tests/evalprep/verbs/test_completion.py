@@ -1,5 +1,6 @@
 """What a shell offers after `evalprep completion bash`."""
 
+import shutil
 import subprocess
 
 import pytest
@@ -54,3 +55,17 @@ def test_zsh_reads_the_same_script(script, capsys):
     first, _, rest = capsys.readouterr().out.partition("\n")
     assert "bashcompinit" in first
     assert rest == script
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh on this machine")
+def test_zsh_offers_the_same_words(tmp_path, capsys):
+    assert main(["completion", "zsh"]) == 0
+    lines = (
+        capsys.readouterr().out,
+        "emulate -L zsh; setopt ksharrays",
+        'COMP_WORDS=(evalprep completion ""); COMP_CWORD=2; _evalprep; print "${COMPREPLY[@]}"',
+    )
+    script = tmp_path / "words.zsh"
+    script.write_text("\n".join(lines), encoding="utf-8")
+    done = subprocess.run(["zsh", script], capture_output=True, text=True, check=False)
+    assert (done.stdout.split(), done.stderr) == (["bash", "zsh"], "")

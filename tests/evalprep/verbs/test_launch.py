@@ -217,7 +217,10 @@ def test_options_that_make_no_job(words, expected, folder, capsys):
 
 @pytest.mark.parametrize(
     ("nodes", "expected"),
-    [("2", "vLLM spans nodes through Ray alone"), ("3", "8 GPUs, which is no multiple")],
+    [
+        ("2", "vLLM spans nodes through Ray alone"),
+        ("3", "8 GPUs, which is not a multiple of the nodes"),
+    ],
 )
 def test_nodes_that_cannot_share_a_model_are_refused(nodes, expected, folder, capsys):
     work_dir = str(folder(tensor_parallel_size=8, **GPUS))

@@ -95,7 +95,7 @@ def test_a_run_follows_the_file_and_a_named_folder_is_run_as_prepared(folder, ca
     assert "differs from the prepared one in limit" in run(capsys, "--limit", "2")
     text = run(capsys)
     assert "differs from the prepared one in limit" in text
-    assert "whose command c1-plain had no results yet" in text
+    assert "with no results yet from command c1-plain" in text
 
 
 def test_an_edited_pack_is_prepared_again(folder, capsys):
@@ -150,7 +150,7 @@ def test_a_baseline_is_compared_with(folder, capsys):
         ([], "there is neither a config nor a prepared folder"),
         (["work_dir", "--limit", "3"], "cannot change a prepared folder"),
         (["--json", "--baseline", "run"], "--json stops after the run"),
-        (["--shard_rows", "-1"], "a whole number >= 0"),
+        (["--shard", "-1"], "a whole number >= 0"),
     ],
 )
 def test_arguments_that_cannot_be_used(folder, words, message, capsys):

@@ -52,7 +52,7 @@ def test_shards_are_seen_by_status_and_not_run_again(project, capsys, last):
     assert status(capsys, "work_dir")[0] == "2 of 2 shards done, next: evalprep merge"
     text = evalprep(last, "work_dir")
     if last == "run":
-        assert "resumed: 2 of 2 units are finished" in text
+        assert "resumed: 2 of 2 parts were finished before" in text
     for place in ("work_dir", "eval_results"):
         assert status(capsys, place) == ("done, 2 of 2 units done", "done", "2/2")
 

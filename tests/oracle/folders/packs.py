@@ -222,7 +222,7 @@ def fm_suite(home: Path) -> None:
             for entry in (fm.QA, fm.FACTS, fm.REVIEWS, fm.NEWS, fm.PAIRS)
         ]
         fm.prepared(folder, *entries)
-        typed("run", "--stored", f"{name}/work_dir")
+        typed("run", "--replies=rows", f"{name}/work_dir")
     policy(home)
 
 

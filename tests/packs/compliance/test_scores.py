@@ -156,7 +156,7 @@ def test_a_score_of_few_readable_replies_looks_like_no_other(few, tmp_path, caps
         assert "answers, as nothing could be read from the others" in silent["why"][0]
     (table,) = (tmp_path / "board").rglob("all_results.csv")
     assert "nothing could be read from the others" in table.read_text()
-    main(["compare", *map(str, few), "--no-flips", "--json"])
+    main(["compare", *map(str, few), "--no_write", "--json"])
     compared = {score["name"]: score for score in json.loads(capsys.readouterr().out)["suite"]}
     one = compared["compliance/compliance_human_deception_score"]
     assert one["verdict"] == "not enough evidence"
@@ -319,7 +319,7 @@ class TestTable:
 
     def test_means_over_other_benchmarks_are_not_compared(self, old, capsys):
         first, third = (str(old / name) for name in ("first", "third"))
-        main(["compare", third, first, "--json", "--no-flips"])
+        main(["compare", third, first, "--json", "--no_write"])
         suite = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)["suite"]}
         reason = suite["compliance/compliance_mean"]["not_comparable"][0]
         assert reason.startswith("the mean is over 1 score, the baseline's over 2; one side alone")
@@ -479,10 +479,10 @@ def asked_about_each_sentence(out, monkeypatch):
             "the-judge",
             "--base_url",
             server.url,
-            "--max_retries",
-            "0",
-            "--num_concurrent",
-            "1",
+            "--model_args",
+            "max_retries=0",
+            "--model_args",
+            "num_concurrent=1",
         ]
         assert main(["judge", str(out), *options]) == 0
     (score,) = [

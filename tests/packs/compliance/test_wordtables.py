@@ -113,5 +113,5 @@ def test_a_table_that_is_none_is_told(bare):
     write(bare / "synonym.json", "[1, 2]")
     from evalprep.errors import BadInput
 
-    with pytest.raises(BadInput, match="is no JSON file of words"):
+    with pytest.raises(BadInput, match="is not a JSON file of words"):
         prepare_versions(bare, tables={"synonym": "synonym.json"})

@@ -110,7 +110,7 @@ def rows_of(folder, task):
 
 def scored(folder, capsys):
     """Score the stored replies of a prepared folder; the suite scores by name."""
-    assert main(["run", "--stored", str(folder / "work_dir")]) == 0, capsys.readouterr().err
+    assert main(["run", "--replies=rows", str(folder / "work_dir")]) == 0, capsys.readouterr().err
     capsys.readouterr()
     return scores_of(folder, capsys)
 

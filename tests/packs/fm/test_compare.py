@@ -14,7 +14,7 @@ def stored_run(folder, replies):
     folder.mkdir()
     fields = {"model_output": f"responses.{replies}.text"}
     prepared(folder, with_(QA, outputs="dataset", fields=fields))
-    assert main(["run", "--stored", str(folder / "work_dir")]) == 0
+    assert main(["run", "--replies=rows", str(folder / "work_dir")]) == 0
     return str(folder / "eval_results")
 
 

@@ -24,7 +24,7 @@ def run(tmp_path_factory):
     out = io.StringIO()
     with contextlib.redirect_stdout(io.StringIO()):
         prepared(folder, *(stored(one) for one in ENTRIES), meteor="off", detector="off")
-        assert main(["run", "--stored", str(folder / "work_dir")]) == 0
+        assert main(["run", "--replies=rows", str(folder / "work_dir")]) == 0
     with contextlib.redirect_stdout(out):
         assert main(["score", str(folder / "eval_results"), "--json"]) == 0
     return folder, {score["name"]: score["value"] for score in json.loads(out.getvalue())["suite"]}

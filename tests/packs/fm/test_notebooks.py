@@ -64,7 +64,7 @@ def test_stored_replies_are_scored(folder, capsys):
 def test_a_config_prepares(folder, capsys, path):
     config = folder / "eval_config.yaml"
     shutil.copy(path, config)
-    code = main(["prepare", "--config", str(config), "--no_check"])
+    code = main(["prepare", "--config", str(config), "--check=off"])
     assert code == 0, capsys.readouterr().err
     manifest = json.loads((folder / "work_dir" / "manifest.json").read_text(encoding="utf-8"))
     assert all(task["rows"] == 2 for task in manifest["tasks"].values())

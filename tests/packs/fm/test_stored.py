@@ -111,7 +111,7 @@ def test_a_run_of_stored_replies_can_be_compared_and_reported(tmp_path, capsys):
         folder = tmp_path / name
         folder.mkdir()
         prepared(folder, one)
-        assert main(["run", "--stored", str(folder / "work_dir")]) == 0
+        assert main(["run", "--replies=rows", str(folder / "work_dir")]) == 0
     runs = [str(tmp_path / name / "eval_results") for name in "ab"]
     assert main(["compare", *runs]) in (0, 1, 3)
     assert main(["report", runs[0], "--out", str(tmp_path / "report")]) == 0
@@ -144,7 +144,7 @@ def test_scoring_stored_replies_needs_no_lm_eval(tmp_path, project_root):
     prepared(tmp_path, stored(QA))
     code = (
         "import sys\nfrom evalprep.cli import main\n"
-        f"assert main(['run', '--stored', {str(tmp_path / 'work_dir')!r}]) == 0\n"
+        f"assert main(['run', '--replies=rows', {str(tmp_path / 'work_dir')!r}]) == 0\n"
         "print(*sorted({'lm_eval', 'torch', 'transformers', 'vllm'} & {name.split('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run(
@@ -180,7 +180,7 @@ def test_outputs_of_two_models_are_two_runs(tmp_path, capsys):
     config = write_config(tmp_path, {**QA, "outputs": fields}, **MODELS)
     assert main(["prepare", "--config", str(config)]) == 0
     assert capsys.readouterr().out.count("run --replies rows") == 1
-    assert main(["run", "--stored", str(tmp_path / "work_dir")]) == 0
+    assert main(["run", "--replies=rows", str(tmp_path / "work_dir")]) == 0
     runs = [tmp_path / "eval_results" / f"stored__model_{name}" for name in "ab"]
     capsys.readouterr()
     values = [scores_at(run, capsys)["results"]["fm/qa.f1_score"]["agg_value"] for run in runs]
@@ -197,7 +197,7 @@ def test_log_probabilities_of_two_models(tmp_path, capsys):
     outputs = {"model_a": fields, "model_b": {**fields, "sent_more_log_prob": "scores.less"}}
     config = write_config(tmp_path, {**PAIRS, "outputs": outputs}, **MODELS)
     assert main(["prepare", "--config", str(config)]) == 0
-    assert main(["run", "--stored", str(tmp_path / "work_dir")]) == 0
+    assert main(["run", "--replies=rows", str(tmp_path / "work_dir")]) == 0
     capsys.readouterr()
     scores = scores_at(tmp_path / "eval_results" / "stored__model_b", capsys)["results"]
     assert scores["fm/pairs.log_probability_difference"]["agg_value"] == 0.0

@@ -80,7 +80,7 @@ def test_tasks_of_a_family(tmp_path, name, suffixes, tasks, made):
 @pytest.mark.parametrize(
     ("tasks", "said"),
     [
-        ("meta_gpqa_cot", "meta_gpqa_cot is no task of Llama 3.3 instruct data sets"),
+        ("meta_gpqa_cot", "meta_gpqa_cot is not a task of Llama 3.3 instruct data sets"),
         ("meta_pretrain", "meta_pretrain does not fit Llama-3.3-70B-Instruct-evals"),
         ("meta_math", "has no config Llama-3.3-70B-Instruct-evals__math__details"),
         ("meta_mmlu", "did you mean meta_mmlu_cot"),

@@ -73,7 +73,7 @@ def test_meta_mmlu_of_an_instruct_model_is_the_instruct_task(recipe, capsys):
 def test_the_pack_s_own_name_is_not_translated(recipe, capsys):
     code, _, shown = recipe(capsys, tasks="meta_mmlu_pretrain")
     assert code == 2
-    assert "meta_mmlu_pretrain is no task of Llama 3.2 instruct data sets" in shown
+    assert "meta_mmlu_pretrain is not a task of Llama 3.2 instruct data sets" in shown
 
 
 def test_another_folder_without_packs_is_refused(recipe, capsys):

@@ -29,7 +29,7 @@ def prepare(folder, *, backend="hf", tasks="openllm_gpqa", words=(), **keys):
     section = {"reference": MODEL, "contents": "contents.csv"} | keys.pop("openllm", {})
     config = {"model_name": MODEL, "backend": backend, "tasks": tasks, "openllm": section, **keys}
     (folder / "eval_config.yaml").write_text(yaml.safe_dump(config))
-    return main(["prepare", "--no_check", *words])
+    return main(["prepare", "--check=off", *words])
 
 
 def printed_by(capsys):

@@ -78,7 +78,7 @@ def test_rows_of_predictions_alone_have_scores_to_compare_and_to_report(
 ):
     folder = write(predictions, tmp_path / "predictions", group)
     chat, tulu = (str(folder / model) for model in MODELS)
-    assert main(["compare", chat, tulu, "--json", "--no-flips"]) in {0, 1, 3}
+    assert main(["compare", chat, tulu, "--json", "--no_write"]) in {0, 1, 3}
     found = {task["task"]: task for task in json.loads(capsys.readouterr().out)["tasks"]}
     assert len(found) == 9
     assert found["bioasq_list_qa"]["n"] == 12

@@ -27,7 +27,7 @@ def scores_of(capsys, *arguments):
 
 
 def test_the_first_rows_of_each_task(predictions, capsys):
-    (scores,) = scores_of(capsys, predictions / "tulu_7b", "--max_instances", 5)
+    (scores,) = scores_of(capsys, predictions / "tulu_7b", "--limit", 5)
     suite = {score["name"]: score for score in scores["suite"]}
     assert suite["science_bioasq"]["n"] == 5
     assert any("first 5 rows" in note for note in scores["notes"])
@@ -42,7 +42,7 @@ def test_the_first_rows_are_those_of_the_file(predictions, tmp_path, capsys):
 
     numbers = write_run(tmp_path / "spoilt", reply, tasks={"bioasq_list_qa"})
     (whole,) = scores_of(capsys, numbers)
-    (part,) = scores_of(capsys, numbers, "--max_instances", 1)
+    (part,) = scores_of(capsys, numbers, "--limit", 1)
     values = [
         next(score["value"] for score in scores["suite"] if score["name"] == "science_bioasq")
         for scores in (whole, part)
@@ -64,7 +64,7 @@ def test_a_part_leaves_the_scores_of_the_whole_alone(predictions, capsys):
     assert main(["score", str(folder)]) == 0
     (whole,) = folder.glob("scores_*")
     before = (whole / "scores.json").read_bytes()
-    assert main(["score", str(folder), "--max_instances", "2"]) == 0
+    assert main(["score", str(folder), "--limit", "2"]) == 0
     capsys.readouterr()
     assert (whole / "scores.json").read_bytes() == before
     assert (folder / f"{whole.name}_part/scores.json").is_file()
@@ -75,7 +75,7 @@ def test_a_part_leaves_the_scores_of_the_whole_alone(predictions, capsys):
     [
         ("--tasks", "bioask*", "nothing is called 'bioask*'"),
         ("--models", "tuluu", "did you mean"),
-        ("--max_instances", "0", "is not a whole number from 1"),
+        ("--limit", "0", "is not a whole number from 1"),
     ],
 )
 def test_what_nothing_matches_is_refused(predictions, capsys, option, value, reason):

@@ -30,7 +30,7 @@ def runs(tmp_path_factory):
 
 
 def compared(capsys, *arguments):
-    code = main(["compare", *arguments, "--json", "--no-flips"])
+    code = main(["compare", *arguments, "--json", "--no_write"])
     return code, json.loads(capsys.readouterr().out)
 
 

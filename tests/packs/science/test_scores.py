@@ -226,7 +226,7 @@ def test_the_rows_of_another_task_are_no_answers(tmp_path):
 def test_means_over_other_columns_are_not_compared(tmp_path, capsys):
     whole = write_run(tmp_path / "whole", tasks={"scierc_ner", "bioasq_list_qa"})
     part = write_run(tmp_path / "part", tasks={"scierc_ner"})
-    main(["compare", str(part), str(whole), "--json", "--no-flips"])
+    main(["compare", str(part), str(whole), "--json", "--no_write"])
     found = {score["name"]: score for score in json.loads(capsys.readouterr().out)["suite"]}
     # Both sides are computed over the task that both have, and the one that is lacking is named.
     mean = found["science/science_mean"]
@@ -637,7 +637,7 @@ class TestKeptByTheOriginal:
         assert "12 ratings taken over;" in capsys.readouterr().out
         assert self.take_over(run, "qasper_abstractive_qa", [4] * 12) == 3
         assert (
-            "0 ratings taken over (beside them 12 rows rated before, whose rating stays)"
+            "0 ratings taken over (beside them 12 rows rated before and kept)"
             in capsys.readouterr().out
         )
 

@@ -227,7 +227,7 @@ def test_every_verb_takes_logs(saved, tmp_path, capsys):
         == 0
     )
     assert "forget_quality" in capsys.readouterr().out
-    assert main(["compare", str(own), str(retain), "--no-flips", "--exit-zero", "--json"]) == 0
+    assert main(["compare", str(own), str(retain), "--no_write", "--exit-zero", "--json"]) == 0
     compared = json.loads(capsys.readouterr().out)
     assert {task["task"] for task in compared["tasks"]} == {
         *(f"tofu_{name}_{kind}" for name in NAMES for kind in ("gen", "lp")),

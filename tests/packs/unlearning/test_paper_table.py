@@ -48,7 +48,7 @@ def rows_of(saves, capsys, *options):
     retain = write_log(saves.parent / "retain90")
     arguments = [
         str(saves),
-        "--table",
+        "--scores",
         "aggregates",
         "--reference",
         str(retain),
@@ -210,5 +210,5 @@ def test_no_headline_bears_a_published_name_without_a_published_row(pack):
 
 def test_an_unknown_table_names_those_there_are(tmp_path, capsys):
     write_log(tmp_path / "npo")
-    assert main(["leaderboard", str(tmp_path / "npo"), "--table", "papr"]) == 2
+    assert main(["leaderboard", str(tmp_path / "npo"), "--scores", "papr"]) == 2
     assert "did you mean paper?" in capsys.readouterr().err

@@ -105,7 +105,7 @@ def test_what_is_worse(runs, capsys, folders, verdict):
     one, two = (
         runs / folder / name for folder, name in zip(folders, ("kept", "lost"), strict=True)
     )
-    code, comparison = said(capsys, "compare", one, two, "--no-flips")
+    code, comparison = said(capsys, "compare", one, two, "--no_write")
     assert [task["verdict"] for task in comparison["tasks"]] == [verdict]
     assert code == (verdict == "worse")
     is_noted = any(SAID in note for note in comparison["notes"])
@@ -115,7 +115,7 @@ def test_what_is_worse(runs, capsys, folders, verdict):
         "compare",
         one,
         two,
-        "--no-flips",
+        "--no_write",
         "--timestamp",
         "2026",
         "--baseline-timestamp",

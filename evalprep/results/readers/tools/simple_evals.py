@@ -108,7 +108,7 @@ def read(path: Path, _: Reading) -> ToolLog:
     pages = parts.count("htmls")
     chats = parts.count("convos")
     if pages is None or pages != chats:
-        raise damaged(path, "`htmls` and `convos` are no lists of equal length")
+        raise damaged(path, "`htmls` and `convos` are not lists of equal length")
     if not pages:
         raise no_samples(path)
     match = _ALL_RESULTS.fullmatch(path.name)

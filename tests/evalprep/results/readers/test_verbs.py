@@ -200,5 +200,5 @@ def test_unknown_content_and_unknown_formats_are_bad_input(tmp_path, capsys):
     log = str(write_lines(tmp_path / "x.jsonl", [{"id": 1}, {"id": 2}]))
     assert main(["compare", log, log]) == 2
     assert "it looks like JSON Lines with the keys id" in capsys.readouterr().err
-    assert main(["compare", log, log, "--format", "nothing"]) == 2
+    assert main(["compare", log, log, "--input_format", "nothing"]) == 2
     assert "no format 'nothing'" in capsys.readouterr().err

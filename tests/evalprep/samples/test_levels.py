@@ -2,13 +2,14 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalprep.compare.levels import PairRules, pair_sides
-from evalprep.compare.rowkeys import AskedRow
-from tests.kinds.pairing import ListedRows, pair
+from evalprep.samples.asked import Asked
+from evalprep.samples.pairing import AMBIGUOUS, BY_CONTENT, LONE, OTHER_GOLD, PairRules, pair_keys
+from tests.kinds.pairing import WAYS, Listed, ListedKeys, pair
 from tests.vectors import read_rows, run_row
 
 LONG = "Read the passage. How many apples has Ann?"
@@ -134,56 +135,64 @@ def test_published_cases(shared):
 few = st.sampled_from
 asked_rows = st.lists(
     st.builds(
-        AskedRow,
+        Listed,
+        asked=st.builds(
+            Asked,
+            id=few(["", "3", "q-1", "q-2"]),
+            place=few([-1, 0, 1, 2]),
+            question=few(["", "A?", "a ?", "B?"]),
+            target=few([None, "x", "X", "y"]),
+            prompt=few(["", "Q: A?", "Q: B? then A?"]),
+        ),
         doc_hash=few(["", "", "h1", "h2"]),
         prompt_hash=few(["", "", "p1", "p2"]),
-        id=few(["", "3", "q-1", "q-2"]),
-        doc_id=few([None, 0, 1, 2]),
-        question=few(["", "A?", "a ?", "B?"]),
-        target=few([None, "x", "X", "y"]),
-        prompt=few(["", "Q: A?", "Q: B? then A?"]),
     ),
     max_size=7,
 )
 rules = st.builds(PairRules, by_position=st.booleans(), same_ids=st.booleans())
 
 
-def described(left, right, pairing):
+def pair_lists(left, right, rule=BY_CONTENT):
+    return pair_keys(ListedKeys(left), ListedKeys(right), rule)
+
+
+def rows_with(out, *codes):
+    return np.flatnonzero(np.isin(out, codes)).tolist()
+
+
+def described(left, right, paired):
     """What a pairing says, whatever the order of the rows."""
 
     def of(side, rows):
-        return sorted(repr(side[row]) + side[row].prompt for row in rows)
+        return sorted(repr(side[row]) + side[row].asked.prompt for row in rows)
 
-    pairs = sorted(
-        (repr(left[row]), repr(right[other]), level.value) for row, other, level, _ in pairing.pairs
-    )
-    leftovers = [of(left, pairing.left_only), of(right, pairing.right_only)]
-    unclear = [of(left, pairing.left_ambiguous), of(right, pairing.right_ambiguous)]
-    return pairs, leftovers, unclear, len(pairing.conflicts)
+    triples = zip(paired.left, paired.right, paired.way, strict=True)
+    pairs = sorted((repr(left[row]), repr(right[other]), WAYS[way]) for row, other, way in triples)
+    sides = (left, paired.left_out), (right, paired.right_out)
+    leftovers = [of(side, rows_with(out, LONE, OTHER_GOLD)) for side, out in sides]
+    unclear = [of(side, rows_with(out, AMBIGUOUS)) for side, out in sides]
+    return pairs, leftovers, unclear, len(rows_with(paired.left_out, OTHER_GOLD))
 
 
 @given(asked_rows, asked_rows, rules, st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(left, right, rule, dice: random.Random):
-    before = described(left, right, pair_sides(ListedRows(left), ListedRows(right), rule))
+    before = described(left, right, pair_lists(left, right, rule))
     dice.shuffle(left)
     dice.shuffle(right)
-    assert described(left, right, pair_sides(ListedRows(left), ListedRows(right), rule)) == before
+    assert described(left, right, pair_lists(left, right, rule)) == before
 
 
 @given(asked_rows, asked_rows, rules)
 def test_swapped_sides_swap_what_is_left_over(left, right, rule):
-    pairing = pair_sides(ListedRows(left), ListedRows(right), rule)
-    swapped = pair_sides(ListedRows(right), ListedRows(left), rule)
-    assert (swapped.left_only, swapped.right_only) == (pairing.right_only, pairing.left_only)
-    assert swapped.left_ambiguous == pairing.right_ambiguous
-    assert len(swapped.conflicts) == len(pairing.conflicts)
-    pairs = sorted((row, other, level) for other, row, level, _ in swapped.pairs)
-    assert pairs == [pair[:3] for pair in pairing.pairs]
+    paired = pair_lists(left, right, rule)
+    swapped = pair_lists(right, left, rule).turned()
+    for name in ("left", "right", "way", "left_out", "right_out", "prompt_differs"):
+        assert getattr(swapped, name).tolist() == getattr(paired, name).tolist(), name
 
 
 @given(asked_rows, asked_rows)
 def test_every_row_is_paired_left_over_or_ambiguous(left, right):
-    pairing = pair_sides(ListedRows(left), ListedRows(right))
-    rows = [*(pair[0] for pair in pairing.pairs), *pairing.left_only, *pairing.left_ambiguous]
+    paired = pair_lists(left, right)
+    rows = [*paired.left.tolist(), *rows_with(paired.left_out, LONE, OTHER_GOLD, AMBIGUOUS)]
     assert sorted(rows) == list(range(len(left)))
-    assert all(level.value != "position" for *_, level, _ in pairing.pairs)
+    assert "position" not in paired.ways

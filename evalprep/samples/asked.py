@@ -1,17 +1,13 @@
-"""Facts of a row for pairing it with a row of another tool, and the keys made of them.
-
-A position is no id: it pairs only where the user asks for it.
-"""
+"""What a row asks, in the layouts of data sets and tools: question, choices, gold answer."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import string
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from evalprep.packs import messages_of
@@ -25,96 +21,48 @@ _QUESTION_FIELDS = (
     *("question", "Question", "problem", "input_question", "input", "query", "prompt"),
 )
 _CHOICE_FIELDS = ("choices", "options", "input_choice_list")
-Digest = bytes
-NO_DIGEST: Digest = b""
 
 
-@dataclass
-class AskedRow:
-    """One row of a side.
+@dataclass(frozen=True)
+class Asked:
+    """What one row asks, as the data set has it.
 
     Attributes:
-        doc_hash: lm-eval's digest of the document.
-        prompt_hash: lm-eval's digest of the first prompt.
-        target_hash: lm-eval's digest of the gold answer.
-        id: Id from the data set.
-        doc_id: Position in the source's file or split.
-        question: The question as the data set has it.
+        id: Id from the data set; empty without one.
+        place: Position in the source's file or split; negative where it is not known.
+        question: The question; empty where it stands in no field.
         choices: The texts of the choices.
         target: The gold answer, of a choice its text; None where it is not known.
         prompt: What the model got, as text.
     """
 
-    doc_hash: str = ""
-    prompt_hash: str = ""
-    target_hash: str = ""
     id: str = ""
-    doc_id: int | None = None
+    place: int = -1
     question: str = ""
     choices: Sequence[str] = ()
     target: str | None = None
     prompt: str = field(default="", repr=False)
 
     @classmethod
-    def of_sample(cls, sample: Sample) -> AskedRow:
-        """Returns what a line of a samples file tells, but for the choices."""
+    def of(cls, sample: Sample) -> Asked:
+        """Returns what a line of a samples file asks."""
         doc = sample.doc
-        texts = cls.texts_of(sample)
-        return replace(
-            texts,
-            doc_hash=str(doc.get("published_doc_hash") or sample.doc_hash),
-            prompt_hash=str(doc.get("published_prompt_hash") or sample.prompt_hash),
-            target_hash=sample.target_hash,
+        index = doc.get("index")  # of another tool's row, as its source has it
+        choices = choices_of(sample)
+        return cls(
             id=_id_of(doc),
-            doc_id=_position_of(sample),
-            target=_target_of(sample),
+            place=index if isinstance(index, int) else sample.doc_id,
+            question=question_text(doc),
+            choices=choices,
+            target=_target_of(sample, choices),
+            prompt=plain_prompt(sample.prompt),
         )
-
-    @classmethod
-    def texts_of(cls, sample: Sample) -> AskedRow:
-        """Returns the question and the prompt of a line alone."""
-        return cls(question=question_text(sample.doc), prompt=plain_prompt(sample.prompt))
 
     @property
     def has_only_prompt(self) -> bool:
         """True where the question stands somewhere in the prompt, and nowhere else."""
         question = self.question.strip()
         return bool(self.prompt) and (not question or question == self.prompt.strip())
-
-    def keys(self) -> RowKeys:
-        """Returns what the row is paired by."""
-        question = normalise(self.question)
-        loose_question = normalise_loosely(self.question)
-        target = self.target
-        return RowKeys(
-            id=self.id,
-            doc_id=self.doc_id,
-            question=text_digest(question) if question else NO_DIGEST,
-            loose_question=text_digest(loose_question) if question else NO_DIGEST,
-            target=NO_DIGEST if target is None else text_digest(normalise(target)),
-            loose_target=NO_DIGEST if target is None else text_digest(normalise_loosely(target)),
-            only_prompt=self.has_only_prompt,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class RowKeys:
-    """The keys of a row for pairing beside lm-eval's digests, without its texts.
-
-    Attributes:
-        id, doc_id: As in `AskedRow`.
-        question, target: Digests of the texts; empty where they are not known.
-        loose_question, loose_target: The same, whatever their case, blanks and final stops.
-        only_prompt: Whether the question stands somewhere in the prompt, and nowhere else.
-    """
-
-    id: str
-    doc_id: int | None
-    question: Digest
-    target: Digest
-    loose_question: Digest
-    loose_target: Digest
-    only_prompt: bool
 
 
 def normalise(text: str) -> str:
@@ -135,11 +83,6 @@ def normalise_loosely(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     text = "".join(folded.split())
     return text.rstrip(".?!:") or text
-
-
-def text_digest(text: str) -> Digest:
-    """Returns 16 bytes that stand for a text."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).digest()[:16]
 
 
 def are_positions(ids: Sequence[str]) -> bool:
@@ -192,12 +135,6 @@ def plain_prompt(prompt: str) -> str:
     return "\n".join(message.text for message in messages) if messages else prompt
 
 
-def _position_of(sample: Sample) -> int:
-    """The place in the data set: of another tool's row as its source has it."""
-    index = sample.doc.get("index")
-    return index if isinstance(index, int) else sample.doc_id
-
-
 def _id_of(doc: Mapping[str, Any]) -> str:
     for name in ID_COLUMNS:
         value = doc.get(name)
@@ -240,16 +177,15 @@ def final_answer(gold: str) -> str:
     return answer.replace(",", "") if _GROUPED_NUMBER.fullmatch(answer.strip()) else answer
 
 
-def _target_of(sample: Sample) -> str | None:
+def _target_of(sample: Sample, choices: Sequence[str]) -> str | None:
     """The gold answer, of a letter or an index the choice; None where it is not known."""
     gold = final_answer(sample.gold)
     if not gold or gold == "None":
         return None
     if gold.isdecimal() and gold == sample.target.strip():
-        choices = choices_of(sample)
         is_index = gold not in choices and int(gold) < len(choices)
         return choices[int(gold)] if is_index else gold
-    return resolved(gold, choices_of(sample)) if _LABEL.fullmatch(gold.strip()) else gold
+    return resolved(gold, choices) if _LABEL.fullmatch(gold.strip()) else gold
 
 
 def resolved(target: str, choices: Sequence[str]) -> str:
