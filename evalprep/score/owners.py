@@ -47,7 +47,7 @@ def without_pack(run: Run, packs: Mapping[str, Pack]) -> str:
         close = _close_names(name, packs)
         if close:
             meant[name] = max(close, key=len)
-    text = "no pack has these tasks, so there are no suite scores"
+    text = "no pack has these tasks, so there is no suite score"
     if not meant:
         return text
     shown = ", ".join(f"{name} means {task}" for name, task in list(meant.items())[:3])

@@ -9,7 +9,9 @@ from typing import NamedTuple
 from evalprep.tables.lines import GAP, aligned, row_texts, shortened, shortened_name
 from evalprep.tables.model import Column, Row, Table
 
-_HEADING = 9  # characters of a heading's line, where its words allow
+_HEADING = 9  # characters of a column of numbers, as a rule
+_LINE = 12  # of a heading's line, which holds names such as exact_match
+_LINES = 3  # of a heading, where more characters in a line allow
 _LEAST_NAME = 16
 _BESIDE_NAME = 4  # columns of numbers that fit beside the longest names
 
@@ -96,22 +98,41 @@ def _name_place(column: Column, names: Sequence[str], width: int) -> _Place:
 
 
 def _heading(column: Column, longest: int) -> list[str]:
-    """A name over several lines, and its signs behind or below it."""
-    size = max(_HEADING, longest)
-    *first_pieces, last_piece = column.full_name.split("_")
-    parts = [f"{piece}_" for piece in first_pieces]
-    lines: list[str] = []
-    for part in [*parts, last_piece]:
-        if lines and len(lines[-1]) + len(part) <= size:
-            lines[-1] += part
-        else:
-            lines.append(part)
+    """A name over several lines, and its signs behind or below it.
+
+    A line is as short as three lines for the name allow.
+    """
+    size = max(_LINE, longest)
+    lines = _broken(column.full_name, size)
+    while len(lines) > _LINES:
+        size += 1
+        lines = _broken(column.full_name, size)
     if not column.arrow:
         return lines
-    if len(lines[-1]) + 1 + len(column.arrow) <= size:
+    if len(lines[-1]) + 1 + len(column.arrow) <= max(size, *map(len, lines)):
         lines[-1] += f" {column.arrow}"
     else:
         lines.append(column.arrow)
+    return lines
+
+
+def _broken(name: str, size: int) -> list[str]:
+    """A name in lines of at most so many characters, where its parts allow.
+
+    >>> _broken("gsm8k: exact_match", 12), _broken("prompt_level_strict_acc", 12)
+    (['gsm8k:', 'exact_match'], ['prompt_', 'level_', 'strict_acc'])
+    """
+    lines: list[str] = []
+    for word in name.split(" "):
+        *first_pieces, last_piece = word.split("_")
+        # What stands behind "task:" begins a line.
+        joint = " " if lines and not lines[-1].endswith(":") else None
+        for part in (*(f"{piece}_" for piece in first_pieces), last_piece):
+            if joint is not None and len(lines[-1]) + len(joint) + len(part) <= size:
+                lines[-1] += joint + part
+            else:
+                lines.append(part)
+            joint = ""
     return lines
 
 

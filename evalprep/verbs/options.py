@@ -414,6 +414,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Ends with a message and the place of the options, without the whole usage."""
+        message = message.replace("the following arguments are required: ", "missing: ")
         self.exit(2, f"error: {message}\n`{self.prog} -h` prints the usual options.\n")
 
     def parse_known_args(  # type: ignore[override]
@@ -665,7 +666,8 @@ def label_of_named(named: str, runs: Sequence[Run], option: str) -> str:
     if at_place:
         what = f"{len(at_place)} runs lie at {named}; give the label of one"
     allowed = shortlist(at_place or labels, _NAMED)
-    raise BadInput(Problem(what=what, where=option, allowed=allowed, fix=near(named, labels)))
+    fix = near(named, labels) if labels else "name two runs or more"
+    raise BadInput(Problem(what=what, where=option, allowed=allowed, fix=fix))
 
 
 def _places_of(run: Run) -> set[Path]:

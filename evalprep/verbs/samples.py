@@ -63,7 +63,13 @@ def configure(parser: Parser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Prints the samples."""
     from evalprep.packs import on_demand
-    from evalprep.results import label_runs, open_run, refuse_pointers, timestamp_of_each
+    from evalprep.results import (
+        label_runs,
+        open_run,
+        refuse_pointers,
+        short_value,
+        timestamp_of_each,
+    )
 
     if args.baseline and not args.lost:
         raise BadInput(
@@ -82,7 +88,7 @@ def main(args: argparse.Namespace) -> int:
         print(json.dumps(data, indent=2, ensure_ascii=False))
         return 0
     for number, view in enumerate(shown, 1):
-        print(f"=== {number}: {view.task}, sample {view.sample_id}")
+        print(f"=== {number}: {view.task}, sample {short_value(view.sample_id)}")
         print("\n".join(_lines(view, whole=args.all)))
     print(_summary(chosen, len(shown), args))
     _print_next(args)

@@ -68,7 +68,7 @@ def checkout_of(context: Context) -> Path | None:
     if not (folder / IMPLEMENTATIONS).is_dir():
         raise BadInput(
             Problem(
-                what=f"{named} is no checkout of COMPL-AI v1: it lacks {IMPLEMENTATIONS}",
+                what=f"{named} is not a checkout of COMPL-AI v1: it lacks {IMPLEMENTATIONS}",
                 where=context.where("v1_checkout"),
                 fix="git clone https://github.com/compl-ai/compl-ai && "
                 f"git -C compl-ai checkout {COMMIT}",

@@ -384,7 +384,9 @@ def check_names(context: Context) -> None:
                     else "a path"
                 )
                 context.problems.add(
-                    f"{value!r} is no place", where=context.where(key, name), allowed=allowed_here
+                    f"{value!r} is not a place",
+                    where=context.where(key, name),
+                    allowed=allowed_here,
                 )
 
 

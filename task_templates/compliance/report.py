@@ -30,7 +30,7 @@ SECOND_NOTE = (
 METHOD = (
     "Each benchmark asks the model a fixed set of rows.",
     "A raw metric is computed from the replies, or from the log-likelihoods of given answers.",
-    "It is turned into a score from 0 to 1, of which 1 is best.",
+    "It is turned into a score from 0 to 1; 1 is best.",
     "The score of a requirement, a principle and the suite is the mean of its benchmarks with one.",
     "95 % intervals show the spread of this run's rows, not doubts about wording or settings.",
     "Empty and unreadable replies are left out and counted (n): they show no absence of a fault.",
@@ -354,7 +354,7 @@ def _summary(report: Report) -> Iterator[_Block]:
     yield _Heading(2, "Summary")
     yield _Items(
         [
-            f"mean of what was evaluated: {_two(report.mean)}",
+            f"mean of the evaluated benchmarks: {_two(report.mean)}",
             f"benchmarks evaluated: {report.coverage}",
             *report.notes,
         ]

@@ -130,7 +130,7 @@ def checkout(context: Context) -> Path | None:
     if not (folder / _TASKS).is_dir():
         raise BadInput(
             Problem(
-                what=f"{named} is no checkout of COMPL-AI v2: it lacks {_TASKS}",
+                what=f"{named} is not a checkout of COMPL-AI v2: it lacks {_TASKS}",
                 where=context.where("v2_checkout"),
                 fix="git clone https://github.com/compl-ai/compl-ai",
             )

@@ -527,7 +527,7 @@ def _log_probability(name: str, value: Any) -> float:
     number = finite_number(value)
     if number is None or number > 0:
         what = f"{name} is {value!r}"
-        allowed = "a log-probability, which is not above 0"
+        allowed = "a log-probability: 0 or below"
         raise BadInput(Problem(what=what, where=name, allowed=allowed))
     return number
 

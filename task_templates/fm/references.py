@@ -111,7 +111,7 @@ def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise BadInput(
                     Problem(
-                        what=f"is no record of fmeval: {error!r}",
+                        what=f"is not a record of fmeval: {error!r}",
                         where=f"{file}:{number}",
                         fix="copy it again",
                     )

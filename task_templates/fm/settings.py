@@ -118,7 +118,7 @@ OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "label_match": (_of("robust", "fmeval"), "robust, fmeval"),
     "label_pattern": (
         _is_pattern,
-        "a regular expression whose first group holds the label, such as '<label>(.*?)</label>'",
+        "a regular expression with the label in its first group, such as '<label>(.*?)</label>'",
     ),
     "label_pattern_match": (_of(*PATTERN_MATCHES), ", ".join(PATTERN_MATCHES)),
     "label_function": (
@@ -359,7 +359,7 @@ class _Entry:
             self.refuse("outputs", f"outputs is {outputs!r}", _ENTRY["outputs"][1])
         like = self.entry.get("like")
         if isinstance(like, str) and like not in FIELDS:
-            what = f"{like!r} is no data set of fmeval"
+            what = f"{like!r} is not a data set of fmeval"
             self.refuse("like", what, ", ".join(FIELDS), near(like, FIELDS))
 
     def _algorithms(self) -> list[Algorithm]:
@@ -371,7 +371,7 @@ class _Entry:
                 names = [*ALGORITHMS, *ALIASES]
                 self.refuse(
                     "algorithms",
-                    f"{algorithm!r} is no algorithm",
+                    f"{algorithm!r} is not an algorithm",
                     ", ".join(names),
                     near(str(algorithm), names),
                 )

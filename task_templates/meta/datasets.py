@@ -105,7 +105,7 @@ def dataset_of(context: Context) -> Dataset:
                 what=what,
                 where=where,
                 fix=near(location, known_names()) or "give the path of a local copy",
-                allowed=f"a local folder whose name ends in -evals, or {', '.join(known_names())}",
+                allowed=f"a local folder named ...-evals, or {', '.join(known_names())}",
             )
         )
     revision = source.revision or revision_of(context, "evals")

@@ -215,7 +215,8 @@ def _note_dtype(context: Context, row: PublishedRow, arguments: Mapping[str, Any
         add(f"openllm: dtype {dtype} is yours; the reference has {row.precision}")
     elif row.precision not in _DTYPES:
         add(
-            f"openllm: precision {row.precision} of the reference is no dtype and is not set: "
+            f"openllm: precision {row.precision} of the reference is not a dtype; "
+            "evalprep does not set it: "
             f"{_QUANTISED.get(row.precision.lower(), 'name a checkpoint in that format')}"
         )
 

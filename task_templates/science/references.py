@@ -117,7 +117,7 @@ def _prompt(arguments: Any) -> Any:
 def _no_prediction(where: str) -> BadInput:
     return BadInput(
         Problem(
-            what="is no prediction",
+            what="is not a prediction",
             where=where,
             allowed="lm-eval's keys of a sample, or prompt, pred and ref",
         )

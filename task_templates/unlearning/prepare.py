@@ -296,6 +296,6 @@ def _template_notes(context: Context, style: Template, first: str | None) -> Ite
     lead = style.lead.strip()
     if lead:
         written = f"the chat template writes {lead!r} before an answer"
-        yield f"{written}, which is scored with it; {_IN_THE_PROMPT}"
+        yield f"{written}, and scores it together with the answer; {_IN_THE_PROMPT}"
     if style.unaligned:
         yield _UNALIGNED

@@ -710,7 +710,7 @@ def test_what_to_do_next_depends_on_published_verdicts(tmp_path, capsys, previou
     [
         pytest.param(
             ["hellaswag"],
-            "no pack has these tasks, so there are no suite scores",
+            "no pack has these tasks, so there is no suite score",
             id="of lm-eval itself",
         ),
         pytest.param(["scifact"], "scifact means scifact_entailment", id="short name"),

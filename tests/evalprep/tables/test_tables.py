@@ -275,3 +275,18 @@ def test_a_workbook_shows_decimals_and_holds_all(tmp_path):
     with zipfile.ZipFile(path) as book:
         styles = book.read("xl/styles.xml")
     assert b'formatCode="0.00"' in styles
+
+
+def test_a_long_heading_has_three_lines_and_a_name_as_a_whole():
+    columns = [Column("model", Kind.NAME)]
+    names = (
+        "gsm8k: exact_match",
+        "leaderboard_math_counting_and_prob_hard: prompt_level_strict_acc",
+    )
+    columns += [Column(name, Kind.PERCENT) for name in names]
+    table = Table("", columns, [("base", 0.5, 0.5)])
+    head = block_lines(table, 80)[:3]
+    assert [line.split()[-2:] for line in head[1:]] == [
+        ["gsm8k:", "counting_and_prob_hard:"],
+        ["exact_match", "prompt_level_strict_acc"],
+    ]

@@ -66,7 +66,7 @@ def test_without_a_checkout_the_words_are_our_own(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("empty", "is no checkout of COMPL-AI v1"),
+        ("empty", "is not a checkout of COMPL-AI v1"),
         ("other text", "does not hold the text of v1"),
         ("no module", "does not hold the text of v1"),
     ],

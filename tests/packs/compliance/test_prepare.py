@@ -159,7 +159,7 @@ def test_rows_of_ones_own(tmp_path):
     ("data", "told"),
     [
         ({"privcy": "people.jsonl"}, "there is no data set 'privcy'"),
-        ({"privacy": 3}, "3 is no place"),
+        ({"privacy": 3}, "3 is not a place"),
         ({"privacy": "wrong.jsonl"}, "email"),
         ({"privacy": "absent.jsonl"}, "absent.jsonl"),
     ],

@@ -93,7 +93,7 @@ def test_other_files_are_none_of_these(references, tmp_path, name):
 def test_a_damaged_record_has_its_line(references, tmp_path):
     file = saved(tmp_path, "qa_accuracy_boolq.jsonl", (None, {"f1_score": 1.0}))
     file.write_text(file.read_text() + '{"scores": ')
-    with pytest.raises(BadInput, match=r"boolq.jsonl:2: is no record of fmeval"):
+    with pytest.raises(BadInput, match=r"boolq.jsonl:2: is not a record of fmeval"):
         references.load(file)
 
 

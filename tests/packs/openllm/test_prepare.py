@@ -105,7 +105,10 @@ def test_a_quantised_reference_is_named_with_what_to_do(folder, capsys, precisio
     write_contents(folder / "contents.csv", contents_row(Precision=precision))
     assert prepare(folder) == 0
     printed = printed_by(capsys)
-    assert f"precision {precision} of the reference is no dtype and is not set" in printed
+    assert (
+        f"precision {precision} of the reference is not a dtype; evalprep does not set it"
+        in printed
+    )
     assert advice in printed
 
 

@@ -66,4 +66,4 @@ def test_a_line_that_is_no_prediction_is_named(tmp_path, capsys):
     assert main(["score", str(folder.parent), "--no_write"]) == 2
     said = " ".join(capsys.readouterr().err.split())
     assert "raw_predictions.jsonl:2" in said
-    assert "is no prediction" in said
+    assert "is not a prediction" in said
