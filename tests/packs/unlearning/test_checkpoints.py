@@ -1,7 +1,6 @@
 """Six checkpoints of a tiny model that is trained here: prepared in one config, run by lm_eval, one leaderboard."""
 
 import csv
-import json
 import os
 import subprocess
 import sys
@@ -13,30 +12,10 @@ from evalprep.packs.manifest import read_manifest
 from evalprep.status.done import is_done
 from tests import processes
 
-from .conftest import DATA, ROOT, write_config
+from .conftest import DATA, ROOT, start, write_config
 from .training import STEPS
 
 pytestmark = pytest.mark.slow
-
-# One process for all commands: what takes time is importing the harness, and reading its own task
-# files, for each model.
-RUNNER = """
-import json, sys
-from lm_eval.__main__ import cli_evaluate
-from lm_eval.tasks._index import TaskIndex
-
-build, known = TaskIndex.build, {}
-
-def once(paths, **options):
-    key = tuple(map(str, paths))
-    if key not in known:
-        known[key] = build(paths, **options)
-    return known[key]
-
-TaskIndex.build = staticmethod(once)
-for sys.argv in json.load(open(sys.argv[1])):
-    cli_evaluate()
-"""
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +42,8 @@ def home(tmp_path_factory):
         batch_size=64,
     )
     processes.run("prepare", "--config_path", path, "--quiet", check=True)
-    commands = read_manifest(folder / "work_dir").commands
-    (folder / "commands.json").write_text(json.dumps([command.argv for command in commands]))
-    call("-c", RUNNER, str(folder / "commands.json"))
+    for command in read_manifest(folder / "work_dir").commands:
+        start(command, folder / "log.txt")
     return folder
 
 
