@@ -84,7 +84,9 @@ class Plain:
     def sums(self, path: Path) -> Any:
         """Reduces a file that a pack writes to sums of its numbers and a digest of its texts."""
         if path.suffix == ".json":
-            return summed(self.value(json.loads(path.read_text(encoding="utf-8"))))
+            # Packs write digests of their own sources.
+            text = _HASH.sub("SHA", path.read_text(encoding="utf-8"))
+            return summed(self.value(json.loads(text)))
         if path.suffix not in _TEXTS:
             return "written"
         text = "\n".join(self.lines(path.read_text(encoding="utf-8")))
@@ -160,8 +162,7 @@ def _whole(items: Any) -> dict[str, Any]:
     _add(items, "sum", sums, texts)
     whole: dict[str, Any] = {name: _number(value) for name, value in sorted(sums.items())}
     if texts:
-        # Packs write digests of their own sources.
-        whole["digest"] = _digest(_SHORT_HASH.sub("SHA", "\n".join(texts)))
+        whole["digest"] = _digest("\n".join(texts))
     return whole
 
 
