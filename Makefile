@@ -47,7 +47,8 @@ test: setup
 test-rest: setup
 	EVALPREP_TESTS=full $(OFFLINE) $(PYTEST) -m "(slow or hypothesis or thorough) and not long and not browser"
 
-# Every command of tables of which `make test` and CI try the usual ones.
+# Every command of tables of which `make test` and CI try the usual ones, and starts of engines for what another start
+# has shown.
 test-long: setup
 	EVALPREP_TESTS=full $(OFFLINE) $(PYTEST) -m "long and not browser"
 

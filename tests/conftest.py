@@ -65,6 +65,9 @@ def pytest_configure(config):
     # Preparations of tests are checked through lm-eval where that is what is tested.
     os.environ["EVALPREP_QUICK_CHECK"] = "1"
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    # Threads that wait for each other in a tiny model take four times the CPU of one, and more where
+    # another worker has the core.
+    os.environ["OMP_NUM_THREADS"] = "1"
     # Each of some thousand processes would compile the project anew. With a folder of their own for
     # bytecode they would also compile the installed packages, which `make setup` has compiled.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

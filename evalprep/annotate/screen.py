@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalprep.annotate.answers import Question
-from evalprep.annotate.asking import Sum
 from evalprep.annotate.collection import Asked
 from evalprep.annotate.prices import Price, output_at_most, tokens_about
 from evalprep.annotate.providers.wire import Wire
 from evalprep.annotate.tallies import TaskTally
 from evalprep.terminal import raw, visible
+
+if TYPE_CHECKING:
+    from evalprep.annotate.asking import Sum  # with all that sends requests
 
 _SHOWN = 3  # reasons per task that are written out
 UNKNOWN_PRICE = "unknown: no price of this model is given (--prices FILE)"

@@ -18,7 +18,7 @@ from evalprep.compare.conclusion import (
     WORSE,
     Conclusion,
 )
-from evalprep.compare.flips import Flip, FlipCause
+from evalprep.compare.flips import Flip
 from evalprep.compare.quantities import SECONDARY, TwoRuns
 from evalprep.compare.warnings import lacking
 from evalprep.results import SampleView
@@ -166,11 +166,6 @@ class Comparison(TwoRuns[Conclusion]):
         """Every changed sample of every task, with its texts."""
         for rows in self.rows.values():
             yield from rows.flips()
-
-    def flip_causes(self) -> Iterator[FlipCause]:
-        """Every changed sample of every task, without its texts."""
-        for rows in self.rows.values():
-            yield from rows.flip_causes()
 
     def lost(self) -> Iterator[SampleView]:
         """Every sample that the baseline got right and the candidate did not, with its texts."""

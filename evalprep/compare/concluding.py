@@ -72,10 +72,10 @@ def conclude_pairs(compared: Sequence[Quantities], pairs: int) -> list[Compariso
     """
     conclusions: dict[int, Conclusion] = {}
     families = [_families(each, place) for place, each in enumerate(compared)]
-    for kind in dict.fromkeys(kind for own in families for kind in own):
+    for kind in dict.fromkeys(chain.from_iterable(families)):
         of_kind = [own.get(kind, []) for own in families]
         most = max(len({key for key, item in own if item.has_test}) for own in of_kind)
-        members = [member for own in of_kind for member in own]
+        members = list(chain.from_iterable(of_kind))
         family = _Family.of(members, compared[0], hypotheses=most * pairs)
         conclusions |= family.conclusions(members)
     return [_comparison(each, conclusions) for each in compared]

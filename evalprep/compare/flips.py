@@ -34,10 +34,9 @@ _TIE = 0.01
 
 
 class FlipCause(msgspec.Struct, frozen=True):
-    """A flip without its texts: sample, task, `gained` or `lost`, and the cause."""
+    """A flip without its texts: row of the candidate, `gained` or `lost`, and the cause."""
 
-    task: str
-    sample_id: str
+    row: int
     direction: str
     cause: str
 

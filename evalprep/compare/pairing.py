@@ -8,21 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.results import LM_EVAL, UNREADABLE, Table
-from evalprep.samples import (
-    AMBIGUOUS,
-    BY_CONTENT,
-    DOUBLED,
-    LONE,
-    NO_VERDICT,
-    OTHER_GOLD,
-    Flags,
-    Paired,
-    PairRules,
-    Rows,
-    pair_rows,
-    pair_with_published,
-)
+from evalprep.samples import AMBIGUOUS, DOUBLED, LONE, NO_VERDICT, OTHER_GOLD, Flags, Paired, Rows
 
 Floats = NDArray[np.float64]
 
@@ -160,59 +146,16 @@ class Pairs:
         return [ids[row] for row in self.match.left[mask].tolist()]
 
 
-@dataclass(frozen=True)
-class ScoredRows:
-    """One side of a task: its rows, a score for each, and who wrote them."""
-
-    table: Table
-    values: Floats
-    tool: str = LM_EVAL
-
-
-def with_published(table: Table, values: Floats) -> Pairs:
-    """Pairs each row with the verdict published for it.
-
-    Rows that occur twice and unreadable verdicts are left out.
-    """
-    match = pair_with_published(table)
-    before = table.previous.astype(np.float64)
-    return _scored(match, values, before, (values[table.previous == UNREADABLE], np.zeros(0)))
-
-
-def with_run(
-    side: ScoredRows, other: ScoredRows, rules: PairRules = BY_CONTENT, *, any_gold: bool = False
-) -> Pairs:
-    """Pairs the rows of two runs; pairs with other gold answers are left out, unless `any_gold`.
-
-    Args:
-        side: Rows of the run.
-        other: Rows of the other run.
-        rules: What the user decides about pairing.
-        any_gold: Keep pairs whose gold answers differ.
-    """
-    match = pair_rows(side.table, other.table, tools=(side.tool, other.tool), rules=rules)
-    lone, other_lone = match.lone
-    unpaired = side.values[lone], other.values[other_lone]
-    kept = match.kept(rules, any_gold=any_gold)
-    return _scored(match, side.values, other.values, unpaired, kept)
-
-
-def _scored(
-    match: Paired,
-    values: Floats,
-    other_values: Floats,
-    unpaired: tuple[Floats, Floats],
-    kept: Flags | None = None,
-) -> Pairs:
+def scored_pairs(match: Paired, values: Floats, other_values: Floats, kept: Flags) -> Pairs:
     """The pairs that count and have a number on both sides.
 
     Args:
-        match: The pairs.
+        match: The rows that met.
         values: A score of every row of the run.
         other_values: A score of every row of the other side.
-        unpaired: Scores of rows without a partner.
-        kept: For each pair, whether it counts; all by default.
+        kept: For each pair, whether it counts (`Paired.kept`).
     """
+    lone, other_lone = match.lone
     pairs = Pairs(
         match=match,
         rows=match.left,
@@ -221,10 +164,8 @@ def _scored(
         before=other_values[match.right],
         prompt_differs=match.prompt_differs,
         repeats=match.unit if match.has_units else None,
-        unpaired=unpaired,
-    )
-    if kept is not None:
-        pairs = pairs.keep(kept)
+        unpaired=(values[lone], other_values[other_lone]),
+    ).keep(kept)
     known = np.isfinite(pairs.now) & np.isfinite(pairs.before)
     now, before = pairs.now[~known], pairs.before[~known]
     ids = match.sides[0].table.ids

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evalprep.compare.agreement import join_directions, scale_reasons
 from evalprep.compare.comparable import GOLD
 from evalprep.compare.difference import Difference, LoneScores, difference
-from evalprep.compare.pairing import Floats, Pairs, ScoredRows, with_published, with_run
+from evalprep.compare.pairing import Floats, Pairs, scored_pairs
 from evalprep.compare.readings import notes_on_published
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Reason
 from evalprep.compare.scorer import equal_replies
@@ -28,6 +28,7 @@ from evalprep.results import (
     expected_rows,
     published_reading,
 )
+from evalprep.samples import pair_rows, pair_with_published
 
 _LOOKED_AT = 32  # rows whose requests are read
 
@@ -202,14 +203,15 @@ def _read_rows(sides: Sides, metric: Metric, *, by_own: bool) -> SideRows:
 
 
 def _pair(sides: Sides, rows: SideRows, settings: Settings) -> Pairs:
+    rules = settings.pairing
     if rows.other is None or rows.other_values is None or sides.against is None:
-        return with_published(rows.table, rows.values)
-    return with_run(
-        ScoredRows(rows.table, rows.values, sides.task.tool),
-        ScoredRows(rows.other, rows.other_values, sides.against.tool),
-        settings.pairing,
-        any_gold=GOLD in settings.allow,
-    )
+        match, other_values = pair_with_published(rows.table), rows.table.previous.astype(float)
+    else:
+        tools = sides.task.tool, sides.against.tool
+        match = pair_rows(rows.table, rows.other, tools=tools, rules=rules)
+        other_values = rows.other_values
+    kept = match.kept(rules, any_gold=GOLD in settings.allow)
+    return scored_pairs(match, rows.values, other_values, kept)
 
 
 def _agree(

@@ -5,17 +5,14 @@ They have a paired interval wherever it is known what each row adds to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from custom_metrics import statistics
-from custom_metrics.statistics import Missing
-from evalprep.compare.comparable import GOLD
 from evalprep.compare.difference import (
     ALPHA,
     POINTS,
@@ -29,13 +26,12 @@ from evalprep.compare.pairing import Floats
 from evalprep.compare.quantities import Measured, Quantities, Quantity, missing_rows
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.compare.settings import Settings
-from evalprep.compare.shared_rows import SharedTask, lone_tasks, shared_tasks, with_shared_rows
-from evalprep.compare.suite_missing import ScoreRows
+from evalprep.compare.shared_scores import SharedScores
 from evalprep.compare.task import PairedTask
 from evalprep.numbers import number, percent
-from evalprep.packs import P_VALUE, Pack, ScoreSpec
+from evalprep.packs import P_VALUE, Pack
 from evalprep.results import UNKNOWN, Run
-from evalprep.score import BUILT_IN, Scores, SuiteScore, score_run, score_suite, specs_of
+from evalprep.score import Scores, SuiteScore, score_run
 
 Value = TypeVar("Value")
 _DIRECTIONS = {"up": True, "down": False}
@@ -70,23 +66,15 @@ def add_suite(
     pairs = _pairs(now, before)
     if not pairs:
         return measured
-    behind = _tasks_behind(pairs)
-    any_gold = GOLD in settings.allow
-    shared_scores = _SharedScores.of(
-        (run, other),
-        (now, before),
-        packs,
-        shared_tasks(run, other, behind, settings.pairing, any_gold=any_gold),
-        measured,
-        lone=lone_tasks(run, other, behind),
-        tolerated=1.0 if settings.pairing.partial else settings.tolerated_missing,
+    shared = SharedScores.of(
+        (run, other), (now, before), packs, settings, measured, _tasks_behind(pairs)
     )
     suite = [
         _score_quantity(
             score,
             base,
             settings.confidence,
-            shared_scores,
+            shared,
             decides=_is_headline(score, packs.get(score.pack)),
         )
         for score, base in pairs
@@ -150,205 +138,11 @@ def _other_parts(score: SuiteScore, base: SuiteScore) -> list[Reason]:
     return [Reason(Kind.PARTS, values=known)]
 
 
-@dataclass(frozen=True)
-class _SharedScores:
-    """The suite scores of two runs over the rows that both have scored.
-
-    Attributes:
-        runs: The candidate and the baseline.
-        tasks: The tasks that both have, over these rows.
-        measured: What is measured of each task.
-        rows: The rows of each task.
-        specs: The declarations of each side's scores, by their ids.
-        valued: The scores of each side that have a value over all of its rows.
-        lone: The tasks that one side alone has.
-        anew: For each side a function that computes its scores over these rows, once.
-        tolerated: Share of the expected rows of a task that may be missing.
-    """
-
-    runs: tuple[Run, Run]
-    tasks: Mapping[str, SharedTask]
-    measured: Mapping[str, Quantity]
-    rows: Mapping[str, PairedTask]
-    specs: tuple[Mapping[str, ScoreSpec], Mapping[str, ScoreSpec]]
-    valued: tuple[frozenset[str], frozenset[str]]
-    lone: frozenset[str]
-    anew: tuple[Callable[[], Mapping[str, SuiteScore]], Callable[[], Mapping[str, SuiteScore]]]
-    tolerated: float
-
-    @classmethod
-    def of(
-        cls,
-        runs: tuple[Run, Run],
-        scores: tuple[Scores, Scores],
-        packs: Mapping[str, Pack],
-        tasks: Mapping[str, SharedTask],
-        measured: Quantities,
-        *,
-        lone: frozenset[str],
-        tolerated: float,
-    ) -> _SharedScores:
-        """Returns what a comparison asks of the scores of both sides."""
-        candidate, baseline = (
-            cache(
-                partial(
-                    score_suite,
-                    with_shared_rows(run, tasks, place, lone),
-                    packs,
-                    scores[place].scored_against,
-                )
-            )
-            for place, run in enumerate(runs)
-        )
-        now, before = (
-            frozenset(score.id for score in side.suite if score.value is not None)
-            for side in scores
-        )
-        specs = specs_of(runs[0], packs), specs_of(runs[1], packs)
-        return cls(
-            runs=runs,
-            tasks=tasks,
-            measured={task.name: task for task in measured.tasks},
-            rows=measured.rows,
-            specs=specs,
-            valued=(now, before),
-            lone=lone,
-            anew=(candidate, baseline),
-            tolerated=tolerated,
-        )
-
-    def side(self, score: SuiteScore, place: int) -> SuiteScore:
-        """A score of a side over the shared rows; one that a log states, over those of the log."""
-        if self.is_stated(score.id):
-            return score
-        is_log = bool(self.runs[place].stated)
-        names = self._tasks_computed(score.id, place) if is_log else score.tasks
-        read = [self.tasks[name] for name in names if name in self.tasks]
-        if all(task.whole[place] for task in read) and self.lone.isdisjoint(score.tasks):
-            return score
-        return self.anew[place]().get(score.id, score)
-
-    def _tasks_computed(self, name: str, place: int) -> Iterator[str]:
-        """The tasks whose rows a score of a log is computed from.
-
-        What the log states is not computed; what has no value over all rows has none over some.
-        """
-        waiting = [name]
-        seen: set[str] = set()
-        while waiting:
-            each = waiting.pop()
-            spec = self.specs[place].get(each)
-            if spec is None or each in seen or self.is_stated(each):
-                continue
-            seen.add(each)
-            waiting += [f"{spec.pack}/{parent}" for parent in spec.needs]
-            if each in self.valued[place]:
-                yield from spec.tasks
-
-    def is_stated(self, name: str) -> bool:
-        """True for a score that a log of one side states."""
-        return any(name in run.stated for run in self.runs)
-
-    def shortfalls(self, name: str) -> list[Reason]:
-        """Returns which tasks and subtasks that a score weighs lack rows scored on both sides."""
-        if self.is_stated(name):
-            return []
-        found: dict[Reason, None] = {}
-        for specs in self.specs:
-            for spec in _behind(name, specs):
-                for task in spec.tasks:
-                    quantity = self.measured.get(task)
-                    known = _kinds(quantity)
-                    for reason in self._lacks(spec, task, quantity):
-                        if reason.kind not in known:
-                            found[reason] = None
-        return list(found)
-
-    def _lacks(self, spec: ScoreSpec, name: str, quantity: Quantity | None) -> Iterator[Reason]:
-        """Yields the reasons why a task is not enough for a score that is made of it."""
-        task = self.tasks.get(name)
-        if task is None:
-            if name in self.lone:
-                side = BASELINE if name in self.runs[0].tasks else CANDIDATE
-                yield Reason(Kind.NO_SCORED_PAIR, values={"side": side, "task": name})
-            return
-        is_built_in = spec.function in BUILT_IN
-        if not is_built_in and not task.has_row_scores:
-            return  # a function of the replies
-        params = spec.params if is_built_in else {}
-        rows = int(task.scored(params).sum())
-        if not rows:
-            yield Reason(Kind.NO_SCORED_PAIR, task=name)
-            return
-        # A mean over rows weighs rows; whatever else may weigh subtasks.
-        subtasks = [] if spec.function == "micro" else task.unpaired_subtasks(params)
-        if subtasks:
-            yield _lone_subtasks(task, spec, subtasks)
-        expected = None if quantity is None else quantity.expected
-        if expected is not None:
-            for reason in missing_rows(rows, expected, tolerated=self.tolerated):
-                yield reason.of(name)
-
-    def missing(self, score: SuiteScore, *, by_row: bool) -> Missing | None:
-        """The weight of the missing rows in a score; None where that is not known."""
-        bounds = _bounds(score)
-        if bounds is None:
-            return None
-        rows = ScoreRows(self.tasks, self._any_specs, self.measured)
-        return rows.missing(score.id, bounds, by_row=by_row)
-
-    def tolerates(self, name: str, missing: Missing) -> bool:
-        """True where the weight of missing rows, which bounds hold, decides and is small.
-
-        Scores of code of their own keep the limits of their tasks, too.
-        """
-        spec = self._any_specs.get(name)
-        return spec is not None and spec.function in BUILT_IN and missing.share <= self.tolerated
-
-    @property
-    def _any_specs(self) -> Mapping[str, ScoreSpec]:
-        """The declaration of each score on either side, that of the candidate first."""
-        return {**self.specs[1], **self.specs[0]}
-
-
-def _lone_subtasks(task: SharedTask, spec: ScoreSpec, names: Sequence[str]) -> Reason:
-    """The reason that subtasks of a task have no row that both sides scored."""
-    params = spec.params if spec.function in BUILT_IN else {}
-    parts = {part.subtask: part for part in task.lone_rows(params, any_score=False)}
-    lone = [parts[name] for name in names if name in parts]
-    side = ""
-    if lone and all(part.before.size and not part.now.size for part in lone):
-        side = CANDIDATE
-    elif lone and all(part.now.size and not part.before.size for part in lone):
-        side = BASELINE
-    known = {"side": side, "subtasks": list(names), "of": len(parts)}
-    values = known | {"weighs": spec.function == "macro"}
-    return Reason(Kind.NO_SCORED_PAIR, task=task.name, values=values)
-
-
-def _kinds(quantity: Quantity | None) -> set[Kind]:
-    """The kinds of reasons that a task has already."""
-    return set() if quantity is None else {reason.kind for reason in quantity.shortfalls}
-
-
-def _behind(name: str, specs: Mapping[str, ScoreSpec]) -> Iterator[ScoreSpec]:
-    """The declaration of a score, and of all scores that it needs."""
-    waiting = [name]
-    seen: set[str] = set()
-    while waiting:
-        spec = specs.get(waiting.pop())
-        if spec is None or spec.name in seen:
-            continue
-        seen.add(spec.name)
-        waiting += [f"{spec.pack}/{parent}" for parent in spec.needs]
-        yield spec
-
-
 def _score_quantity(
     own: SuiteScore,
     own_base: SuiteScore,
     confidence: float,
-    shared: _SharedScores | None = None,
+    shared: SharedScores | None = None,
     *,
     decides: bool = True,
 ) -> Quantity:
@@ -371,7 +165,10 @@ def _score_quantity(
     item = measured.difference
     reasons += measured.reasons
     if shared is not None and not stated and not measured.reasons:
-        missing = shared.missing(score, by_row=item.made_of == "rows")
+        bounds = _bounds(score)
+        missing = None
+        if bounds is not None:
+            missing = shared.missing(score.id, bounds, by_row=item.made_of == "rows")
         if missing is not None:
             item = with_missing(item, missing, confidence)
         if missing is not None and shared.tolerates(score.id, missing):

@@ -163,8 +163,9 @@ class PairedTask:
 
     def flip_causes(self) -> Iterator[FlipCause]:
         """Every flip without its texts; counts the `causes` as `flips` does."""
-        for change, cause in self._explained():
-            yield FlipCause(self.task, change.sample.sample_id, change.direction, cause)
+        rows = self.pairs.rows[self.pairs.now != self.pairs.before].tolist()
+        for row, (change, cause) in zip(rows, self._explained(), strict=True):
+            yield FlipCause(row, change.direction, cause)
 
     def _explained(self) -> Iterator[tuple[Change, str]]:
         """Yields every change with its cause; at the end the causes are counted."""

@@ -19,12 +19,13 @@ from custom_metrics.statistics.perplexity import FEWEST_TEXTS
 from evalprep.compare.agreement import join_directions
 from evalprep.compare.comparable import GOLD
 from evalprep.compare.difference import BITS, POINTS, RATIO, Difference, from_evidence, with_missing
-from evalprep.compare.pairing import Floats, ScoredRows, with_run
+from evalprep.compare.pairing import Floats
 from evalprep.compare.quantities import Measured
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.compare.settings import Settings
 from evalprep.compare.task import direction_of, document_codes
 from evalprep.results import Metric, Table, TaskRun
+from evalprep.samples import pair_rows
 from evalprep.score import (
     BITS_PER_BYTE,
     NOT_READABLE,
@@ -191,23 +192,20 @@ def _rows_of(
 ) -> WholeRows:
     table = task.table(filter_name)
     other = against.table(filter_name)
-    pairs = with_run(
-        ScoredRows(table, np.zeros(len(table)), task.tool),
-        ScoredRows(other, np.zeros(len(other)), against.tool),
-        settings.pairing,
-        any_gold=GOLD in settings.allow,
-    )
-    codes = document_codes(table, pairs.rows, settings.cluster)
+    rules, any_gold = settings.pairing, GOLD in settings.allow
+    match = pair_rows(table, other, tools=(task.tool, against.tool), rules=rules)
+    kept = match.kept(rules, any_gold=any_gold)
+    codes = document_codes(table, match.left[kept], settings.cluster)
     units = None
     if codes is not None:
         units = [None if code < 0 else code for code in codes.tolist()]
-    now = _row_contents(table, pairs.rows, metric)
-    before = _row_contents(other, pairs.other_rows, metric)
+    now = _row_contents(table, match.left[kept], metric)
+    before = _row_contents(other, match.right[kept], metric)
     return WholeRows(
         now,
         before,
         units,
-        left_out=0 if GOLD in settings.allow else len(pairs.other_gold),
+        left_out=0 if any_gold else int(match.gold_differs.sum()),
         all_now=len(now) == len(table),
         all_before=len(before) == len(other),
     )

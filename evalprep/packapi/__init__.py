@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from evalprep.errors import BadInput, Problem, Problems, near
     from evalprep.files import (
         file_sha256,
+        indented_json,
         make_folder,
         open_atomically,
         open_file,

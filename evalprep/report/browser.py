@@ -13,6 +13,7 @@ from itertools import repeat
 from typing import Any, TypeVar
 
 from custom_metrics.harness.reading import is_whole_reply
+from evalprep.compare import PairedTask
 from evalprep.numbers import number as number_text
 from evalprep.packs import messages_of, readable_prompt
 from evalprep.report.align import ReadSample, Replies, TaskRows
@@ -40,29 +41,36 @@ T = TypeVar("T")
 class Flips:
     """The samples that flipped in one comparison, and the causes.
 
+    Args:
+        candidate: Place of its candidate among the runs of the page.
+
     Attributes:
         causes: The causes in words, by their numbers; the first is none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, candidate: int) -> None:
         self.causes: list[str] = [""]
-        self._by_task: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+        self._candidate = candidate
+        self._by_task: dict[str, tuple[int, dict[int, tuple[int, int]]]] = {}
 
-    def add(self, task: str, sample_id: str, direction: str, cause: str) -> None:
-        """Notes one: `gained` or `lost`, and the cause in words."""
-        if cause not in self.causes:
-            self.causes.append(cause)
-        number = self.causes.index(cause)
-        self._by_task[task][sample_id] = (1 if direction == "gained" else 2, number)
+    def add(self, task: PairedTask) -> None:
+        """Notes those of a task."""
+        by_row = {}
+        for flip in task.flip_causes():
+            if flip.cause not in self.causes:
+                self.causes.append(flip.cause)
+            number = self.causes.index(flip.cause)
+            by_row[flip.row] = (1 if flip.direction == "gained" else 2, number)
+        self._by_task[task.task] = len(task.table), by_row
 
-    def of(self, task: str, sample_ids: Sequence[str]) -> list[tuple[int, int]]:
-        """Direction (0 none, 1 gained, 2 lost) and number of the cause of some samples."""
-        known = self._by_task.get(task, {})
-        return list(map(known.get, sample_ids, repeat((0, 0))))
-
-    def ids_of(self, task: str) -> set[str]:
-        """Ids of the samples of a task that flipped."""
-        return set(self._by_task.get(task, {}))
+    def of(self, task: TaskRows, places: Sequence[int]) -> list[tuple[int, int]]:
+        """Direction (0 none, 1 gained, 2 lost) and number of the cause of some aligned rows."""
+        size, by_row = self._by_task.get(task.name, (0, {}))
+        replies = task.replies[self._candidate]
+        if replies is None or len(replies.table) != size:
+            # Not compared, or by a filter that was not applied to the same documents.
+            return [(0, 0)] * len(places)
+        return [by_row.get(replies.rows[place], (0, 0)) for place in places]
 
 
 class Browser:
@@ -141,8 +149,8 @@ class Browser:
         if size <= self.room:
             self.room -= size
             return range(size)
-        ids = set().union(*(flips.ids_of(task.name) for flips in self.flips))
-        flipped = [at for at, sample_id in enumerate(task.ids) if sample_id in ids]
+        of_rows = zip(*(flips.of(task, range(size)) for flips in self.flips), strict=True)
+        flipped = [at for at, of_row in enumerate(of_rows) if any(map(any, of_row))]
         kept = set(flipped[: self.room])
         others = [at for at in range(size) if at not in kept]
         room = self.room - len(kept)
@@ -162,9 +170,8 @@ class Browser:
                     for row, score in enumerate(scores, start=first_row)
                     if score is not None
                 }
-        ids = [task.ids[place] for place in shown]
         for comparison, flips in enumerate(self.flips):
-            of_rows = flips.of(task.name, ids)
+            of_rows = flips.of(task, shown)
             self.by_comparison["flip"][comparison] += [direction for direction, _ in of_rows]
             self.by_comparison["cause"][comparison] += [cause for _, cause in of_rows]
 

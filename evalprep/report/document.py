@@ -201,7 +201,7 @@ def build_scores_report(
         ],
         "samples": {"rows": 0, "shown": 0, "max_chars": 0},
     }
-    no_flips = [Flips() for _ in comparisons]
+    no_flips = [Flips(place) for place in range(len(comparisons))]
     return Report(
         document=_with_texts(parts),
         index=index,
@@ -269,14 +269,14 @@ def _compare_all(
         alone = places.index(judged) if judged in places else None
         comparisons = conclude([measured[at] for at in of_kind], judged=alone)
         for at, comparison in zip(of_kind, comparisons, strict=True):
-            compared.append(_Compared(*pairs[at], comparison, _flips_of(comparison)))
+            compared.append(_Compared(*pairs[at], comparison, _flips_of(pairs[at][0], comparison)))
     return compared
 
 
-def _flips_of(comparison: Comparison) -> Flips:
-    flips = Flips()
-    for flip in comparison.flip_causes():
-        flips.add(flip.task, flip.sample_id, flip.direction, flip.cause)
+def _flips_of(candidate: int, comparison: Comparison) -> Flips:
+    flips = Flips(candidate)
+    for rows in comparison.rows.values():
+        flips.add(rows)
     return flips
 
 

@@ -78,7 +78,7 @@ def sample_rows(report: Report, task: TaskRows) -> Iterator[list[Entry]]:
                 row += _reply_cells(replies, place, sample)
                 row += judge.cells(task.name, sample.doc_id)
         row.append(first.previous_output)
-        row += _flip_cells(report, task.name, sample_id)
+        row += _flip_cells(report, task, place)
         yield [*row, readable_prompt(first.prompt)]
 
 
@@ -119,10 +119,10 @@ def _reply_cells(replies: Replies, place: int, sample: Sample) -> list[Entry]:
     ]
 
 
-def _flip_cells(report: Report, task: str, sample_id: str) -> list[Entry]:
+def _flip_cells(report: Report, task: TaskRows, place: int) -> list[Entry]:
     cells: list[Entry] = []
     for flips in report.flips:
-        ((direction, cause),) = flips.of(task, [sample_id])
+        ((direction, cause),) = flips.of(task, [place])
         cells += [_DIRECTIONS[direction], flips.causes[cause] or None]
     return cells
 

@@ -123,7 +123,12 @@ class Paired:
 
     @property
     def lone(self) -> tuple[Rows, Rows]:
-        """The rows of both sides that have no partner, for whatever reason, and count once."""
+        """The rows of both sides that should have a partner and have none; each counts once.
+
+        A row for which no verdict is published should have none.
+        """
+        if self.is_published:
+            return np.flatnonzero(self.left_out == NO_VERDICT), _NO_ROWS
         return np.flatnonzero(self.left_out >= LONE), np.flatnonzero(self.right_out >= LONE)
 
     @property

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.files import make_folder, read_object, write_atomically
+from evalprep.files import indented_json, make_folder, read_object, write_atomically
 from evalprep.verbs.ledgers import name_foreign_answers
 from evalprep.verbs.options import (
     Parser,
@@ -253,10 +253,9 @@ def _write(
     run, scores = item.run, item.scores
     shared = args.out if len(args.runs) > 1 else None
     data = {**scores.to_dict(), "folder": str(run.files.folder.resolve())}
-    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     try:
         make_folder(folder, within=args.out or run.files.folder)
-        write_atomically(folder / SCORES, text)
+        write_atomically(folder / SCORES, indented_json(data) + "\n")
         item.files = [folder / SCORES, *export(scores, run, packs, folder, shared_dir=shared)]
         if shared is None:
             item.files += export_tables([run], [scores], packs, folder)

@@ -22,7 +22,14 @@ from typing import Any
 
 from custom_metrics import token_logprobs, unlearning
 from custom_metrics.unlearning.utility import summary
-from evalprep.packapi import ExportRun, ExportTask, file_sha256, make_folder, write_atomically
+from evalprep.packapi import (
+    ExportRun,
+    ExportTask,
+    file_sha256,
+    indented_json,
+    make_folder,
+    write_atomically,
+)
 
 from .harness import HARNESS, HARNESS_ROWS, harness_summary, read_object, write_rows
 from .names import suite_of, upstream_name
@@ -257,5 +264,4 @@ def _plain(value: Any) -> Any:
 
 
 def _write(file: Path, content: Mapping[str, Any]) -> None:
-    text = json.dumps(content, indent=4, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    write_atomically(file, text + "\n")
+    write_atomically(file, indented_json(content, indent=4, sort_keys=True) + "\n")

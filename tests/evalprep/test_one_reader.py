@@ -69,7 +69,6 @@ DECODES = {
     "results/cache.py": "its own cache",
     "api.py": "what a verb printed",
     "run/given.py": "its own list of requests",
-    "results/tool_samples.py": "its own rows",
     "data/rowfiles.py": "rows of data",
     "data/located.py": "rows of data, with their places",
     "data/keyed.py": "its own temporary rows",
@@ -97,7 +96,7 @@ DECODES = {
         "arguments",
     ),
     **dict.fromkeys(
-        (*("packs/chats.py", "compare/rowkeys.py", "run/interface.py", "prepare/freshness.py"),),
+        (*("packs/chats.py", "samples/asked.py", "run/interface.py", "prepare/freshness.py"),),
         "texts that it holds already",
     ),
 }

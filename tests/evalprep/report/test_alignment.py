@@ -3,9 +3,11 @@
 import pytest
 
 from evalprep.compare import compare_runs
+from evalprep.report import build_report
 from evalprep.report.align import align
 from evalprep.results import load_run
 from evalprep.samples import PairRules
+from tests.evalprep.report.test_page import unpack
 from tests.evalprep.results.writing import Row, write_run
 
 
@@ -72,3 +74,21 @@ def test_rows_that_occur_twice_stand_in_their_order(tmp_path):
     aligned = align("t", [load_run(home) for home in homes])
     assert aligned.ids == ["q0", "q1", "q1"]
     assert [reply.rows for reply in aligned.replies] == [[0, 1, 2], [0, 1, 2]]
+
+
+def test_flips_of_a_run_with_other_ids_stand_at_its_rows(tmp_path):
+    """Three runs of the same prompts; the second one names its rows otherwise."""
+
+    def run(name, prefix, wrong):
+        rows = [
+            Row(f"{prefix}{at}", float(at not in wrong), prompt=f"Question {at}?", response=name)
+            for at in range(20)
+        ]
+        return load_run(write_run(tmp_path / name, {"t": rows}, model=name))
+
+    runs = [run("first", "q", {1}), run("second", "other ", {2, 3}), run("baseline", "q", {3, 4})]
+    index = unpack(build_report(runs).index)
+    lost_and_gained = [
+        [(at, flip) for at, flip in enumerate(flips) if flip] for flips in index["flip"]
+    ]
+    assert lost_and_gained == [[(1, 2), (3, 1), (4, 1)], [(2, 2), (4, 1)]]

@@ -8,7 +8,17 @@ import numpy as np
 from evalprep.results import Table
 from evalprep.results.schema import COLUMNS, FIELDS, SAMPLE_FIELDS
 
-BESIDE = {"source", "filter", "ids", "id_source", "subtasks", "clusters", "filters", "damage"}
+BESIDE = {
+    "part_of_whole",
+    "source",
+    "filter",
+    "ids",
+    "id_source",
+    "subtasks",
+    "clusters",
+    "filters",
+    "damage",
+}
 BY_METRIC = {"metrics", "weights", "pairs", "documents"}
 
 

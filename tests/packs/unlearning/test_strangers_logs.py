@@ -114,7 +114,7 @@ def test_what_logs_state_is_not_computed_again_for_each_pair(tmp_path, capsys, m
     def again(*_):
         raise AssertionError("the scores of a log were computed again")
 
-    monkeypatch.setattr("evalprep.compare.suite.score_suite", again)
+    monkeypatch.setattr("evalprep.compare.shared_scores.score_suite", again)
     for seed, rows in enumerate((40, 20)):
         upstream.save(tmp_path / f"model{seed}", upstream.tofu(seed, rows=rows))
     assert main(["leaderboard", str(tmp_path)]) == 0
