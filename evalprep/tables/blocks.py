@@ -122,6 +122,8 @@ def _broken(name: str, size: int) -> list[str]:
     >>> _broken("gsm8k: exact_match", 12), _broken("prompt_level_strict_acc", 12)
     (['gsm8k:', 'exact_match'], ['prompt_', 'level_', 'strict_acc'])
     """
+    if len(name) <= size:
+        return [name]
     lines: list[str] = []
     for word in name.split(" "):
         *first_pieces, last_piece = word.split("_")
