@@ -177,7 +177,7 @@ def test_a_small_model_and_ray_stay_on_this_machine(tiny_project, capsys, monkey
     [
         ({"target": {"gpus": 2}, "tensor_parallel_size": 4}, "4 GPUs are asked for, there are 2"),
         ({"target": {"gpu_memory": 80}}, "target"),
-        ({"path_prefix": {"data": "relative"}}, "no absolute path"),
+        ({"path_prefix": {"data": "relative"}}, "is not an absolute path"),
     ],
 )
 def test_impossible_targets(tiny_project, capsys, change, said):

@@ -129,7 +129,7 @@ def test_one_reply_to_each_prompt_is_no_repetition(prepare, tmp_path):
         (
             [NUMBERS],
             {"repeats": {"numbrs": 4}},
-            ["(repeats.numbrs)", "no task of this config", "did you mean numbers"],
+            ["(repeats.numbrs)", "the config has no such task", "did you mean numbers"],
         ),
         ([NUMBERS], {"repeats": 0}, ["(repeats)"]),
         (

@@ -147,7 +147,7 @@ def test_draws_are_sampled(folder):
 
 
 def test_a_folder_that_is_no_checkout_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="no checkout of COMPL-AI v2"):
+    with pytest.raises(BadInput, match="is not a checkout of COMPL-AI v2"):
         prepared(
             tmp_path,
             tasks=["compliance_v2_mmlu_pro"],
