@@ -10,7 +10,12 @@ import pkgutil
 import evalprep
 
 #: Modules that import lm-eval, whose libraries read the environment; and those that run a program.
-LEFT_OUT = ("evalprep.packs.requested_tasks", "evalprep.run.launcher", "evalprep.run.rehearsal", "__main__")
+LEFT_OUT = (
+    "evalprep.packs.requested_tasks",
+    "evalprep.run.launcher",
+    "evalprep.run.rehearsal",
+    "__main__",
+)
 
 for module in pkgutil.walk_packages(evalprep.__path__, "evalprep."):
     if not module.name.endswith(LEFT_OUT):
