@@ -325,9 +325,14 @@ def _codes_of(table: Table, column: str) -> NDArray[np.int64]:
 
 
 def remarks_on(item: Difference) -> list[str]:
-    """Notes on documents and on scores that cannot show a drop."""
+    """Notes on missing rows, on documents and on scores that cannot show a drop."""
     floor = floor_sentence(item)
     remarks = [floor] if floor else []
+    if item.missing > 0.0 and item.low is not None:
+        remarks.append(
+            f"{item.missing:.1%} of the rows are missing on a side: the difference is that of the "
+            "paired rows, and the interval holds whatever the missing ones would show"
+        )
     few = note_on_few_documents(item.clusters)
     remarks += few
     if few and item.largest is not None and item.largest >= _DOMINANT:
