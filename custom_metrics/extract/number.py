@@ -165,9 +165,9 @@ _UNIT_FACT = re.compile(
     re.IGNORECASE,
 )
 # "He works 8 hours a day, 5 days a week.": what is given, each for another unit.
+_RATE = r"\d[\d.,]{0,12}\s[a-z]{2,12}\s(?:an?|per|each|every)\s[a-z]{2,12}"
 _RATES = re.compile(
-    r"(?:\d[\d.,]{0,12}\s[a-z]{2,12}\s(?:an?|per|each|every)\s[a-z]{2,12}(?:,\s(?:and\s)?|\sand\s|\W*\Z)){2,}\Z",
-    re.IGNORECASE,
+    rf"(?:{_RATE}(?:,\s(?:and\s)?|\sand\s)){{1,4}}{_RATE}\W{{0,6}}\Z", re.IGNORECASE
 )
 # "12 - 8 = ? more", "12 - 8 = x": the right side is not known.
 _WITHOUT_RIGHT_SIDE = re.compile(

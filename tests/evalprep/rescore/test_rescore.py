@@ -248,7 +248,7 @@ def test_a_run_that_was_never_scored_gets_the_scores_of_one_that_was(runs, tmp_p
     written = load_run(tmp_path / "rescored")
     says = compare_runs(written, full, tasks=["says_lol"])
     assert says.tasks[0].difference.agreement == 1.0
-    assert says.tasks[0].identical_outputs == ROWS
+    assert says.rows["says_lol"].identical_outputs == ROWS
     for metric in full.tasks["says_lol"].metrics:
         assert metric.metric == "exact_match"
         again = written.tasks["says_lol"].metric(metric.metric, metric.filter)

@@ -77,7 +77,7 @@ def test_a_finished_run_is_not_run_again_unless_told(project, tmp_path):
     one.command("run", str(tmp_path / "work_dir"), check=True)
     results = one.run.state().results
     again = one.command("run", str(tmp_path / "work_dir"), check=True)
-    assert "resumed: 3 of 3 units" in again.stdout
+    assert "resumed: 3 of 3 parts were finished before" in again.stdout
     assert one.run.state().results == results
     anew = one.command("run", str(tmp_path / "work_dir"), "--restart", check=True)
     assert "resumed" not in anew.stdout
