@@ -33,13 +33,12 @@ from evalprep.results.readers.tools import Reading, chosen_reading
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named, each_run
 from evalprep.results.sample import RESERVED, Sample, row_id
-from evalprep.results.sources import InMemory
+from evalprep.results.sources import InMemory, packed
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.written import SCORES_FOLDER
 
 _FILTER = "none"
-_encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(LoggedRow)
 _SUFFIXES = ("_with_metadata", "_results")  # of files that are called after their model
 
@@ -342,7 +341,7 @@ def _run(
         turned=turned,
     )
     for task, rows in log.tasks.items():
-        samples = LoggedSamples(place, [_encoder.encode(row) for row in rows.rows])
+        samples = LoggedSamples(place, list(map(packed, rows.rows)))
         run.tasks[task] = TaskRun(
             task, samples, logged.tasks[task], values_only=not rows.has_replies
         )

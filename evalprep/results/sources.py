@@ -7,12 +7,13 @@ table is made of the first and its texts are read by the second, so that it hold
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -23,6 +24,7 @@ from evalprep.results.sample import Damage, Sample, parse
 Place = tuple[int, int]
 """A place in a source: offset and length of a line in bytes, or the number of a sample and 0."""
 _AHEAD = 2**16  # bytes that are read at once where the next line is near
+_encoder = msgspec.msgpack.Encoder()
 
 
 class Placed(NamedTuple):
@@ -115,6 +117,15 @@ def _pieces(file: int, places: Sequence[Place]) -> Iterator[memoryview]:
             is_run = 0 <= following - end <= length
             begin, piece = offset, memoryview(os.pread(file, max(length, _AHEAD * is_run), offset))
         yield piece[offset - begin : end - begin]
+
+
+def packed(row: Any) -> bytes:
+    """Returns a row as msgpack; half a surrogate pair, legal in JSON but no text, becomes `?`."""
+    try:
+        return _encoder.encode(row)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(row), ensure_ascii=False).encode("utf-8", "replace")
+        return _encoder.encode(json.loads(text))
 
 
 class InMemory:

@@ -19,12 +19,11 @@ import numpy as np
 from evalprep.packs import is_chat
 from evalprep.results.readers.tools import Row, TaskFacts
 from evalprep.results.sample import RESERVED, Sample, row_id
-from evalprep.results.sources import InMemory
+from evalprep.results.sources import InMemory, packed
 
 REDUCERS = {"mean": fmean, "median": median, "mode": mode, "max": max}
 _HELD = 2**20  # bytes of rows that are held in memory
 _AHEAD = 2**16  # bytes that are read at once
-_encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Row)
 
 
@@ -55,7 +54,7 @@ class RowStore:
 
     def add(self, row: Row) -> int:
         """Keeps a row; returns its number."""
-        self._latest += _encoder.encode(row)
+        self._latest += packed(row)
         self._ends.append(self._in_file + len(self._latest))
         if len(self._latest) > _HELD:
             if self._file is None:

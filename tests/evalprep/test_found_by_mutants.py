@@ -12,7 +12,7 @@ import yaml
 from evalprep.annotate.seal import Seal
 from evalprep.cli import main
 from evalprep.files import read_json, read_object
-from tests.evalprep.results.readers.logs import write_table
+from tests.evalprep.results.readers.logs import SPEC, eval_event, write_lines, write_table
 from tests.evalprep.results.writing import Row, write_run
 from tests.evalprep.test_outputs import CONFIG
 
@@ -233,3 +233,28 @@ def test_a_table_with_two_columns_of_one_name(project, capsys):
 def test_a_cell_of_bytes_in_a_signed_row():
     seal = Seal(b"0" * 32)
     assert not seal.holds([1, b"\xff\x00"], seal.digest([1, "x"]))
+
+
+def test_a_log_with_a_bad_byte_or_half_a_surrogate_pair(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    events = [SPEC]
+    for at in range(4):
+        events.append(eval_event(at, "sampling", {"prompt": f"Q{at}", "sampled": ["yes"]}, 2 * at))
+        picked = {"correct": at % 2 == 0, "expected": "yes", "picked": "yes"}
+        events.append(eval_event(at, "match", picked, 2 * at + 1))
+    log = write_lines(tmp_path / "log.jsonl", events)
+    whole = log.read_bytes()
+    for damaged in (b"Q\\ud800", b"Q\xff"):
+        log.write_bytes(whole.replace(b'"Q1"', b'"' + damaged + b'"'))
+        code, text = ended(capsys, "score", "log.jsonl", "--json", "--no_write")
+        assert code == 0
+        assert json.loads(text)["tasks"][0]["n"] == 4
+        assert ended(capsys, "samples", "log.jsonl", "--wrong")[0] == 0
+
+
+def test_a_reply_of_a_pack_s_log_with_half_a_surrogate_pair(tmp_path, capsys):
+    rows = {str(at): {"rouge1_recall": 0.5, "generation": "\ud800"} for at in range(3)}
+    log = {"forget_Q_A_ROUGE": {"agg_value": 0.5, "value_by_index": rows}}
+    (tmp_path / "TOFU_EVAL.json").write_text(json.dumps(log))
+    assert ended(capsys, "score", str(tmp_path), "--no_write")[0] == 0
+    assert ended(capsys, "samples", str(tmp_path))[0] in {0, 2}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from evalprep.results.readers.tools.texts import (
     text_or_none,
     texts_of,
 )
-from evalprep.results.sample import Damage
+from evalprep.results.sample import Damage, loads
 
 NAME = "openai-evals"
 _POSITION = re.compile(r".*\.(\d+)")
@@ -150,7 +149,7 @@ def _rows(
             events = []
             for start, length in of_sample:
                 file.seek(start)
-                events.append(json.loads(file.read(length)))
+                events.append(loads(file.read(length)))
             events.sort(key=_number_of)
             try:
                 row = row_of(events, last_event=reading.last_event)
