@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from evalprep.errors import BadInput, Problem
 from evalprep.results import results_name, samples_name
 from evalprep.status import Job
 
@@ -16,6 +17,9 @@ def configuration(job: Job) -> Any:
     """lm-eval's own reading of the command.
 
     Defaults, seeds and chat settings as `lm_eval run --config` has them.
+
+    Raises:
+        BadInput: lm-eval refuses a setting, as after an edit of the run configuration.
     """
     from lm_eval.config.evaluate_config import EvaluatorConfig
 
@@ -25,7 +29,16 @@ def configuration(job: Job) -> Any:
             handle,
         )
         handle.flush()
-        return EvaluatorConfig.from_config(handle.name)
+        try:
+            return EvaluatorConfig.from_config(handle.name)
+        except (ValueError, TypeError) as error:
+            raise BadInput(
+                Problem(
+                    what=f"lm-eval refuses the settings of {job.name or 'the command'}: {error}",
+                    where="its run configuration (run*.yaml of the work folder)",
+                    fix="take back the edit, or prepare again",
+                )
+            ) from error
 
 
 def evaluate(

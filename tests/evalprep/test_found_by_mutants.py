@@ -217,6 +217,15 @@ def test_a_run_configuration_with_another_type(project, capsys, line):
     assert "is not a run configuration" in text
 
 
+def test_a_run_configuration_that_lm_eval_refuses(project, capsys):
+    assert ended(capsys, "prepare", "--quiet", "--check", "off")[0] == 0
+    file = project / "work_dir" / "run.yaml"
+    file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | {"seed": []}))
+    code, text = ended(capsys, "prompts", "work_dir", "--out", "requests.parquet")
+    assert code == 2
+    assert "lm-eval refuses the settings of " in text
+
+
 def test_a_table_with_two_columns_of_one_name(project, capsys):
     columns = {"prompt": ["1 + 1 ="], "target": ["2"], "sample_id": ["a"]}
     table = pa.table(columns)
