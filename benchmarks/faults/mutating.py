@@ -46,7 +46,9 @@ def mutant(name: str, data: bytes, draw: random.Random) -> tuple[str, bytes]:
         change = _bytes
     try:
         return change(data, draw)
-    except (ValueError, TypeError, KeyError, pa.ArrowException, yaml.YAMLError, RecursionError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        return _bytes(data, draw)
+    except (pa.ArrowException, yaml.YAMLError):
         return _bytes(data, draw)
 
 
