@@ -39,6 +39,13 @@ DEPTHS = (90, 120, 900, 100_000)
 Place = tuple[Any, Any]  # a list or a mapping, and a position or key of it
 
 
+#: What a change that a format has no room for ends in.
+_IMPOSSIBLE = (
+    *(ValueError, TypeError, KeyError, OverflowError, RecursionError),
+    *(pa.ArrowException, yaml.YAMLError),
+)
+
+
 def mutant(name: str, data: bytes, draw: random.Random) -> tuple[str, bytes]:
     """Returns what was done to the content of a file, in words, and the content after it."""
     change = _OF_KIND.get(_kind(name, data))
@@ -46,9 +53,7 @@ def mutant(name: str, data: bytes, draw: random.Random) -> tuple[str, bytes]:
         change = _bytes
     try:
         return change(data, draw)
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        return _bytes(data, draw)
-    except (pa.ArrowException, yaml.YAMLError):
+    except _IMPOSSIBLE:
         return _bytes(data, draw)
 
 
