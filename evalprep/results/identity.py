@@ -120,9 +120,9 @@ class Failure:
 
     Attributes:
         reason: What the harness or the model's server answered.
-        command: Name of the command; empty in files of former releases.
-        attempt: Number of the try; None in files of former releases.
-        when: ISO time; empty in files of former releases.
+        command: Name of the command; empty where it was not kept.
+        attempt: Number of the try; None where it was not kept.
+        when: ISO time; empty where it was not kept.
     """
 
     reason: str

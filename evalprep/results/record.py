@@ -217,7 +217,7 @@ def failed_runs(folder: Path) -> dict[str, dict[str, Failure]]:
 
 
 def _failure_of(entry: Any) -> Failure:
-    """A failure as it was kept; former releases kept the reason alone."""
+    """A failure as it was kept; of an entry that is a text alone, the text is the reason."""
     if not isinstance(entry, Mapping):
         return Failure(str(entry))
     number = entry.get("try")
