@@ -19,7 +19,7 @@ import msgspec
 
 from evalprep.files import open_file
 from evalprep.results.lines import SampleReader
-from evalprep.results.sample import Damage, Sample, parse
+from evalprep.results.sample import Damage, Sample, loads, parse
 
 Place = tuple[int, int]
 """A place in a source: offset and length of a line in bytes, or the number of a sample and 0."""
@@ -125,7 +125,7 @@ def packed(row: Any) -> bytes:
         return _encoder.encode(row)
     except UnicodeEncodeError:
         text = json.dumps(msgspec.to_builtins(row), ensure_ascii=False).encode("utf-8", "replace")
-        return _encoder.encode(json.loads(text))
+        return _encoder.encode(loads(text))
 
 
 class InMemory:

@@ -57,7 +57,6 @@ DECODES = {
     "results/sample.py": "values of rows and results",
     "results/readers/jsonparts.py": "results and logs, by their parts",
     "results/readers/jsonplaces.py": "keys of large files",
-    "results/readers/tools/openai_evals.py": "events of a log",
     **dict.fromkeys(
         (
             *("results/columns.py", "results/lines.py", "results/sample_layouts.py"),
