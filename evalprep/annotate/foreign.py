@@ -42,7 +42,7 @@ def foreign_note(run: Run) -> str:
     if not counts:
         return ""
     verdicts = counted(sum(counts.values()), "verdict")
-    names = ", ".join(sorted(counts))
+    names = ", ".join(sorted(map(str, counts)))  # a damaged cell may hold bytes
     if run.accepts_ledger:
         return f"{verdicts} of a ledger of another machine accepted ({names}; --accept_ledger)"
     return (

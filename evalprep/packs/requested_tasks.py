@@ -16,6 +16,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval.tasks._index import Kind
 from lm_eval.utils import env
 
+from evalprep.errors import BadInput, Problem
 from evalprep.packs.stock import member_names, stock_file, stock_names, stock_tagged
 
 
@@ -48,13 +49,27 @@ class RequestedTasks(TaskManager):  # type: ignore[misc]
         return super().load(task_list)
 
     def _read(self, *, whole: bool = False) -> None:
-        """Builds the index: lm-eval's own tasks first, then the folders that the user named."""
+        """Builds the index: lm-eval's own tasks first, then the folders that the user named.
+
+        Raises:
+            BadInput: a task file gives a name that is not a text.
+        """
         self._is_whole = whole
-        super().__init__(
-            include_path=[*self._stock_folders, *filter(None, self._given)],
-            include_defaults=whole,
-            metadata=self._metadata,
-        )
+        folders = [*filter(None, self._given)]
+        try:
+            super().__init__(
+                include_path=[*self._stock_folders, *folders],
+                include_defaults=whole,
+                metadata=self._metadata,
+            )
+        except TypeError as error:  # lm-eval sorts the names
+            raise BadInput(
+                Problem(
+                    what=f"lm-eval cannot list the task files: {error}",
+                    where=", ".join(map(str, folders)),
+                    fix="give every `task`, `group` and `tag` a name that is a text, in quotes",
+                )
+            ) from error
 
     def _find(self, names: Iterable[str]) -> None:
         """Reads files until some names, and the members of the groups among them, are there."""

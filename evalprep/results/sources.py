@@ -7,7 +7,6 @@ table is made of the first and its texts are read by the second, so that it hold
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,12 +18,13 @@ import msgspec
 
 from evalprep.files import open_file
 from evalprep.results.lines import SampleReader
-from evalprep.results.sample import Damage, Sample, loads, parse
+from evalprep.results.sample import Damage, Sample, parse
 
 Place = tuple[int, int]
 """A place in a source: offset and length of a line in bytes, or the number of a sample and 0."""
 _AHEAD = 2**16  # bytes that are read at once where the next line is near
 _encoder = msgspec.msgpack.Encoder()
+_LARGEST = 2**63 - 1
 
 
 class Placed(NamedTuple):
@@ -120,12 +120,29 @@ def _pieces(file: int, places: Sequence[Place]) -> Iterator[memoryview]:
 
 
 def packed(row: Any) -> bytes:
-    """Returns a row as msgpack; half a surrogate pair, legal in JSON but no text, becomes `?`."""
+    """Returns a row as msgpack.
+
+    Half a surrogate pair, legal in JSON but no text, becomes `?`, and a whole number that 64 bits
+    do not hold the nearest one that they do.
+    """
     try:
         return _encoder.encode(row)
-    except UnicodeEncodeError:
-        text = json.dumps(msgspec.to_builtins(row), ensure_ascii=False).encode("utf-8", "replace")
-        return _encoder.encode(loads(text))
+    except (UnicodeEncodeError, OverflowError):
+        return _encoder.encode(_storable(msgspec.to_builtins(row)))
+
+
+def _storable(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode("utf-8")
+        case int() if not isinstance(value, bool):
+            return max(-_LARGEST - 1, min(value, _LARGEST))
+        case dict():
+            return {_storable(key): _storable(part) for key, part in value.items()}
+        case list():
+            return [_storable(part) for part in value]
+        case _:
+            return value
 
 
 class InMemory:

@@ -12,7 +12,14 @@ import yaml
 from evalprep.annotate.seal import Seal
 from evalprep.cli import main
 from evalprep.files import read_json, read_object
-from tests.evalprep.results.readers.logs import SPEC, eval_event, write_lines, write_table
+from tests.evalprep.results.readers.logs import (
+    SPEC,
+    eval_event,
+    inspect_sample,
+    write_json_log,
+    write_lines,
+    write_table,
+)
 from tests.evalprep.results.writing import Row, write_run
 from tests.evalprep.test_outputs import CONFIG
 
@@ -267,3 +274,25 @@ def test_a_reply_of_a_pack_s_log_with_half_a_surrogate_pair(tmp_path, capsys):
     (tmp_path / "TOFU_EVAL.json").write_text(json.dumps(log))
     assert ended(capsys, "score", str(tmp_path), "--no_write")[0] == 0
     assert ended(capsys, "samples", str(tmp_path))[0] in {0, 2}
+
+
+def test_whole_numbers_that_64_bits_do_not_hold_in_a_log(tmp_path, capsys):
+    samples = [inspect_sample(at, epoch=10**25 if at == 2 else 1) for at in range(4)]
+    log = write_json_log(tmp_path / "log.json", samples)
+    assert ended(capsys, "score", str(log), "--no_write")[0] == 0
+    assert ended(capsys, "samples", str(log))[0] == 0
+    samples = [{**inspect_sample(at), "id": 10**25 + at} for at in range(4)]
+    log = write_json_log(tmp_path / "log.json", samples)
+    assert ended(capsys, "score", str(log), "--no_write")[0] == 0
+
+
+def test_a_task_whose_name_is_a_number(project, capsys):
+    tasks = project / "mine"
+    tasks.mkdir()
+    text = yaml.safe_load((project / "eval_config.yaml").read_text())
+    (tasks / "a.yaml").write_text("task: 7\ndataset_path: json\noutput_type: generate_until\n")
+    (tasks / "b.yaml").write_text("task: b\ndataset_path: json\noutput_type: generate_until\n")
+    kept = {**text, "tasks": "b", "include_path": "mine"}
+    (project / "eval_config.yaml").write_text(yaml.safe_dump(kept))
+    assert ended(capsys, "check")[0] in {1, 2}
+    assert ended(capsys, "prepare", "--quiet")[0] == 2
