@@ -13,7 +13,7 @@ from evalprep.check.files import is_stock
 from evalprep.check.finding import Findings
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.data import open_parquet
-from evalprep.files import as_mapping, read_file
+from evalprep.files import TOO_DEEP, as_mapping, is_deep, read_file
 from evalprep.packs import matching_files
 from evalprep.terminal import counted, shortlist
 
@@ -175,10 +175,19 @@ def _batches(path: Path, kind: str, scan: _Scan) -> Iterator[Any]:
 
 
 def _json_table(path: Path, content: bytes) -> Any:
-    """The rows of a file of JSON: `datasets` reads a list of objects, or one object per line."""
+    """The rows of a file of JSON: `datasets` reads a list of objects, or one object per line.
+
+    Raises:
+        ValueError: neither of these, or nested too deeply, at which the reader of pyarrow dies.
+        pyarrow.ArrowException: not JSON.
+    """
     import pyarrow as pa
     import pyarrow.json as pj
 
+    if content[:1] not in {b"[", b"{"}:
+        raise ValueError("it holds neither a list of objects nor an object in each line")
+    if any(map(is_deep, content.splitlines())):
+        raise ValueError(TOO_DEEP)
     if content[:1] == b"[":
         return pa.Table.from_pylist(json.loads(content))
     return pj.read_json(path)

@@ -296,3 +296,18 @@ def test_a_task_whose_name_is_a_number(project, capsys):
     (project / "eval_config.yaml").write_text(yaml.safe_dump(kept))
     assert ended(capsys, "check")[0] in {1, 2}
     assert ended(capsys, "prepare", "--quiet")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("null", "neither a list of objects nor an object in each line"),
+        ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested in more than 100 levels"),
+    ],
+)
+def test_rows_at_which_the_reader_of_pyarrow_dies(project, capsys, content, words):
+    (project / "rows.jsonl").write_text(content)
+    code, text = ended(capsys, "check")
+    assert code in {1, 2}
+    assert words in " ".join(text.split())
+    assert ended(capsys, "preview", "t")[0] == 2
