@@ -67,14 +67,7 @@ class Calibrated:
 
     def p(self, at: float = 0.0) -> float:
         """Two-sided p of a true difference: the level at which the interval just reaches it."""
-        if self.value == at:
-            return 1.0
-
-        def outside(confidence: float) -> float:
-            low, high = self.interval(confidence)
-            return low - at if self.value > at else at - high
-
-        return p_of_reaching(outside)
+        return p_of_reaching(self.interval, self.value, at)
 
     def turned(self) -> Calibrated:
         """The same with the sign of the difference turned."""

@@ -103,12 +103,7 @@ class MeanDifference:
             return 1.0
         if len(self.tasks) == 1:
             return self.tasks[0].evidence.p(at * self.tasks[0].width)
-
-        def outside(confidence: float) -> float:
-            low, high = self.interval(confidence)
-            return low - at if self.value > at else at - high
-
-        return p_of_reaching(outside)
+        return p_of_reaching(self.interval, self.value, at)
 
     def turned(self) -> MeanDifference:
         """The same with the sign of every difference turned."""

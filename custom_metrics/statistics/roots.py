@@ -68,17 +68,23 @@ def crossing(
         share = min(max(share, least), 1.0 - least)
 
 
-def p_of_reaching(distance: Callable[[float], float]) -> float:
-    """Two-sided p of a value: that of the level at which an interval just reaches it.
+def p_of_reaching(
+    interval: Callable[[float], tuple[float, float]], value: float, at: float
+) -> float:
+    """Two-sided p of a true value: that of the level at which an interval just reaches it.
 
     Args:
-        distance: For a level of confidence, how far the value lies outside the interval; negative
-            inside, and falling as the confidence grows.
+        interval: Level of confidence -> low and high end, which part as the level grows.
+        value: What was found, inside all intervals.
+        at: The true value; p is 1 where it is what was found.
     """
+    if value == at:
+        return 1.0
 
-    def of_z(z: float) -> float:
-        return distance(1.0 - two_sided_p(z))
+    def outside(z: float) -> float:
+        low, high = interval(1.0 - two_sided_p(z))
+        return low - at if value > at else at - high
 
-    if of_z(_LARGEST_Z) >= 0.0:
+    if outside(_LARGEST_Z) >= 0.0:
         return two_sided_p(_LARGEST_Z)
-    return two_sided_p(crossing(of_z, _CLOSE_Z, _LARGEST_Z, within=_CLOSE_Z))
+    return two_sided_p(crossing(outside, _CLOSE_Z, _LARGEST_Z, within=_CLOSE_Z))
