@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -145,7 +146,7 @@ def _storable(value: Any) -> Any:
             return value
 
 
-class InMemory:
+class InMemory(ABC):
     """The base of sources without a file of lines; a place is the number of a sample.
 
     Attributes:
@@ -154,13 +155,13 @@ class InMemory:
 
     path: Path
 
+    @abstractmethod
     def __len__(self) -> int:
         """Returns how many samples there are."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sample(self, number: int) -> Sample:
         """Returns a sample of its own to whoever asks: a change of it changes nothing here."""
-        raise NotImplementedError
 
     def placed(self) -> Iterator[Placed]:
         """Yields the samples in their order."""
