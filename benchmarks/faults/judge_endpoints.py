@@ -134,9 +134,7 @@ def problem_of(run: Path, said: Said) -> str | None:
             "--limit",
             "2",
             "--model_args",
-            "max_retries=1",
-            "--model_args",
-            "timeout=2",
+            "max_retries=1,timeout=2",
         ]
         started = time.monotonic()
         try:

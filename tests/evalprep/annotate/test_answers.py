@@ -92,16 +92,7 @@ def test_a_slow_endpoint_times_out(science_run, judge):
         return "Rating: 5"
 
     with chat(answer) as server:
-        options = [
-            "--tasks",
-            SUMMARY,
-            "--limit",
-            1,
-            "--model_args",
-            "timeout=0.3",
-            "--model_args",
-            "max_retries=0",
-        ]
+        options = ["--tasks", SUMMARY, "--limit", 1, "--model_args", "timeout=0.3,max_retries=0"]
         code, outcome, _ = judge(science_run, server.url, *options)
         release.set()
     assert code == 3
@@ -160,14 +151,7 @@ def test_an_unreachable_service_is_given_up(science_run, judge):
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         code, outcome, error = judge(
-            science_run,
-            url,
-            "--tasks",
-            SUMMARY,
-            "--model_args",
-            "max_retries=0",
-            "--model_args",
-            "num_concurrent=2",
+            science_run, url, "--tasks", SUMMARY, "--model_args", "max_retries=0,num_concurrent=2"
         )
     assert code == 3
     assert "10 questions in a row without an answer" in outcome["stopped"]
@@ -243,9 +227,7 @@ class TestSecrets:
                 "--tasks",
                 SUMMARY,
                 "--model_args",
-                "num_concurrent=1",
-                "--model_args",
-                "max_retries=0",
+                "num_concurrent=1,max_retries=0",
             ]
             code, outcome, error = judge(science_run, server.url, *options)
         assert code == 2

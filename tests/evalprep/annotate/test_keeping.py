@@ -105,14 +105,7 @@ def test_unanswered_questions_are_asked_again(science_run, judge):
     def answer(_, number, __):
         return "Rating: 3" if number % 2 else Said(status=500)
 
-    options = [
-        "--tasks",
-        SUMMARY,
-        "--model_args",
-        "max_retries=0",
-        "--model_args",
-        "num_concurrent=1",
-    ]
+    options = ["--tasks", SUMMARY, "--model_args", "max_retries=0,num_concurrent=1"]
     assert [count(science_run, judge, *options, answer=answer) for _ in range(2)] == [12, 6]
 
 
@@ -207,9 +200,7 @@ class TestBadInput:
             "--limit",
             0,
             "--model_args",
-            "num_concurrent=0",
-            "--model_args",
-            "max_retries=-1",
+            "num_concurrent=0,max_retries=-1",
             "--model_args",
             "timeout=0",
             "--timestamp",

@@ -31,14 +31,7 @@ def asked(science_run, judge):
         said = [f"Rating: {1 + (at + 2 * shift * (at % 4 == 0)) % 5}" for at in range(13)]
         said[5] = said[5] if not shift else "no idea"
         with serve(lambda _, number, __, said=said: said[number]) as server:
-            options = (
-                "--tasks",
-                SUMMARY,
-                "--model_args",
-                "num_concurrent=1",
-                "--model_args",
-                "max_retries=0",
-            )
+            options = ("--tasks", SUMMARY, "--model_args", "num_concurrent=1,max_retries=0")
             judge(science_run, server.url, *options, model=model)
     return science_run
 
@@ -61,14 +54,7 @@ def test_judges_stand_beside_each_other(asked):
 
 def test_equal_ratings_have_the_interval_of_their_scale(science_run, judge):
     with serve(lambda *_: "Rating: 5") as server:
-        options = (
-            "--tasks",
-            SUMMARY,
-            "--model_args",
-            "num_concurrent=1",
-            "--model_args",
-            "max_retries=0",
-        )
+        options = ("--tasks", SUMMARY, "--model_args", "num_concurrent=1,max_retries=0")
         judge(science_run, server.url, *options, model="one")
     (rated,) = ratings(science_run).values
     (rater,) = rated.raters

@@ -38,14 +38,7 @@ def rate(_, number, __):
 class TestScience:
     def test_ratings_fill_the_judged_columns(self, science_run, judge):
         with chat(rate) as server:
-            options = [
-                "--tasks",
-                SUMMARY,
-                "--model_args",
-                "num_concurrent=1",
-                "--model_args",
-                "max_retries=0",
-            ]
+            options = ["--tasks", SUMMARY, "--model_args", "num_concurrent=1,max_retries=0"]
             code, outcome, _ = judge(science_run, server.url, *options)
         expected = [number % 5 + 1 for number in range(1, 13) if number % 6]
         assert 1 in expected  # the lowest rating counts

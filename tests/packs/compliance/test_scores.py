@@ -480,9 +480,7 @@ def asked_about_each_sentence(out, monkeypatch):
             "--base_url",
             server.url,
             "--model_args",
-            "max_retries=0",
-            "--model_args",
-            "num_concurrent=1",
+            "max_retries=0,num_concurrent=1",
         ]
         assert main(["judge", str(out), *options]) == 0
     (score,) = [
