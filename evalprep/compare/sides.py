@@ -64,11 +64,17 @@ class Sides:
     def first_metric(self) -> Metric:
         """The metric that stands for the task.
 
-        That is a metric of rows where the task has one, else one over all rows.
+        That is a metric of rows where the task has one, else one over all rows. Where the candidate
+        has rows of none, and the baseline has, it is that of the baseline.
         """
         if self.published is not None:
             return self.published.metric
         primary = self.task.primary
+        if self.against is not None and self.task.chosen is None and primary.kind != "rows":
+            other = self.against.primary
+            keys = {metric.key for metric in self.task.metrics}
+            if other.kind == "rows" and other.key in keys:
+                return self.task.metric(other.metric, other.filter)
         return primary if primary.metric else self.task.headline
 
     @property

@@ -180,3 +180,15 @@ def test_scores_of_two_metrics_have_no_difference(answers):
             assert "metric" in {reason["kind"] for reason in item["reasons"]}
             assert [item[key] for key in ("delta", "low", "high", "p")] == [None] * 4
     assert list(breaks_of_lower_pairs(straight)) == []
+
+
+def test_a_run_without_rows_leaves_the_choice_of_the_metric_to_the_other(answers):
+    def graded():
+        rows = [Row(at, float(at % 3 > 0)) for at in range(60)]
+        return [Task("graded", "graded", rows, 60, second=True)]
+
+    before, now = graded(), graded()
+    now[0].rows = []
+    for side in each(answers(now, before, {}), 2):
+        assert side.compare[1]["tasks"][0]["metric"] == "rouge"
+        assert set(side.quantities) == {"task graded"}
