@@ -25,6 +25,7 @@ from evalprep.results import (
     Run,
     Table,
     TaskRun,
+    choose_primary,
     expected_rows,
     published_reading,
 )
@@ -64,18 +65,27 @@ class Sides:
     def first_metric(self) -> Metric:
         """The metric that stands for the task.
 
-        That is a metric of rows where the task has one, else one over all rows. Where the candidate
-        has rows of none, and the baseline has, it is that of the baseline.
+        That is a metric of rows where the task has one, else one over all rows. Where each run has
+        another one, it is that of which more sides have numbers by row, and the usual one of two
+        alike, whichever run is the candidate.
         """
         if self.published is not None:
             return self.published.metric
-        primary = self.task.primary
-        if self.against is not None and self.task.chosen is None and primary.kind != "rows":
-            other = self.against.primary
-            keys = {metric.key for metric in self.task.metrics}
-            if other.kind == "rows" and other.key in keys:
-                return self.task.metric(other.metric, other.filter)
-        return primary if primary.metric else self.task.headline
+        own = _first_of(self.task)
+        if self.against is None or self.task.chosen is not None or own.declared:
+            return own
+        other = self.task.metric_of(_first_of(self.against).key)
+        if other is None or other.key == own.key:
+            return own
+        numbered = [self._numbered(metric) for metric in (own, other)]
+        if numbered[0] == numbered[1]:
+            return choose_primary({}, [own, other])
+        return own if numbered[0] > numbered[1] else other
+
+    def _numbered(self, metric: Metric) -> int:
+        """The sides whose rows have numbers of a metric."""
+        sides = (task.metric_of(metric.key) for _, _, task in self.named)
+        return sum(side is not None and side.kind == "rows" for side in sides)
 
     @property
     def has_replies(self) -> bool:
@@ -89,6 +99,11 @@ class Sides:
         if self.other is None or self.against is None:
             return own
         return [*own, (BASELINE, self.other, self.against)]
+
+
+def _first_of(task: TaskRun) -> Metric:
+    """The metric that stands for a task of one run: of rows, or else over all rows."""
+    return task.primary if task.primary.metric else task.headline
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,10 @@ class TaskRun:
             of_name = [self._unlogged(name, filter_name)]
         return metric_at(of_name, filter_name)
 
+    def metric_of(self, key: str) -> Metric | None:
+        """Returns the metric with a key (`metric,filter`); None where the task has none."""
+        return next((metric for metric in self.metrics if metric.key == key), None)
+
     def directed(self, metric: Metric | None) -> Metric | None:
         """Returns a metric of the results file in the direction that a pack gives the task."""
         if metric is None:
