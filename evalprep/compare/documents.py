@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from custom_metrics.statistics import equal_groups_p
-from evalprep.compare.pairing import Floats
+from evalprep.compare.pairing import Pairs
 from evalprep.numbers import p_value
 from evalprep.results import UNKNOWN, Table
+from evalprep.samples import Paired, Rows
 from evalprep.yamlfile import load_yaml
 
 Codes = NDArray[np.int64]
@@ -44,7 +45,7 @@ _OWN = frozenset({"sample_id", "cluster_id", "previously_is_correct"})
 
 @dataclass(frozen=True)
 class Field:
-    """The values of one field of the rows, as codes; -1 for rows without one."""
+    """The values of one field, as a code for each row of a table; -1 for rows without one."""
 
     name: str
     codes: Codes
@@ -57,7 +58,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Documents:
-    """What the rows of a table share.
+    """What the rows of a table that met those of another one share.
 
     Attributes:
         found: The field that names their documents; None where no field does by itself.
@@ -68,35 +69,48 @@ class Documents:
     others: tuple[Field, ...] = ()
 
 
-def documents_of(table: Table) -> Documents:
-    """The documents of a table's rows, as far as their values tell."""
-    if len(table) < _FEWEST_GROUPS:
+def documents_of(table: Table, match: Paired) -> Documents:
+    """The documents of the rows that met, as far as their values tell.
+
+    Rows of one side alone and lines that stand there twice say nothing of documents, so that both
+    orders of two runs find the same ones.
+    """
+    if match.left.size < _FEWEST_GROUPS:
         return Documents()
-    if Documents not in table.derived:
-        table.derived[Documents] = _found(table)
-    known: Documents = table.derived[Documents]
-    return known
+    known: tuple[Paired, Documents] | None = table.derived.get(Documents)
+    if known is None or known[0] is not match:
+        known = match, _found(table, match.left)
+        table.derived[Documents] = known
+    return known[1]
 
 
-def _found(table: Table) -> Documents:
-    values = _shared_fields(table)
+def _found(table: Table, rows: Rows) -> Documents:
+    values = _shared_fields(table, rows.tolist())
     for name in known_fields() if values else ():
-        field = _field(name, values.get(name, ()))
-        if field is not None and _is_document(field, fewest=2):
-            return Documents(field)
-    long_texts = [_long_texts(name, column) for name, column in values.items()]
-    candidates = [field for field in long_texts if field is not None]
+        codes = _codes(values.get(name, ()))
+        if _is_document(codes, fewest=2):
+            return Documents(_placed(name, codes, table, rows))
+    candidates: dict[str, Codes] = {}
+    for name, column in values.items():
+        candidates[name] = _codes([text if _is_long(text) else None for text in column])
     if table.prompt_hash.any():
-        candidates.append(Field("prompt", _codes(table.prompt_hash.tolist())))
-    for field in candidates:
-        if _is_document(field, fewest=_FEWEST_GROUPS):
-            return Documents(field)
+        candidates["prompt"] = _codes(table.prompt_hash[rows].tolist())
+    for name, codes in candidates.items():
+        if _is_document(codes, fewest=_FEWEST_GROUPS):
+            return Documents(_placed(name, codes, table, rows))
     others = []
     for name, column in values.items():
-        field = _field(name, column)
-        if field is not None and _is_document(field, fewest=_FEWEST_GROUPS):
-            others.append(field)
+        codes = _codes(column)
+        if _is_document(codes, fewest=_FEWEST_GROUPS):
+            others.append(_placed(name, codes, table, rows))
     return Documents(None, tuple(others))
+
+
+def _placed(name: str, codes: Codes, table: Table, rows: Rows) -> Field:
+    """A field of a table of whose rows some have a code."""
+    of_table = np.full(len(table), UNKNOWN, dtype=np.int64)
+    of_table[rows] = codes
+    return Field(name, of_table)
 
 
 @cache
@@ -105,26 +119,26 @@ def known_fields() -> tuple[str, ...]:
     return tuple(load_yaml(Path(__file__).parent / "document_fields.yaml").data)
 
 
-def _shared_fields(table: Table) -> dict[str, list[Any]]:
-    """The values of those fields of which the first rows share some.
+def _shared_fields(table: Table, rows: Sequence[int]) -> dict[str, list[Any]]:
+    """The values of those fields of which the first of some rows share some.
 
-    The whole file is read only where there are such fields.
+    All rows are read only where there are such fields.
     """
-    size = len(table)
-    first = list(_docs(table, range(min(size, _LOOKED_AT))))
+    size = len(rows)
+    first = list(_docs(table, rows[:_LOOKED_AT]))
     names = dict.fromkeys(chain.from_iterable(first))
     without = _OWN | STRATA
     shared = [name for name in names if name not in without and _is_shared(first, name)]
     if not shared:
         return {}
     spread = np.linspace(0, size - 1, min(size, _LOOKED_AT)).astype(int).tolist()
-    docs = list(_docs(table, spread))
+    docs = list(_docs(table, [rows[place] for place in spread]))
     # A field of few values, such as the letter of the gold answer, is none of documents.
     shared = [name for name in shared if name in known_fields() or _has_several(docs, name)]
     if not shared:
         return {}
     columns: dict[str, list[Any]] = {name: [] for name in shared}
-    for doc in _docs(table, range(size)):
+    for doc in _docs(table, rows):
         for name, column in columns.items():
             column.append(doc.get(name))
     return columns
@@ -160,19 +174,12 @@ def _codes(values: Sequence[Any]) -> Codes:
     return np.array(codes, dtype=np.int64)
 
 
-def _field(name: str, values: Sequence[Any]) -> Field | None:
-    return Field(name, _codes(values)) if values else None
+def _is_long(value: Any) -> bool:
+    return isinstance(value, str) and len(value) >= _LONG
 
 
-def _long_texts(name: str, values: Sequence[Any]) -> Field | None:
-    """A field by its long texts; None where it has none."""
-    texts = [value if isinstance(value, str) and len(value) >= _LONG else None for value in values]
-    return _field(name, texts) if any(texts) else None
-
-
-def _is_document(field: Field, *, fewest: int) -> bool:
+def _is_document(codes: Codes, *, fewest: int) -> bool:
     """True where the values of a field may be documents: several, none too large, most shared."""
-    codes = field.codes
     sizes = np.bincount(codes[codes != UNKNOWN])
     if sizes.size < fewest:
         return False
@@ -181,36 +188,33 @@ def _is_document(field: Field, *, fewest: int) -> bool:
     return is_small and shared >= _LEAST_SHARED * codes.size
 
 
-def note_on_found(table: Table, cluster: str) -> list[str]:
+def note_on_found(table: Table, match: Paired, cluster: str) -> list[str]:
     """Which field names the documents of rows by itself; nothing where the user or plan does."""
-    found = None if cluster or table.clusters else documents_of(table).found
+    found = None if cluster or table.clusters else documents_of(table, match).found
     if found is None:
         return []
-    rows = f"{len(table)} rows share {found.groups} values of {found.name}"
+    rows = f"{match.left.size} rows share {found.groups} values of {found.name}"
     return [f"{rows}; each value counts as one document; `--cluster {NONE}` lifts it"]
 
 
-def unsettled_fields(
-    table: Table, rows: NDArray[np.int64], scores: tuple[Floats, Floats], cluster: str
-) -> list[tuple[Field, float]]:
+def unsettled_fields(table: Table, pairs: Pairs, cluster: str) -> list[tuple[Field, float]]:
     """The fields by whose values the differences vary, each with its p (F test).
 
     Args:
         table: The rows of the candidate.
-        rows: Row of each pair.
-        scores: Scores of both sides, pair by pair.
+        pairs: Its scored pairs.
         cluster: What the user says of documents; with any, nothing is open.
     """
-    if cluster or table.clusters or not rows.size:
+    if cluster or table.clusters or not pairs.rows.size:
         return []
-    others = documents_of(table).others
+    others = documents_of(table, pairs.match).others
     with np.errstate(over="ignore", invalid="ignore"):
-        gap = scores[0] - scores[1]
+        gap = pairs.now - pairs.before
     if not np.all(np.isfinite(gap)):
         return []
     found = []
     for field in others:
-        codes = field.codes[rows]
+        codes = field.codes[pairs.rows]
         known = codes != UNKNOWN
         p = equal_groups_p(gap[known], codes[known])
         if p < _ALPHA / len(others):

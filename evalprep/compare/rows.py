@@ -78,8 +78,7 @@ def measure_task(sides: Sides, settings: Settings) -> TaskQuantities:
         # Its rows have no score of their own: a metric over all of them stands for the task.
         whole = measure_whole(sides.task, sides.against, metric.metric, settings, table.filter)
     question = question_of(paired, settings)
-    columns = paired.pairs.now, paired.pairs.before
-    unsettled = unsettled_fields(table, paired.pairs.rows, columns, settings.cluster)
+    unsettled = unsettled_fields(table, paired.pairs, settings.cluster)
     doubts = doubts_on_replies(table, CANDIDATE)
     if other is not None:
         doubts += doubts_on_replies(other, BASELINE)
@@ -431,7 +430,7 @@ def _notes_on_rows(paired: PairedMetric, settings: Settings) -> list[str]:
         notes += _note_on_ways(pairs)
     notes += _note_on_copies(pairs)
     notes += _note_on_gold(sides, pairs, settings)
-    notes += note_on_found(rows.table, settings.cluster)
+    notes += note_on_found(rows.table, pairs.match, settings.cluster)
     # A part that is not the same on both sides is a difference of facts.
     if sides.against is None or limit_of(sides.against) == limit_of(sides.task):
         notes += note_on_limit(sides.task)

@@ -40,6 +40,7 @@ from evalprep.results import (
     text_of,
     view_of,
 )
+from evalprep.samples import Paired
 
 _DOMINANT = 0.4  # share of the rows from which one document is named
 _NAMED = 20  # ids that a list of problems names
@@ -281,7 +282,7 @@ def row_units(table: Table, pairs: Pairs, cluster: str = "") -> NDArray[np.int64
     Rows of one key that is repeated equally often on both sides are one document: which of them
     meet is not known.
     """
-    codes = document_codes(table, pairs.rows, cluster)
+    codes = document_codes(table, pairs.match, pairs.rows, cluster)
     if pairs.repeats is None:
         return codes
     if codes is None:
@@ -292,9 +293,9 @@ def row_units(table: Table, pairs: Pairs, cluster: str = "") -> NDArray[np.int64
 
 
 def document_codes(
-    table: Table, rows: NDArray[np.int64], cluster: str = ""
+    table: Table, match: Paired, rows: NDArray[np.int64], cluster: str = ""
 ) -> NDArray[np.int64] | None:
-    """The document of some rows; None where rows have none.
+    """The document of some of the rows that met; None where rows have none.
 
     By a field that the user names, else by `cluster_id`, else by a field that is found.
     """
@@ -304,7 +305,7 @@ def document_codes(
         return _codes_of(table, cluster)[rows]
     if table.clusters:
         return table.cluster[rows]
-    found = documents_of(table).found
+    found = documents_of(table, match).found
     return None if found is None else found.codes[rows]
 
 

@@ -195,7 +195,7 @@ def _rows_of(
     rules, any_gold = settings.pairing, GOLD in settings.allow
     match = pair_rows(table, other, tools=(task.tool, against.tool), rules=rules)
     kept = match.kept(rules, any_gold=any_gold)
-    codes = document_codes(table, match.left[kept], settings.cluster)
+    codes = document_codes(table, match, match.left[kept], settings.cluster)
     units = None
     if codes is not None:
         units = [None if code < 0 else code for code in codes.tolist()]

@@ -456,9 +456,14 @@ def _spec_of_name(name: str, pack: Pack) -> ScoreSpec:
     return ScoreSpec(name=name, pack=pack.name, function="", title=name, better="")
 
 
-def _owner(spec: ScoreSpec) -> str:
-    """Returns what the row keys of a score's own values begin with."""
-    return "+".join(spec.tasks)
+def _key_of(spec: ScoreSpec, key: str) -> str:
+    """The key of a row with its task, under which comparisons know the row's document.
+
+    A score's own values are named by row, and those over several tasks by task and row.
+    """
+    if any(key.startswith(f"{task}#") for task in spec.tasks):
+        return key
+    return f"{'+'.join(spec.tasks)}#{key}"
 
 
 def _row_influence(spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> statistics.Influence:
@@ -567,7 +572,7 @@ def _with_uncertainty(result: Result, spec: ScoreSpec) -> Result:
             continue
         influence_of_rows = None
         if not result.gives_influence:
-            keys = [f"{_owner(spec)}#{key}" for key in numbers]
+            keys = [_key_of(spec, key) for key in numbers]
             influence_of_rows = partial(statistics.influence_of_mean, keys, known)
         interval = statistics.rows_interval(known, bounds=known_bounds(spec.range))
         result = result.changed(

@@ -7,7 +7,11 @@ import copy
 import pytest
 
 from tests.evalprep.properties.answers import Answers, run
-from tests.evalprep.properties.holds import breaks_of_equal_pairs, breaks_of_lower_pairs
+from tests.evalprep.properties.holds import (
+    breaks_of_equal_pairs,
+    breaks_of_exchange,
+    breaks_of_lower_pairs,
+)
 from tests.evalprep.properties.pairs import Pair, Row, Task, write_pair
 from tests.loops import each
 
@@ -192,3 +196,33 @@ def test_a_run_without_rows_leaves_the_choice_of_the_metric_to_the_other(answers
     for side in each(answers(now, before, {}), 2):
         assert side.compare[1]["tasks"][0]["metric"] == "rouge"
         assert set(side.quantities) == {"task graded"}
+
+
+def test_a_metric_without_numbers_on_one_side_stands_for_the_task_in_neither_order(answers):
+    def two_metrics():
+        rows = [Row(at, float(at % 3 > 0), second=float(at % 2)) for at in range(60)]
+        return [Task("mixed", "verdict", rows, 60, second=True)]
+
+    before, now = two_metrics(), two_metrics()
+    without_numbers(now[0])
+    straight, exchanged = answers(now, before, {})
+    assert list(breaks_of_exchange(straight, exchanged)) == []
+    for side in (straight, exchanged):
+        (task,) = side.compare[1]["tasks"]
+        assert (task["metric"], task["n"], task["verdict"]) == ("acc_norm", 60, "not comparable")
+
+
+def test_lines_that_stand_there_twice_are_no_documents(answers):
+    def written():
+        rows = [Row(at, float(at % 3 > 0)) for at in range(60)]
+        return [Task("easy", "graded", rows, 60)]
+
+    before, now = written(), written()
+    for row in now[0].rows[:40]:
+        row.extra.append(1.0 - row.value)
+    scores = {"rows": {"function": "score.over_rows", "tasks": ["easy"], **SHARE}}
+    straight, exchanged = answers(now, before, scores)
+    assert list(breaks_of_exchange(straight, exchanged)) == []
+    item = straight.quantities["task easy"]
+    assert (item["n"], item["clusters"]) == (20, None)
+    assert "as one document" not in " ".join(item["notes"])
