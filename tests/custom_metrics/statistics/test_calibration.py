@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from benchmarks import plans
 from benchmarks.conclusions import COVERAGE, FALSE, main, verdicts
 from benchmarks.measuring import marks
 from tests import PROJECT_ROOT
@@ -25,6 +26,12 @@ def test_no_evidence_no_pass():
     cell = verdicts(100, 0.02, -0.01)
     assert cell.coverage >= COVERAGE
     assert cell.passed <= FALSE
+
+
+@pytest.mark.slow  # 3 s of simulation
+def test_repeats_decide_at_the_planned_rows(capsys):
+    assert plans.main(["--pilots", "30", "--seed", "2"]) == 0
+    assert "| graded | 30 |" in capsys.readouterr().out
 
 
 def test_the_page_quotes_the_script():
