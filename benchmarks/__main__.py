@@ -52,6 +52,7 @@ SCRIPTS = (
 LONG = (
     Script("shapes", 12, short=True),
     Script("conclusions", 10, words=("--pairs", "300")),
+    Script("plans", 2),
     Script("judge_injection", 10),
     Script("grading_robustness", 10),
     Script("command_overhead", 14),
