@@ -298,9 +298,6 @@ class Walk:
             returned = function(**arguments)
         except Exception as error:  # noqa: BLE001
             # One broken score must not take the others with it.
-            unscored = [name for name, task in tasks.items() if task.lost_its_scores]
-            if unscored:
-                return Result.without_value(f"no row of {grouped(unscored)} has a score")
             return _failed(spec.function, error)
         result = checked(returned, spec.function, spec.range)
         result = result.with_notes(self._k_of_n(spec, tasks))
@@ -436,8 +433,10 @@ def _is_given(spec: ScoreSpec, task: TaskRun) -> NDArray[np.bool_]:
     """
     table = task.table()
     metric = task.primary.metric
-    if metric not in table.metrics or (spec.unscored == "given" and not task.kept):
+    if spec.unscored == "given" and not task.kept:
         return np.ones(len(table), dtype=np.bool_)
+    if metric not in table.metrics:
+        return np.full(len(table), not task.lost_its_scores)
     known: NDArray[np.bool_] = np.isfinite(table.numbers(metric))
     return known
 
