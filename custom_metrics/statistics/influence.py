@@ -39,6 +39,7 @@ class Unit(NamedTuple):
     rows: int
 
 
+_ROUNDING = 1e-12  # of the largest influence, up to which two are equal
 _NO_UNIT = Unit(0.0, None, 0)
 """Stands for a unit that a run or a part does not have."""
 
@@ -79,7 +80,8 @@ def gathered_influence(
         raws.setdefault(key, []).append(source)
     units: dict[str, Unit] = {}
     for key, values in sums.items():
-        units[key] = Unit(influence=math.fsum(values), raw=tuple(raws[key]), rows=len(values))
+        in_any_order = tuple(sorted(raws[key], key=repr))  # two runs may have other orders of rows
+        units[key] = Unit(influence=math.fsum(values), raw=in_any_order, rows=len(values))
     return Influence(units, spread)
 
 
@@ -244,18 +246,21 @@ def paired_influence(difference: float, candidate: Influence, baseline: Influenc
     keys = sorted({*candidate.units, *baseline.units})
     if not keys:
         return PairedUnits.without_units(difference)
-    gaps: list[float] = []
+    sides: list[tuple[float, float]] = []
     rows: list[int] = []
     changes: list[bool] = []
     for key in keys:
         now = candidate.units.get(key, _NO_UNIT)
         before = baseline.units.get(key, _NO_UNIT)
-        gaps.append(now.influence - before.influence)
+        sides.append((now.influence, before.influence))
         rows.append(max(now.rows, before.rows, 1))
         changes.append(now.raw != before.raw)
     sizes = np.array(rows, dtype=np.float64)
     weights = sizes / float(np.sum(sizes))
-    errors = np.array(gaps)
+    influences = np.array(sides)
+    errors = influences[:, 0] - influences[:, 1]
+    # Sums over the same rows in two orders differ in the last digits.
+    errors[np.abs(errors) <= _ROUNDING * float(np.max(np.abs(influences)))] = 0.0
     errors = errors - weights * math.fsum(errors)
     changed = np.array(changes)
     bound = max(candidate.range, baseline.range)

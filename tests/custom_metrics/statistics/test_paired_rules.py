@@ -415,3 +415,17 @@ def test_influences_on_an_auc_are_those_of_leaving_texts_out():
             (whole - auc(higher, np.delete(lower, at))) * 44 / 45, abs=1e-12
         )
     assert sum(unit.influence for unit in found.values()) == pytest.approx(0, abs=1e-12)
+
+
+def test_rows_of_a_document_in_another_order_change_nothing():
+    rows = [(f"d{at % 2}", [0.1 * (at % 7), 1.0]) for at in range(60)]
+    other = rows[::-1]
+    sides = [
+        ours.influence_of_counts(
+            [key for key, _ in side], [counts for _, counts in side], lambda sums: sums[0] / sums[1]
+        )
+        for side in (rows, other)
+    ]
+    straight = ours.paired_influence(0.0, *sides)
+    assert (straight.changed, straight.stderr) == (0.0, 0.0)
+    assert straight == ours.paired_influence(0.0, sides[0], sides[0])
