@@ -61,7 +61,7 @@ class Task:
 
     `counted` is what the results file says of its rows: `meant`, `written`, or nothing; `lacking` is how a row
     without a number is written: `null`, `nan`, or `absent`; `cut` is a last line that ends early; rows that are not
-    `named` have no id of their own.
+    `named` have no id of their own; `texts` are documents that rows share as a text, not as a `cluster_id`.
     """
 
     name: str
@@ -73,6 +73,8 @@ class Task:
     lacking: str = "null"
     cut: bool = False
     named: bool = True
+    texts: bool = False
+    filters: tuple[str, ...] = ("none",)
 
     @property
     def metric(self) -> str:
@@ -83,6 +85,11 @@ class Task:
         """Its values, the worst one first."""
         _, values, up = KINDS[self.kind]
         return values if up else values[::-1]
+
+    def read(self, row: Row, value: float | None, filter_name: str) -> float | None:
+        """A value of a row as a filter reads it: the last of several reads a quarter of the rows as right."""
+        is_lenient = filter_name != self.filters[0] and row.at % 4 == 0 and not row.failed
+        return self.values[-1] if is_lenient and value is not None else value
 
 
 @dataclass
@@ -159,6 +166,9 @@ def _task(chance: random.Random, name: str) -> Task:
         rows.append(Row(at, value, subtasks[at], documents[at], weight))
     task = Task(name, kind, rows, size, counted=chance.choice(("meant", "meant", "written", "")))
     task.named = chance.random() < 0.7
+    task.texts = chance.random() < 0.5
+    if chance.random() < 0.2:
+        task.filters = ("strict-match", "flexible-extract")
     if kind in SECOND_TO and chance.random() < 0.3:
         task.second = True
         for row in rows:
@@ -316,18 +326,27 @@ def write_side(folder: Path, tasks: list[Task], model: str, stamp: str) -> str:
     parts["config"] = {"model": "dummy", "model_args": {"pretrained": f"org/{model}"}}
     parts["model_name"] = f"org/{model}"
     for task in tasks:
-        known = [row.value for row in task.rows if row.value is not None]
-        parts["results"][task.name] = {f"{task.metric},none": mean_of(known), "alias": task.name}
+        parts["results"][task.name] = {"alias": task.name}
+        for name in task.filters:
+            values = [task.read(row, row.value, name) for row in task.rows]
+            known = [value for value in values if value is not None]
+            parts["results"][task.name][f"{task.metric},{name}"] = mean_of(known)
         parts["configs"][task.name] = {"task": task.name, "metadata": {"version": 1.0}}
         parts["higher_is_better"][task.name] = {task.metric: KINDS[task.kind][2]}
         if task.second:
             numbers = [row.second for row in task.rows if row.second is not None]
-            parts["results"][task.name]["acc_norm,none"] = mean_of(numbers)
+            for name in task.filters:
+                parts["results"][task.name][f"acc_norm,{name}"] = mean_of(numbers)
             parts["higher_is_better"][task.name]["acc_norm"] = True
         if task.counted:
             effective = task.size if task.counted == "meant" else len(task.rows)
             parts["n-samples"][task.name] = {"original": task.size, "effective": effective}
-        lines = [_line(task, row, value) for row in task.rows for value in (row.value, *row.extra)]
+        lines = [
+            _line(task, row, task.read(row, value, name), name)
+            for row in task.rows
+            for value in (row.value, *row.extra)
+            for name in task.filters
+        ]
         path = home / f"samples_{task.name}_{stamp}.jsonl"
         text = "".join(f"{line}\n" for line in lines)
         path.write_text(text[:-20] if task.cut else text, encoding="utf-8")
@@ -354,10 +373,13 @@ def _groups(tasks: list[Task]) -> dict[str, Any]:
     return {"groups": groups, "group_subtasks": below}
 
 
-def _line(task: Task, row: Row, value: float | None) -> str:
+def _line(task: Task, row: Row, value: float | None, filter_name: str) -> str:
     prompt = f"Question {row.at} of a task with {task.size} rows?"
     doc = {"sample_id": f"r{row.at}", "question": prompt, "subtask_name": row.subtask}
-    doc |= {"cluster_id": row.document}
+    if task.texts and row.document is not None:
+        doc["passage"] = f"The text of {row.document}. " * 20
+    else:
+        doc["cluster_id"] = row.document
     if not task.named:
         del doc["sample_id"]
     doc = {name: entry for name, entry in doc.items() if entry is not None}
@@ -372,7 +394,7 @@ def _line(task: Task, row: Row, value: float | None) -> str:
         "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n"]}}},
         "resps": [[f"reply {value} {row.second}"]],
         "filtered_resps": [f"reply {value}"],
-        "filter": "none",
+        "filter": filter_name,
         "metrics": [task.metric, *(["acc_norm"] if task.second else []), "scorer_error"],
         "doc_hash": doc_hash(doc),
         "prompt_hash": sha256(prompt),
