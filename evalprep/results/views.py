@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from custom_metrics.finite import finite_number
 from custom_metrics.harness.reading import Reading, logs_instructions, read
 from evalprep.errors import BadInput, Problem, near
 from evalprep.results.metric import Metric
 from evalprep.results.reply import Replier, extraction_failed, has_reply, knows_parsing, text_of
-from evalprep.results.sample import INVALID, Sample
+from evalprep.results.sample import INVALID, Sample, number_of, verdict_of
 from evalprep.results.table import Ints
 from evalprep.results.task import TaskRun
 
@@ -146,7 +147,7 @@ def view_of(name: str, sample: Sample, metric: Metric, replier: Replier) -> Samp
     score = _score(sample, metric)
     options = option_likelihoods(sample)
     answer = chosen_option(options, metric.metric) if options else reading.answer
-    verdict = sample.doc.get("previously_is_correct")
+    verdict = verdict_of(sample.doc.get("previously_is_correct"))
     return SampleView(
         task=name,
         sample_id=sample.sample_id,
@@ -158,7 +159,7 @@ def view_of(name: str, sample: Sample, metric: Metric, replier: Replier) -> Samp
         metric=metric.name,
         score=score,
         reason=_reason(sample, reading, metric, score, replier),
-        published=verdict if isinstance(verdict, bool) else None,
+        published=bool(verdict) if verdict >= 0 else None,
         unread=extraction_failed(sample),
     )
 
@@ -189,8 +190,8 @@ def chosen_option(options: Mapping[str, float], metric: str) -> str:
 
 
 def _score(sample: Sample, metric: Metric) -> float | None:
-    value = sample.metrics.get(metric.metric)
-    return float(value) if isinstance(value, int | float) else None
+    value, _ = number_of(sample.metrics.get(metric.metric), metric.metric)
+    return finite_number(value)
 
 
 def option_likelihoods(sample: Sample) -> dict[str, float]:
