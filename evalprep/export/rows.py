@@ -14,15 +14,14 @@ from evalprep.results import (
     Metric,
     Sample,
     TaskRun,
+    choice_texts,
     chosen_option,
     number_of,
     option_likelihoods,
+    question_text,
     text_of,
     verdict_of,
 )
-from evalprep.samples import question_text
-
-_CHOICES = ("choices", "options", "input_choice_list")
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def _row(task: TaskRun, sample: Sample, scores: Mapping[str, float | None]) -> S
         doc_id=sample.doc_id,
         subtask="" if subtask is None else str(subtask),
         question=question_text(sample.doc) or messages[-1].text,
-        choices=tuple(_choices(sample.doc) or options),
+        choices=tuple(choice_texts(sample.doc) or options),
         references=(sample.gold,) if sample.gold else (),
         prompt=sample.prompt,
         messages=tuple(messages),
@@ -171,14 +170,3 @@ def _replies(sample: Sample, options: Mapping[str, float], metric: str) -> tuple
     if options:
         return (chosen_option(options, metric),)
     return tuple(sample.replies or [text_of(sample)])
-
-
-def _choices(doc: Mapping[str, Any]) -> list[str]:
-    """The options that a row holds: a list, or a mapping of labels and texts."""
-    for name in _CHOICES:
-        value = doc.get(name)
-        if isinstance(value, Mapping):
-            value = value.get("text") or list(value.values())
-        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            return value
-    return []

@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         provenance_of,
     )
     from evalprep.results.published_rule import PublishedReading, published_reading
+    from evalprep.results.question import choice_texts, question_text
     from evalprep.results.readers import decode_run, encode, read_results, stored_call
     from evalprep.results.readers.head import read_head
     from evalprep.results.readers.merging import with_model_of, with_process_of

@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.packs import is_chat
-from evalprep.results import LM_EVAL, Table
+from evalprep.results import LM_EVAL, Table, question_text
 from evalprep.samples.asked import (
     Asked,
     are_positions,
     normalise,
     normalise_loosely,
     plain_prompt,
-    question_text,
 )
 
 Rows = NDArray[np.int64]
