@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,16 +16,7 @@ from custom_metrics import statistics
 from evalprep.compare.acrosstools import PairedRows
 from evalprep.compare.difference import Difference
 from evalprep.compare.documents import NONE, documents_of
-from evalprep.compare.flips import (
-    NOBODY,
-    Change,
-    Flip,
-    FlipCause,
-    Repliers,
-    cause_of,
-    make_flip,
-    with_baseline,
-)
+from evalprep.compare.flips import ANSWER_DIFFERS, NOBODY, Flip, Repliers
 from evalprep.compare.pairing import Pairs
 from evalprep.results import (
     UNKNOWN,
@@ -34,11 +25,8 @@ from evalprep.results import (
     Sample,
     SampleView,
     Table,
-    has_reply,
     knows_parsing,
     note_on_few_documents,
-    text_of,
-    view_of,
 )
 from evalprep.samples import Paired
 
@@ -155,26 +143,11 @@ class PairedTask:
         }
 
     def flips(self) -> Iterator[Flip]:
-        """Every flip with its texts, read from the samples files one by one.
-
-        Whoever takes all of them has counted the `causes`.
-        """
-        for change, cause in self._explained():
-            yield make_flip(self.task, change, cause)
-
-    def flip_causes(self) -> Iterator[FlipCause]:
-        """Every flip without its texts; counts the `causes` as `flips` does."""
-        rows = self.pairs.rows[self.pairs.now != self.pairs.before].tolist()
-        for row, (change, cause) in zip(rows, self._explained(), strict=True):
-            yield FlipCause(row, change.direction, cause)
-
-    def _explained(self) -> Iterator[tuple[Change, str]]:
-        """Yields every change with its cause; at the end the causes are counted."""
+        """Every flip, read from the samples files one by one; at the end the `causes` are known."""
         causes: Counter[str] = Counter()
-        for change in self._changes():
-            cause = cause_of(change, self.repliers)
-            causes[cause] += 1
-            yield change, cause
+        for flip in self._changes():
+            causes[flip.cause] += 1
+            yield flip
         vars(self)["causes"] = dict(causes.most_common())  # where a cached property keeps it
 
     def lost(self) -> Iterator[SampleView]:
@@ -188,10 +161,20 @@ class PairedTask:
             direction="up" if self.higher_is_better else "down",
             range=self.metric.range,
         )
-        for change in self._changes():
-            if not change.gained:
-                view = view_of(self.task, change.sample, metric, self.repliers[0])
-                yield with_baseline(view, change, cause_of(change, self.repliers))
+        for flip in self._changes():
+            if flip.gained:
+                continue
+            view = SampleView(
+                self.task,
+                flip.sample,
+                metric,
+                flip.candidate_score,
+                replier=self.repliers[0],
+                baseline_score=flip.baseline_score,
+                baseline_reply=flip.baseline_reply,
+            )
+            is_explained = flip.cause == ANSWER_DIFFERS and view.reason
+            yield view if is_explained else replace(view, cause=flip.cause)
 
     def count_lost(self) -> int:
         """The number of samples that `lost` yields."""
@@ -204,11 +187,9 @@ class PairedTask:
 
         Counted with the `flips`, else at first use, as it reads every flip's texts.
         """
-        return dict(
-            Counter(cause_of(change, self.repliers) for change in self._changes()).most_common()
-        )
+        return dict(Counter(flip.cause for flip in self._changes()).most_common())
 
-    def _changes(self) -> Iterator[Change]:
+    def _changes(self) -> Iterator[Flip]:
         pairs = self.pairs
         changed = pairs.keep(pairs.now != pairs.before)
         samples = self.table.read(changed.rows)
@@ -216,20 +197,22 @@ class PairedTask:
         if self.other is not None:
             others = self.other.read(changed.other_rows)
         subtasks = [*self.table.subtasks, ""]  # the last one is that of the code for none
-        codes = self.table.subtask[changed.rows].tolist()
-        columns = (changed.now.tolist(), changed.before.tolist(), changed.prompt_differs.tolist())
-        for sample, other, code, score, old_score, differs in zip(
-            samples, others, codes, *columns, strict=True
+        columns = (changed.rows, self.table.subtask[changed.rows], changed.now, changed.before)
+        lists = [column.tolist() for column in (*columns, changed.prompt_differs)]
+        for sample, other, row, code, score, old_score, differs in zip(
+            samples, others, *lists, strict=True
         ):
-            yield Change(
-                sample,
-                other,
-                subtasks[code],
-                _output_of(sample, other),
-                now=score,
-                before=old_score,
+            yield Flip(
+                task=self.task,
+                subtask=subtasks[code],
+                row=row,
+                sample=sample,
+                other=other,
+                candidate_score=score,
+                baseline_score=old_score,
                 gained=(score > old_score) == self.higher_is_better,
                 prompt_differs=differs,
+                repliers=self.repliers,
             )
 
     @property
@@ -260,13 +243,6 @@ class PairedTask:
         if self.paired_rows is not None:
             plain["pairing"] = self.paired_rows.to_dict()
         return plain
-
-
-def _output_of(sample: Sample, other: Sample | None) -> str | None:
-    """The reply of the baseline; None where it is not known."""
-    if other is None:
-        return sample.previous_output
-    return text_of(other) if has_reply(other) else None
 
 
 def direction_of(metric: Metric) -> bool | None:

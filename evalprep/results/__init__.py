@@ -166,18 +166,7 @@ if TYPE_CHECKING:
     from evalprep.results.tool_names import LM_EVAL, TABLE
     from evalprep.results.typed_options import options_other_than, sentence_of
     from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts
-    from evalprep.results.views import (
-        SampleView,
-        Which,
-        choose_rows,
-        chosen_option,
-        option_likelihoods,
-        readable_reply,
-        reading_of,
-        reply_of_cell,
-        view_of,
-        views_at,
-    )
+    from evalprep.results.views import SampleView, Which, choose_rows, views_at
     from evalprep.results.written import EXPORT_FOLDER, REPORT_FOLDER, SCORES_FOLDER
 else:
     __getattr__ = offered(__name__)
