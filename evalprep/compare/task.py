@@ -10,25 +10,24 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from custom_metrics import statistics
-from evalprep.compare.acrosstools import PairedRows
+from evalprep.compare.agreement import direction_of
 from evalprep.compare.difference import Difference
-from evalprep.compare.documents import NONE, documents_of
-from evalprep.compare.flips import ANSWER_DIFFERS, NOBODY, Flip, Repliers
+from evalprep.compare.flips import ANSWER_DIFFERS, Flip, Repliers
 from evalprep.compare.pairing import Pairs
+from evalprep.compare.question import Question
+from evalprep.compare.sides import PairedMetric
 from evalprep.results import (
     UNKNOWN,
-    FactDifference,
     Metric,
+    Replier,
     Sample,
     SampleView,
     Table,
     knows_parsing,
     note_on_few_documents,
 )
-from evalprep.samples import Paired
 
 _DOMINANT = 0.4  # share of the rows from which one document is named
 _NAMED = 20  # ids that a list of problems names
@@ -46,42 +45,35 @@ class SubtaskRow:
     lost: int
 
 
-@dataclass(frozen=True, eq=False)
-class PairedTask:
-    """The rows of one task on both sides as they met; `to_dict` gives what is said of them.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairedTask(PairedMetric):
+    """The metric that stands for a task, and what is said of its rows on both sides.
+
+    `to_dict` gives that.
 
     Attributes:
-        task: The task.
-        metric: What is read of them, in the direction of both sides.
-        table: Rows of the candidate.
-        other: Those of the baseline; None for published verdicts.
-        pairs: Which rows met, with their scores.
-        repliers: Who wrote the replies of both sides.
-        has_replies: False of a log that keeps verdicts alone.
+        question: Whether both sides answered the same question.
         by_row: False where the metric is one over all rows, so that none has a score of its own.
-        units: Document of each pair; None for independent rows.
-        equal: Pairs with equal replies; None where replies say nothing of the scorer.
         doubts: Warnings about the replies of a side.
-        differs: Facts that are not the same on both sides.
-        paired_rows: How rows of two tools met; None for two runs of lm-eval.
         unsettled: Fields by whose values the differences vary, of which it is not known whether
             they name documents.
     """
 
-    task: str
-    metric: Metric
-    table: Table
-    other: Table | None
-    pairs: Pairs
-    repliers: Repliers = NOBODY
-    has_replies: bool = True
+    question: Question
     by_row: bool = True
-    units: NDArray[np.int64] | None = None
-    equal: NDArray[np.bool_] | None = None
     doubts: Sequence[str] = ()
-    differs: Sequence[FactDifference] = ()
-    paired_rows: PairedRows | None = None
     unsettled: Sequence[str] = ()
+
+    @property
+    def task(self) -> str:
+        """Its name."""
+        return self.sides.task.name
+
+    @cached_property
+    def repliers(self) -> Repliers:
+        """Who wrote the replies of both sides."""
+        other = self.sides.other
+        return Replier.of(self.sides.run), Replier() if other is None else Replier.of(other)
 
     @property
     def higher_is_better(self) -> bool:
@@ -104,7 +96,7 @@ class PairedTask:
 
         None against published verdicts, and where a side logged no replies.
         """
-        if self.other is None or not self.has_replies:
+        if self.other is None or not self.sides.has_replies:
             return None
         own = self.table.response_hash[self.pairs.rows]
         return int(np.sum(own == self.other.response_hash[self.pairs.other_rows]))
@@ -237,68 +229,12 @@ class PairedTask:
             "ways": self.pairs.ways,
             "causes": self.causes,
             "doubts": list(self.doubts),
-            "differs": [asdict(fact) for fact in self.differs],
+            "differs": [asdict(fact) for fact in self.question.differs],
             "unsettled": list(self.unsettled),
         }
-        if self.paired_rows is not None:
-            plain["pairing"] = self.paired_rows.to_dict()
+        if self.question.paired_rows is not None:
+            plain["pairing"] = self.question.paired_rows.to_dict()
         return plain
-
-
-def direction_of(metric: Metric) -> bool | None:
-    """True where higher is better, False where lower is, None where that is not known."""
-    return {"up": True, "down": False}.get(metric.direction)
-
-
-def row_units(table: Table, pairs: Pairs, cluster: str = "") -> NDArray[np.int64] | None:
-    """The document of each pair: by a field of its row, else by `cluster_id`.
-
-    None for independent rows.
-
-    Rows of one key that is repeated equally often on both sides are one document: which of them
-    meet is not known.
-    """
-    codes = document_codes(table, pairs.match, pairs.rows, cluster)
-    if pairs.repeats is None:
-        return codes
-    if codes is None:
-        return pairs.repeats
-    # A repeated row without a document gets a code that no document has.
-    group = pairs.repeats + int(codes.max(initial=0)) + 1
-    return np.where((codes == UNKNOWN) & (pairs.repeats != UNKNOWN), group, codes)
-
-
-def document_codes(
-    table: Table, match: Paired, rows: NDArray[np.int64], cluster: str = ""
-) -> NDArray[np.int64] | None:
-    """The document of some of the rows that met; None where rows have none.
-
-    By a field that the user names, else by `cluster_id`, else by a field that is found.
-    """
-    if cluster == NONE:
-        return None
-    if cluster:
-        return _codes_of(table, cluster)[rows]
-    if table.clusters:
-        return table.cluster[rows]
-    found = documents_of(table, match).found
-    return None if found is None else found.codes[rows]
-
-
-def _codes_of(table: Table, column: str) -> NDArray[np.int64]:
-    """A code for each different value of a field of the rows, in order of appearance.
-
-    -1 for none.
-    """
-    if column in table.documents:
-        return table.documents[column]
-    code_of: dict[str, int] = {}
-    codes = []
-    for sample in table.read(range(len(table))):
-        value = sample.doc.get(column)
-        code = UNKNOWN if value is None else code_of.setdefault(str(value), len(code_of))
-        codes.append(code)
-    return np.array(codes, dtype=np.int64)
 
 
 def remarks_on(item: Difference) -> list[str]:
