@@ -75,6 +75,23 @@ class PairedTask(PairedMetric):
         other = self.sides.other
         return Replier.of(self.sides.run), Replier() if other is None else Replier.of(other)
 
+    @cached_property
+    def pair_of_key(self) -> dict[str, int]:
+        """The pair of each row, by the keys under which scores name it.
+
+        They are its id and, where no id reads so, its place in the split.
+        """
+        ids, rows = self.table.ids, self.pairs.rows
+        known = set(ids)
+        pairs: dict[str, int] = {}
+        for pair, (row, place) in enumerate(
+            zip(rows.tolist(), map(str, self.table.doc_id[rows].tolist()), strict=True)
+        ):
+            pairs[f"{self.task}#{ids[row]}"] = pair
+            if place not in known:
+                pairs[f"{self.task}#{place}"] = pair
+        return pairs
+
     @property
     def higher_is_better(self) -> bool:
         """False where lower scores are the better ones."""
