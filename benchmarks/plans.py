@@ -36,7 +36,7 @@ Generator = np.random.Generator
 
 @dataclass(frozen=True)
 class Plan:
-    """A number of rows, the share of the repeats that it promised to decide, and that it decided."""
+    """A number of rows, and the share of repeats that it promised to decide and decided."""
 
     rows: int
     promised: float

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -238,23 +239,37 @@ def merged_influence(influence: Influence, documents: Mapping[str, str]) -> Infl
     return replace(influence, units=units)
 
 
-def paired_influence(difference: float, candidate: Influence, baseline: Influence) -> PairedUnits:
+def paired_influence(
+    difference: float,
+    candidate: Influence,
+    baseline: Influence,
+    documents: Mapping[str, int] = MappingProxyType({}),
+) -> PairedUnits:
     """Paired interval with pseudo-rows for the difference of a score of two runs on the same units.
 
     e_g is the candidate's influence less the baseline's, R the larger of the two ranges.
+
+    Args:
+        difference: Of the two scores.
+        candidate: The influences in the candidate.
+        baseline: Those in the baseline.
+        documents: Key of a row -> number of its document; any other row is a unit of its own.
     """
-    keys = sorted({*candidate.units, *baseline.units})
-    if not keys:
+    members: dict[str | int, list[str]] = {}
+    for key in dict.fromkeys([*candidate.units, *baseline.units]):
+        members.setdefault(documents.get(key, key), []).append(key)
+    if not members:
         return PairedUnits.without_units(difference)
     sides: list[tuple[float, float]] = []
     rows: list[int] = []
     changes: list[bool] = []
-    for key in keys:
-        now = candidate.units.get(key, _NO_UNIT)
-        before = baseline.units.get(key, _NO_UNIT)
-        sides.append((now.influence, before.influence))
-        rows.append(max(now.rows, before.rows, 1))
-        changes.append(now.raw != before.raw)
+    for keys in members.values():
+        now = [candidate.units.get(key, _NO_UNIT) for key in keys]
+        before = [baseline.units.get(key, _NO_UNIT) for key in keys]
+        of_now, of_before = (math.fsum(unit.influence for unit in side) for side in (now, before))
+        sides.append((of_now, of_before))
+        rows.append(max(sum(unit.rows for unit in now), sum(unit.rows for unit in before), 1))
+        changes.append([unit.raw for unit in now] != [unit.raw for unit in before])
     sizes = np.array(rows, dtype=np.float64)
     weights = sizes / float(np.sum(sizes))
     influences = np.array(sides)

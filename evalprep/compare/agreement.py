@@ -21,6 +21,11 @@ _UNKNOWN = "unknown"
 _LEAST_RATIO, _MOST_RATIO = 30.0, 300.0  # of two means, where one is taken for percent
 
 
+def direction_of(metric: Metric) -> bool | None:
+    """True where higher is better, False where lower is, None where that is not known."""
+    return {"up": True, "down": False}.get(metric.direction)
+
+
 def join_directions(
     metric: Metric, other: Metric | None, allow: Collection[str]
 ) -> tuple[Metric, list[Reason]]:

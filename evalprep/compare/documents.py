@@ -230,3 +230,52 @@ def note_on_unsettled(fields: Sequence[tuple[Field, float]]) -> list[str]:
         "that rows are independent"
         for field, p in fields
     ]
+
+
+def row_units(table: Table, pairs: Pairs, cluster: str = "") -> Codes | None:
+    """The document of each pair: by a field of its row, else by `cluster_id`.
+
+    None for independent rows.
+
+    Rows of one key that is repeated equally often on both sides are one document: which of them
+    meet is not known.
+    """
+    codes = document_codes(table, pairs.match, pairs.rows, cluster)
+    if pairs.repeats is None:
+        return codes
+    if codes is None:
+        return pairs.repeats
+    # A repeated row without a document gets a code that no document has.
+    group = pairs.repeats + int(codes.max(initial=0)) + 1
+    return np.where((codes == UNKNOWN) & (pairs.repeats != UNKNOWN), group, codes)
+
+
+def document_codes(table: Table, match: Paired, rows: Codes, cluster: str = "") -> Codes | None:
+    """The document of some of the rows that met; None where rows have none.
+
+    By a field that the user names, else by `cluster_id`, else by a field that is found.
+    """
+    if cluster == NONE:
+        return None
+    if cluster:
+        return _codes_of(table, cluster)[rows]
+    if table.clusters:
+        return table.cluster[rows]
+    found = documents_of(table, match).found
+    return None if found is None else found.codes[rows]
+
+
+def _codes_of(table: Table, column: str) -> Codes:
+    """A code for each different value of a field of the rows, in order of appearance.
+
+    -1 for none.
+    """
+    if column in table.documents:
+        return table.documents[column]
+    code_of: dict[str, int] = {}
+    codes = []
+    for sample in table.read(range(len(table))):
+        value = sample.doc.get(column)
+        code = UNKNOWN if value is None else code_of.setdefault(str(value), len(code_of))
+        codes.append(code)
+    return np.array(codes, dtype=np.int64)

@@ -48,8 +48,8 @@ class Question:
 
 def question_of(paired: PairedMetric, settings: Settings) -> Question:
     """Whether the sides answered the same question."""
-    sides, rows, pairs = paired.sides, paired.rows, paired.pairs
-    if sides.other is None or sides.against is None or rows.other is None:
+    sides, pairs = paired.sides, paired.pairs
+    if sides.other is None or sides.against is None or paired.other is None:
         of_meant: list[Reason] = []
         if sides.published is not None:
             meant = sides.run.meant.get(sides.task.name)
@@ -86,12 +86,12 @@ def _other_requests(
 
     Not where the configurations differ in them already.
     """
-    rows, pairs = paired.rows, paired.pairs
+    pairs, other = paired.pairs, paired.other
     is_known = any(fact.name == _GENERATION for fact in differs)
-    if is_known or rows.other is None or not pairs.rows.size or _GENERATION in settings.allow:
+    if is_known or other is None or not pairs.rows.size or _GENERATION in settings.allow:
         return []
-    sample = next(iter(rows.table.read(pairs.rows[:1].tolist())), None)
-    opposite = next(iter(rows.other.read(pairs.other_rows[:1].tolist())), None)
+    sample = next(iter(paired.table.read(pairs.rows[:1].tolist())), None)
+    opposite = next(iter(other.read(pairs.other_rows[:1].tolist())), None)
     if sample is None or opposite is None:
         return []
     own, base = sample.generation, opposite.generation
@@ -109,15 +109,15 @@ def _across_tools(
     differences: Sequence[FactDifference], paired: PairedMetric, settings: Settings
 ) -> Question:
     """How rows of two tools met, and what differs between them."""
-    rows, pairs = paired.rows, paired.pairs
+    pairs, other_metric = paired.pairs, paired.other_metric
     differs = common_facts(differences)
-    if rows.other is None or rows.other_metric is None:
+    if other_metric is None:
         return Question([], differs=differs)
-    names = paired.metric.name, rows.other_metric.name
+    names = paired.metric.name, other_metric.name
     known = PairedRows.of(pairs, names, differs)
     reasons = [
         *question_reasons_across(differs, pairs, settings.allow),
-        *metric_reasons((paired.metric, rows.other_metric), pairs),
+        *metric_reasons((paired.metric, other_metric), pairs),
         *share_reasons(known, settings.pairing),
     ]
     return Question(reasons, known.notes, differs, known)

@@ -11,9 +11,9 @@ import numpy as np
 from evalprep.compare.comparable import GOLD, filter_reasons
 from evalprep.compare.difference import Difference, differing_value
 from evalprep.compare.documents import note_on_found, note_on_unsettled, unsettled_fields
-from evalprep.compare.pairing import Floats, Pairs
+from evalprep.compare.pairing import Pairs
 from evalprep.compare.quantities import SECONDARY, Measured, Quantity, missing_rows
-from evalprep.compare.question import Question, question_of
+from evalprep.compare.question import question_of
 from evalprep.compare.readings import (
     Reading,
     doubts_on_replies,
@@ -34,7 +34,6 @@ from evalprep.results import (
     NO_FILTER,
     TABLE,
     Metric,
-    Replier,
     Table,
     limit_of,
     note_on_empty_replies,
@@ -72,41 +71,25 @@ def measure_task(sides: Sides, settings: Settings) -> TaskQuantities:
         settings: Levels, limits, and what may differ.
     """
     paired = paired_metric(sides, sides.first_metric, settings)
-    table, other, metric = paired.rows.table, paired.rows.other, paired.metric
     whole: Measured | None = None
-    if sides.against is not None and is_whole(metric):
+    if sides.against is not None and is_whole(paired.metric):
         # Its rows have no score of their own: a metric over all of them stands for the task.
-        whole = measure_whole(sides.task, sides.against, metric.metric, settings, table.filter)
-    question = question_of(paired, settings)
-    unsettled = unsettled_fields(table, paired.pairs, settings.cluster)
-    doubts = doubts_on_replies(table, CANDIDATE)
-    if other is not None:
-        doubts += doubts_on_replies(other, BASELINE)
+        whole = _over_rows(sides, paired.metric, settings)
+    doubts = doubts_on_replies(paired.table, CANDIDATE)
+    if paired.other is not None:
+        doubts += doubts_on_replies(paired.other, BASELINE)
+    unsettled = unsettled_fields(paired.table, paired.pairs, settings.cluster)
     rows = PairedTask(
-        task=sides.task.name,
-        metric=metric,
-        table=table,
-        other=other,
-        pairs=paired.pairs,
-        repliers=(
-            Replier.of(sides.run),
-            Replier() if sides.other is None else Replier.of(sides.other),
-        ),
-        has_replies=sides.has_replies,
+        **vars(paired),
+        question=question_of(paired, settings),
         by_row=whole is None,
-        units=paired.units,
-        equal=paired.equal,
         doubts=doubts,
-        differs=question.differs,
-        paired_rows=question.paired_rows,
         unsettled=[name.name for name, _ in unsettled],
     )
     first = _first_quantity(
-        paired,
+        rows,
         _own_rows(paired, settings) if whole is None else whole,
-        question,
         settings,
-        doubted=bool(doubts),
         notes=[*note_on_unsettled(unsettled), *remarks_on(paired.difference)],
     )
     return TaskQuantities(
@@ -118,67 +101,57 @@ def measure_task(sides: Sides, settings: Settings) -> TaskQuantities:
 
 
 def _first_quantity(
-    paired: PairedMetric,
-    measured: Measured,
-    question: Question,
-    settings: Settings,
-    *,
-    doubted: bool,
-    notes: Sequence[str],
+    rows: PairedTask, measured: Measured, settings: Settings, notes: Sequence[str]
 ) -> Quantity:
     """The metric that stands for a task, with whether both sides answered the same question.
 
     Args:
-        paired: The metric and its rows.
+        rows: The metric and its rows.
         measured: Its difference.
-        question: What differs between the sides.
         settings: Levels, limits, and what may differ.
-        doubted: Whether replies of a side are doubtful.
         notes: What else a reader should know.
     """
-    sides, metric, item = paired.sides, paired.metric, measured.difference
-    name = sides.task.name
-    expected = expected_pairs(paired, settings)
+    sides, metric, item = rows.sides, rows.metric, measured.difference
+    expected = expected_pairs(rows, settings)
     return Quantity(
-        name=name,
+        name=rows.task,
         kind="task",
         difference=item,
         reasons=[
-            *_other_reading(sides, metric, item, doubted=doubted),
-            *paired.disagreements,
-            *question.reasons,
+            *_other_reading(sides, metric, item, doubted=bool(rows.doubts)),
+            *rows.disagreements,
+            *rows.question.reasons,
             *measured.reasons,
             *contradicted_verdicts(sides.named, settings.allow),
-            *_missing_pairs(paired, item, expected, settings),
-            *same_file(sides.run, sides.other, name),
+            *_missing_pairs(rows, item, expected, settings),
+            *same_file(sides.run, sides.other, rows.task),
         ],
         notes=[
-            *paired.rows.notes,
-            *_notes_on_values(paired),
-            *_notes_on_stated(paired),
-            *_notes_on_rows(paired, settings),
-            *question.notes,
+            *rows.notes,
+            *_notes_on_values(rows),
+            *_notes_on_stated(rows),
+            *_notes_on_rows(rows, settings),
+            *rows.question.notes,
             *measured.notes,
             *notes,
         ],
         expected=expected if item.n else None,
         metric=metric.metric,
-        filter=paired.rows.table.filter,
+        filter=rows.table.filter,
         decides=settings.decides_task(metric, sides.own.metrics),
-        duplicate_of=_key_of(name, metric, paired.pairs),
+        duplicate_of=_key_of(rows.task, metric, rows.pairs),
     )
 
 
 def _own_rows(paired: PairedMetric, settings: Settings) -> Measured:
     """A metric of rows over the pairs, beside it the value of each side over all of its own."""
-    rows, item = paired.rows, paired.difference
-    now = _mean(rows.values, rows.table.weights.get(paired.metric.metric))
+    item = paired.difference
     before = None
-    if rows.other is not None and rows.other_values is not None and rows.other_metric is not None:
-        before = _mean(rows.other_values, rows.other.weights.get(rows.other_metric.metric))
+    if paired.other is not None and paired.other_metric is not None:
+        before = _mean(paired.other, paired.other_metric.metric)
     beside = replace(
         item,
-        own_now=differing_value(now, item.now),
+        own_now=differing_value(_mean(paired.table, paired.metric.metric), item.now),
         own_previous=differing_value(before, item.previous),
     )
     return Measured(
@@ -195,49 +168,68 @@ def _key_of(task: str, metric: Metric, pairs: Pairs) -> str:
     return key_over_rows(task, metric) if is_whole(metric) else ""
 
 
+def _over_rows(sides: Sides, metric: Metric, settings: Settings) -> Measured:
+    """A metric over all rows together, read alike on both sides."""
+    return measure_whole(paired_metric(sides, metric, settings, by_own=False), settings)
+
+
 def _over_all_rows(
     sides: Sides, first: Quantity, whole: Measured | None, settings: Settings
 ) -> list[Quantity]:
     """The metrics over all rows of a task that both runs have, that of the task among them."""
-    task, against = sides.task, sides.against
-    if against is None:
+    if sides.against is None:
         return []
-    shared = {metric.key for metric in against.metrics if is_whole(metric)}
+    shared = {metric.key for metric in sides.against.metrics if is_whole(metric)}
     quantities = []
-    for metric in task.metrics:
-        if not is_whole(metric) or metric.key not in shared:
-            continue
-        is_first = (metric.metric, metric.filter) == (first.metric, first.filter)
-        if is_first and whole is not None:
-            measured, expected = whole, first.expected
-            kept = [reason for reason in measured.reasons if reason.kind.refuses]
-            reasons = [*first.refusals, *kept, *first.shortfalls]
-        else:
-            measured = measure_whole(task, against, metric.metric, settings, metric.filter)
-            of_rows = [
-                reason
-                for reason in first.reasons
-                if reason.kind in {Kind.MISSING_ROWS, Kind.SAME_FILE}
-            ]
-            lacks_rows = any(reason.kind is Kind.MISSING_ROWS for reason in of_rows)
-            expected = None if lacks_rows else first.expected
-            missing = [] if expected is None else missing_rows(measured.difference.n, expected)
-            reasons = [*first.refusals, *measured.reasons, *missing, *of_rows]
-        quantities.append(
-            Quantity(
-                name=f"{task.name}: {metric.name}",
-                kind=kind_over_rows(metric),
-                difference=measured.difference,
-                reasons=unique(reasons),
-                notes=measured.notes,
-                expected=expected,
-                metric=metric.metric,
-                filter=metric.filter,
-                decides=settings.decides(metric.metric, metric.filter, primary=is_first),
-                duplicate_of=first.duplicate_of if is_first else key_over_rows(task.name, metric),
-            )
-        )
+    for metric in sides.task.metrics:
+        if is_whole(metric) and metric.key in shared:
+            is_first = (metric.metric, metric.filter) == (first.metric, first.filter)
+            if is_first and whole is not None:
+                quantities.append(_first_over_rows(metric, first, whole, settings))
+            else:
+                quantities.append(_beside_over_rows(sides, metric, first, settings))
     return quantities
+
+
+def _first_over_rows(
+    metric: Metric, first: Quantity, whole: Measured, settings: Settings
+) -> Quantity:
+    """The metric over all rows that stands for its task, among the metrics of its kind."""
+    refusals = [reason for reason in whole.reasons if reason.kind.refuses]
+    return replace(
+        first,
+        name=f"{first.name}: {metric.name}",
+        kind=kind_over_rows(metric),
+        difference=whole.difference,
+        reasons=unique([*first.refusals, *refusals, *first.shortfalls]),
+        notes=whole.notes,
+        decides=settings.decides(metric.metric, metric.filter, primary=True),
+    )
+
+
+def _beside_over_rows(
+    sides: Sides, metric: Metric, first: Quantity, settings: Settings
+) -> Quantity:
+    """A metric over all rows beside the first one; the question and its rows are those of that."""
+    measured = _over_rows(sides, metric, settings)
+    lacking = [reason for reason in first.reasons if reason.kind is Kind.MISSING_ROWS]
+    expected, missing = None, lacking
+    if not lacking and first.expected is not None:
+        expected = first.expected
+        missing = missing_rows(measured.difference.n, expected)
+    of_file = [reason for reason in first.reasons if reason.kind is Kind.SAME_FILE]
+    return Quantity(
+        name=f"{first.name}: {metric.name}",
+        kind=kind_over_rows(metric),
+        difference=measured.difference,
+        reasons=unique([*first.refusals, *measured.reasons, *missing, *of_file]),
+        notes=measured.notes,
+        expected=expected,
+        metric=metric.metric,
+        filter=metric.filter,
+        decides=settings.decides(metric.metric, metric.filter, primary=False),
+        duplicate_of=key_over_rows(first.name, metric),
+    )
 
 
 def _further(sides: Sides, first: Quantity, rows: PairedTask, settings: Settings) -> list[Quantity]:
@@ -318,8 +310,9 @@ def _other_reading(
     return list(filter(None, reasons))[:1]
 
 
-def _mean(values: Floats, weights: Floats | None) -> float | None:
+def _mean(table: Table, metric: str) -> float | None:
     """The mean of those rows that have a number, weighed as `score` weighs them."""
+    values, weights = table.numbers(metric), table.weights.get(metric)
     known = np.isfinite(values)
     if not known.any():
         return None
@@ -336,7 +329,7 @@ def _missing_pairs(
     why = _why_missing(pairs)
     if item.n == 0:
         kind = Kind.NO_SCORED_PAIR if paired.metric.metric else Kind.NO_ROW_SCORE
-        if paired.sides.against is None and not np.any(paired.rows.table.previous >= 0):
+        if paired.sides.against is None and not np.any(paired.table.previous >= 0):
             kind = Kind.NO_VERDICT
         return [Reason(kind, values={"why": why})]
     if settings.pairing.partial:
@@ -352,7 +345,7 @@ def _missing_pairs(
 
 def _notes_on_stated(paired: PairedMetric) -> list[str]:
     """What a results file states of either side whose rows give another value."""
-    sides, other_metric = paired.sides, paired.rows.other_metric
+    sides, other_metric = paired.sides, paired.other_metric
     notes = note_on_stated("candidate", sides.run, sides.task, paired.metric)
     if sides.other is not None and sides.against is not None and other_metric is not None:
         notes += note_on_stated("baseline", sides.other, sides.against, other_metric)
@@ -384,17 +377,17 @@ def _column_key(task: str, pairs: Pairs) -> str:
 
 def _notes_on_values(paired: PairedMetric) -> list[str]:
     """Notes on the metric, and on rows that have no number or several."""
-    metric, rows, pairs = paired.metric, paired.rows, paired.pairs
+    metric, other = paired.metric, paired.other_metric
     if not metric.metric:
         return [paired.sides.task.without_score]
     notes = []
     if not metric.declared:
         read = f"{metric.metric} (filter {metric.filter})"
         notes.append(f"the task names no primary metric; evalprep reads {read}")
-    elif metric.filter != NO_FILTER and rows.has_metric(metric):
+    elif metric.filter != NO_FILTER and other is not None and other.key == metric.key:
         notes.append(f"both sides are read by {metric.name}")
-    weights = rows.table.weights.get(metric.metric)
-    if weights is not None and np.unique(weights[pairs.rows]).size > 1:
+    weights = paired.table.weights.get(metric.metric)
+    if weights is not None and np.unique(weights[paired.pairs.rows]).size > 1:
         notes.append(
             f"{metric.metric} has several values in a row; each row counts once here, by their mean"
         )
@@ -419,24 +412,24 @@ def _note_on_gold(sides: Sides, pairs: Pairs, settings: Settings) -> list[str]:
 
 def _notes_on_rows(paired: PairedMetric, settings: Settings) -> list[str]:
     """Notes on how rows met, on documents, on parts of the data and on empty replies."""
-    sides, rows, pairs = paired.sides, paired.rows, paired.pairs
+    sides, pairs = paired.sides, paired.pairs
     notes = []
     if sides.against is None and pairs.rows.size == 0:
         notes.append(
             "no row carries a published verdict (doc.previously_is_correct); "
             "name another run to compare with"
         )
-    if not rows.notes and not pairs.across_tools:
+    if not paired.notes and not pairs.across_tools:
         notes += _note_on_ways(pairs)
     notes += _note_on_copies(pairs)
     notes += _note_on_gold(sides, pairs, settings)
-    notes += note_on_found(rows.table, pairs.match, settings.cluster)
+    notes += note_on_found(paired.table, pairs.match, settings.cluster)
     # A part that is not the same on both sides is a difference of facts.
     if sides.against is None or limit_of(sides.against) == limit_of(sides.task):
         notes += note_on_limit(sides.task)
-    notes += [f"candidate: {note}" for note in _notes_on_replies(rows.table)]
-    if rows.other is not None:
-        notes += [f"baseline: {note}" for note in _notes_on_replies(rows.other)]
+    notes += [f"candidate: {note}" for note in _notes_on_replies(paired.table)]
+    if paired.other is not None:
+        notes += [f"baseline: {note}" for note in _notes_on_replies(paired.other)]
     return notes
 
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.compare.agreement import join_directions, scale_reasons
+from evalprep.compare.agreement import direction_of, join_directions, scale_reasons
 from evalprep.compare.comparable import GOLD
 from evalprep.compare.difference import Difference, LoneScores, difference
-from evalprep.compare.pairing import Floats, Pairs, scored_pairs
+from evalprep.compare.documents import row_units
+from evalprep.compare.pairing import Pairs, scored_pairs
 from evalprep.compare.readings import notes_on_published
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Reason
 from evalprep.compare.scorer import equal_replies
 from evalprep.compare.settings import Settings
 from evalprep.compare.shared_rows import is_made
-from evalprep.compare.task import direction_of, row_units
 from evalprep.results import (
     UNKNOWN,
     Metric,
@@ -106,45 +106,35 @@ def _first_of(task: TaskRun) -> Metric:
     return task.primary if task.primary.metric else task.headline
 
 
-@dataclass(frozen=True)
-class SideRows:
-    """The rows of both sides and the metric that is read of each."""
-
-    table: Table
-    values: Floats
-    other: Table | None
-    other_values: Floats | None
-    other_metric: Metric | None = None
-    notes: tuple[str, ...] = ()
-
-    def has_metric(self, metric: Metric) -> bool:
-        """Returns whether the baseline is a run that is read by a metric, too."""
-        return self.other_metric is not None and self.other_metric.key == metric.key
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairedMetric:
     """One metric of a task over the rows that both sides scored.
 
     Attributes:
         sides: The task in both runs.
         metric: The metric, in the direction of both sides.
-        rows: All rows of both sides.
-        pairs: Which of them met.
+        table: Rows of the candidate.
+        other: Those of the baseline; None for published verdicts.
+        other_metric: The metric by which the baseline is read; None for published verdicts.
+        pairs: Which rows met, with their scores.
         units: Document of each pair; None for independent rows.
         equal: Pairs with equal replies; None where that says nothing of the scorer.
         difference: What the pairs show.
         disagreements: Why direction or scale of the two sides are not the same.
+        notes: How the baseline is read.
     """
 
     sides: Sides
     metric: Metric
-    rows: SideRows
+    table: Table
+    other: Table | None
+    other_metric: Metric | None
     pairs: Pairs
     units: NDArray[np.int64] | None
     equal: NDArray[np.bool_] | None
     difference: Difference
     disagreements: Sequence[Reason] = ()
+    notes: Sequence[str] = ()
 
 
 def paired_metric(
@@ -158,11 +148,31 @@ def paired_metric(
         settings: Levels, limits, and what may differ.
         by_own: Whether a baseline whose rows lack the metric is read by its own one.
     """
-    rows = _read_rows(sides, metric, by_own=by_own)
-    pairs = _pair(sides, rows, settings)
-    metric, disagreements = _agree(metric, rows, pairs, settings)
-    units = row_units(rows.table, pairs, settings.cluster)
-    equal = _equal_replies(sides, rows, pairs, settings)
+    task, against = sides.task, sides.against
+    table, rules, any_gold = task.table(metric.filter), settings.pairing, GOLD in settings.allow
+    other, other_metric = None, None
+    if against is None:
+        published = sides.published
+        notes = [] if published is None else list(notes_on_published(sides.own, published))
+        match, other_values = pair_with_published(table), table.previous.astype(float)
+    else:
+        other_metric, notes = _metric_of_baseline(against, metric, by_own=by_own)
+        other = against.table(other_metric.filter)
+        has_other_ids = len(table) and len(other) and table.id_source != other.id_source
+        if has_other_ids and task.tool == against.tool:
+            table = task.table(metric.filter, id_source="doc_hash")
+            other = against.table(other_metric.filter, id_source="doc_hash")
+            notes.append("the row ids of the runs differ; rows are matched by their content")
+        match = pair_rows(table, other, tools=(task.tool, against.tool), rules=rules)
+        other_values = other.numbers(other_metric.metric)
+    values = table.numbers(metric.metric)
+    pairs = scored_pairs(match, values, other_values, match.kept(rules, any_gold=any_gold))
+    disagreements: list[Reason] = []
+    if other_metric is not None and other_metric.metric == metric.metric:
+        metric, disagreements = join_directions(metric, other_metric, settings.allow)
+        disagreements += scale_reasons(metric, pairs.now, pairs.before, settings.allow)
+    units = row_units(table, pairs, settings.cluster)
+    equal = _equal_replies(sides, table, other, pairs, settings)
     item = difference(
         pairs.now,
         pairs.before,
@@ -171,11 +181,22 @@ def paired_metric(
         higher_is_better=direction_of(metric),
         bounds=metric.range,
         may_be_share=metric.may_be_share,
-        missing=_missing_scores(sides, rows, pairs, settings),
+        missing=_missing_scores(sides, table, other, pairs, settings),
         equal=equal,
     )
-    item = replace(item, chance=_chance(sides.task, rows, pairs))
-    return PairedMetric(sides, metric, rows, pairs, units, equal, item, disagreements)
+    return PairedMetric(
+        sides=sides,
+        metric=metric,
+        table=table,
+        other=other,
+        other_metric=other_metric,
+        pairs=pairs,
+        units=units,
+        equal=equal,
+        difference=replace(item, chance=_chance(task, table, pairs)),
+        disagreements=disagreements,
+        notes=notes,
+    )
 
 
 def expected_pairs(paired: PairedMetric, settings: Settings) -> int:
@@ -183,82 +204,40 @@ def expected_pairs(paired: PairedMetric, settings: Settings) -> int:
 
     A side of another tool may hold a part of the questions: what counts is the smaller side.
     """
-    sizes = _expected(paired.sides, paired.rows.table, paired.rows.other)
+    sizes = _expected(paired.sides, paired.table, paired.other)
     across_tools = paired.pairs.across_tools
     is_part = across_tools or "limit" in settings.allow or settings.pairing.partial
     return min(sizes) if is_part else max(sizes)
 
 
-def _read_rows(sides: Sides, metric: Metric, *, by_own: bool) -> SideRows:
-    """Reads both sides; rows are named by their content where their ids differ in kind."""
-    task, against = sides.task, sides.against
-    table = task.table(metric.filter)
-    if against is None:
-        values = table.numbers(metric.metric)
-        reading = sides.published
-        notes = () if reading is None else tuple(notes_on_published(sides.own, reading))
-        return SideRows(table, values, None, None, notes=notes)
-    other_metric = against.metric(metric.metric, metric.filter)
-    other = against.table(metric.filter)
-    notes = ()
-    if by_own and (len(other) == 0 or metric.metric not in other.metrics):
-        other_metric = against.primary
-        other = against.table(other_metric.filter)
-        if other_metric.metric:
-            name = f"{other_metric.metric} ({other_metric.filter})"
-            notes = (f"the baseline is read by its own {name}",)
-    both_have_rows = bool(len(table) and len(other))
-    if both_have_rows and table.id_source != other.id_source and task.tool == against.tool:
-        table = task.table(metric.filter, id_source="doc_hash")
-        other = against.table(other_metric.filter, id_source="doc_hash")
-        message = "the row ids of the runs differ; rows are matched by their content"
-        notes = (*notes, message)
-    return SideRows(
-        table=table,
-        values=table.numbers(metric.metric),
-        other=other,
-        other_values=other.numbers(other_metric.metric),
-        other_metric=other_metric,
-        notes=notes,
-    )
+def _metric_of_baseline(
+    against: TaskRun, metric: Metric, *, by_own: bool
+) -> tuple[Metric, list[str]]:
+    """The metric by which a baseline is read: its own where its rows lack the one asked for.
+
+    With a note where it is its own.
+    """
+    table = against.table(metric.filter)
+    if not by_own or (len(table) and metric.metric in table.metrics):
+        return against.metric(metric.metric, metric.filter), []
+    own = against.primary
+    notes = [f"the baseline is read by its own {own.metric} ({own.filter})"] if own.metric else []
+    return own, notes
 
 
-def _pair(sides: Sides, rows: SideRows, settings: Settings) -> Pairs:
-    rules = settings.pairing
-    if rows.other is None or rows.other_values is None or sides.against is None:
-        match, other_values = pair_with_published(rows.table), rows.table.previous.astype(float)
-    else:
-        tools = sides.task.tool, sides.against.tool
-        match = pair_rows(rows.table, rows.other, tools=tools, rules=rules)
-        other_values = rows.other_values
-    kept = match.kept(rules, any_gold=GOLD in settings.allow)
-    return scored_pairs(match, rows.values, other_values, kept)
-
-
-def _agree(
-    metric: Metric, rows: SideRows, pairs: Pairs, settings: Settings
-) -> tuple[Metric, list[Reason]]:
-    """The metric in the direction of both sides, and why direction or scale are not the same."""
-    other_metric = rows.other_metric
-    if other_metric is None or other_metric.metric != metric.metric:
-        return metric, []
-    metric, reasons = join_directions(metric, other_metric, settings.allow)
-    return metric, reasons + scale_reasons(metric, pairs.now, pairs.before, settings.allow)
-
-
-def _chance(task: TaskRun, rows: SideRows, pairs: Pairs) -> float | None:
+def _chance(task: TaskRun, table: Table, pairs: Pairs) -> float | None:
     """The score of a guess, where every row has as many choices; None elsewhere."""
     is_choice = task.logged.settings.output_type == "multiple_choice"
     if not is_choice or not pairs.rows.size:
         return None
     first = pairs.rows[:_LOOKED_AT].tolist()
-    counts = {len(sample.requests) for sample in rows.table.read(first)}
+    counts = {len(sample.requests) for sample in table.read(first)}
     choices = counts.pop() if len(counts) == 1 else 0
     return 1.0 / choices if choices > 1 else None
 
 
 def _equal_replies(
-    sides: Sides, rows: SideRows, pairs: Pairs, settings: Settings
+    sides: Sides, table: Table, other: Table | None, pairs: Pairs, settings: Settings
 ) -> NDArray[np.bool_] | None:
     """For each pair, whether its replies are equal; None where that says nothing of the scorer.
 
@@ -269,11 +248,11 @@ def _equal_replies(
         return None
     if is_made(sides.task):
         return None
-    return equal_replies(rows.table, rows.other, pairs)
+    return equal_replies(table, other, pairs)
 
 
 def _missing_scores(
-    sides: Sides, rows: SideRows, pairs: Pairs, settings: Settings
+    sides: Sides, table: Table, other: Table | None, pairs: Pairs, settings: Settings
 ) -> LoneScores | None:
     """The rows without a pair that there should be, by the score that one side has of them.
 
@@ -282,7 +261,7 @@ def _missing_scores(
     if settings.pairing.partial:
         return None
     now, before = pairs.half_scored
-    sizes = _expected(sides, rows.table, rows.other)
+    sizes = _expected(sides, table, other)
     if pairs.across_tools:  # a side may hold a part of the questions
         both_lack = len(pairs.unscored) - now.size - before.size
         return LoneScores(now, before, max(0, min(sizes) - pairs.smaller) + both_lack)

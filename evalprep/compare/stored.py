@@ -13,14 +13,14 @@ import msgspec
 import numpy as np
 
 from custom_metrics.statistics import StoredDifference, StoredScore
-from evalprep.compare.agreement import join_directions, scale_reasons
+from evalprep.compare.agreement import direction_of, join_directions, scale_reasons
 from evalprep.compare.comparable import differing, fact_reasons, manner_notes
 from evalprep.compare.difference import POINTS, Difference, from_evidence
 from evalprep.compare.quantities import Measured, Quantity
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.compare.same_outputs import same_file
 from evalprep.compare.settings import Settings
-from evalprep.compare.task import direction_of, remarks_on
+from evalprep.compare.task import remarks_on
 from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, expected_rows, part_of
 from evalprep.score import stated_of
 

@@ -5,12 +5,10 @@ They have a paired interval wherever it is known what each row adds to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from custom_metrics import statistics
 from evalprep.compare.difference import (
@@ -22,6 +20,7 @@ from evalprep.compare.difference import (
     from_evidence,
     with_missing,
 )
+from evalprep.compare.documents import Codes
 from evalprep.compare.pairing import Floats
 from evalprep.compare.quantities import Measured, Quantities, Quantity, missing_rows
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
@@ -31,9 +30,9 @@ from evalprep.compare.task import PairedTask
 from evalprep.numbers import number, percent
 from evalprep.packs import P_VALUE, Pack
 from evalprep.results import UNKNOWN, Run
+from evalprep.samples import Flags, Rows
 from evalprep.score import Scores, SuiteScore, score_run
 
-Value = TypeVar("Value")
 _DIRECTIONS = {"up": True, "down": False}
 HELPER = "helper"  # of a score that is a part of others and no conclusion by itself
 
@@ -209,7 +208,7 @@ def _measured(
         why = "a p-value itself: no interval, and two of them are not tested"
         return Measured(item, [Reason(Kind.NO_TEST, said=why)])
     tested = _tested_rows(score, base, rows, confidence, stated=stated)
-    tested = tested or _tested(score, base, item, _documents_of(rows), confidence)
+    tested = tested or _tested(score, base, item, rows, confidence)
     if tested is None:
         why = "no test for this score: what each row adds to it is not known"
         return Measured(item, [Reason(Kind.NO_TEST, said=why)])
@@ -307,17 +306,18 @@ def _tested_rows(
     is_same = candidate.keys() == baseline.keys()
     if not keys or not (is_same or stated):
         return None
-    units = _row_units(keys, rows)
-    if units is not None and len(units) < len(keys):
+    places, units, equal = _places(keys, rows), _units(rows), _equal(rows)
+    codes = None if units is None else units[places]
+    if codes is not None and np.any(codes == UNKNOWN):
         return None
     tested = difference(
         _values_at(keys, candidate),
         _values_at(keys, baseline),
-        None if units is None else np.array(units, dtype=np.int64),
+        codes,
         confidence=confidence,
         higher_is_better=_DIRECTIONS.get(score.better),
         bounds=_bounds(score),
-        equal=_equal_rows(keys, rows),
+        equal=None if equal is None else equal[places],
     )
     # The values as `score` shows them, to the last digit.
     return replace(tested, now=score.value, previous=base.value) if is_same else tested
@@ -343,71 +343,56 @@ def _row_values(score: SuiteScore) -> Mapping[str, float]:
     return influence.values or {}
 
 
-def _row_units(keys: Sequence[str], tasks: Sequence[PairedTask]) -> list[int] | None:
-    """The document of each row as its task has it, of the rows that the task knows.
-
-    None where all rows are independent.
-    """
-    documents = _documents_of(tasks)
-    if not documents:
-        return None
-    codes: dict[str, int] = {}
-    known = [documents[key] for key in keys if key in documents]
-    return [codes.setdefault(name, len(codes)) for name in known]
-
-
-def _equal_rows(keys: Sequence[str], tasks: Sequence[PairedTask]) -> NDArray[np.bool_] | None:
-    """For each row, whether its replies are known to be equal; None where of none."""
-    known: dict[str, bool] = {}
+def _places(keys: Iterable[str], tasks: Sequence[PairedTask]) -> Rows:
+    """The pair of each row of a score, counted over the pairs of all tasks; -1 of any other row."""
+    places: dict[str, int] = {}
+    first = 0
     for task in tasks:
-        if task.equal is not None:
-            known |= _by_key(task, task.equal.tolist())
-    if not known:
-        return None
-    return np.array([known.get(key, False) for key in keys], dtype=np.bool_)
+        places |= {key: first + pair for key, pair in task.pair_of_key.items()}
+        first += task.pairs.rows.size
+    return np.array([places.get(key, UNKNOWN) for key in keys], dtype=np.int64)
 
 
-def _by_key(task: PairedTask, values: Sequence[Value]) -> dict[str, Value]:
-    """A value of each pair of a task by the keys under which scores name its row.
+def _units(tasks: Sequence[PairedTask]) -> Codes | None:
+    """The document of each pair of some tasks, a number of its own for a row without one.
 
-    They are its id and, where no id reads so, its place in the split.
+    -1 in a task whose rows are independent, and at the end, for a row that is not paired. None
+    where the rows of all tasks are independent.
     """
-    table, pairs = task.table, task.pairs
-    ids = set(table.ids)
-    by_key: dict[str, Value] = {}
-    for row, value in zip(pairs.rows.tolist(), values, strict=True):
-        by_key[f"{task.task}#{table.ids[row]}"] = value
-        place = str(table.doc_id[row])
-        if place not in ids:
-            by_key[f"{task.task}#{place}"] = value
-    return by_key
-
-
-def _documents_of(tasks: Sequence[PairedTask]) -> dict[str, str]:
-    """Key of a row as scores name it -> its document as the task's comparison has it."""
-    documents: dict[str, str] = {}
+    if all(task.units is None for task in tasks):
+        return None
+    columns = []
+    first = 0
     for task in tasks:
-        documents |= _documents_of_task(task)
-    return documents
+        codes = np.full(task.pairs.rows.size, UNKNOWN, dtype=np.int64)
+        if task.units is not None:
+            alone = task.units == UNKNOWN
+            others = task.units.max(initial=UNKNOWN) + 1
+            codes = first + np.where(alone, others + np.cumsum(alone) - 1, task.units)
+            first = int(codes.max(initial=first - 1)) + 1
+        columns.append(codes)
+    return np.append(np.concatenate(columns), UNKNOWN)
 
 
-def _documents_of_task(task: PairedTask) -> dict[str, str]:
-    """The documents of the pairs of one task; empty where all rows are independent."""
-    table, pairs, units = task.table, task.pairs, task.units
-    if units is None:
-        return {}
-    documents = [
-        f"{task.task}#{table.ids[row] if unit == UNKNOWN else f'#{unit}'}"
-        for row, unit in zip(pairs.rows.tolist(), units.tolist(), strict=True)
+def _equal(tasks: Sequence[PairedTask]) -> Flags | None:
+    """For each pair of some tasks, whether its replies are equal; None where that is not known.
+
+    False at the end, for a row that is not paired.
+    """
+    if all(task.equal is None for task in tasks):
+        return None
+    columns = [
+        np.zeros(task.pairs.rows.size, dtype=np.bool_) if task.equal is None else task.equal
+        for task in tasks
     ]
-    return _by_key(task, documents)
+    return np.append(np.concatenate(columns), False)
 
 
 def _tested(
     score: SuiteScore,
     base: SuiteScore,
     item: Difference,
-    documents: Mapping[str, str],
+    rows: Sequence[PairedTask],
     confidence: float,
 ) -> Difference | None:
     """The difference with its interval; None where it is not known what each row adds."""
@@ -415,20 +400,24 @@ def _tested(
     baseline = base.result.influence()
     if candidate is None or baseline is None or item.delta is None:
         return None
-    candidate = statistics.merged_influence(candidate, documents)
-    baseline = statistics.merged_influence(baseline, documents)
-    evidence = statistics.paired_influence(item.delta, candidate, baseline)
+    keys = list(dict.fromkeys([*candidate.units, *baseline.units]))
+    units = _units(rows)
+    documents: dict[str, int] = {}
+    if units is not None:
+        codes = units[_places(keys, rows)].tolist()
+        documents = {key: code for key, code in zip(keys, codes, strict=True) if code != UNKNOWN}
+    evidence = statistics.paired_influence(item.delta, candidate, baseline, documents)
     evidence = replace(evidence, widest=item.range)
     if evidence.range is None:  # rows without any spread; the score's own bounds are known
         evidence = replace(evidence, range=item.range)
-    units = {*candidate.units, *baseline.units}
-    rows = max(candidate.rows, baseline.rows)
+    count = len({documents.get(key, key) for key in keys})
+    most = max(candidate.rows, baseline.rows)
     return from_evidence(
         evidence.turned() if item.higher_is_better is False else evidence,
         confidence=confidence,
         higher_is_better=item.higher_is_better,
-        n=item.n or rows,
-        clusters=len(units) if rows > len(units) else None,
+        n=item.n or most,
+        clusters=count if most > count else None,
         test="paired interval with pseudo-rows, linearised score",
         range=item.range or evidence.range,
         previous=item.previous,

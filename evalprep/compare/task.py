@@ -5,42 +5,29 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from custom_metrics import statistics
-from evalprep.compare.acrosstools import PairedRows
+from evalprep.compare.agreement import direction_of
 from evalprep.compare.difference import Difference
-from evalprep.compare.documents import NONE, documents_of
-from evalprep.compare.flips import (
-    NOBODY,
-    Change,
-    Flip,
-    FlipCause,
-    Repliers,
-    cause_of,
-    make_flip,
-    with_baseline,
-)
+from evalprep.compare.flips import ANSWER_DIFFERS, Flip, Repliers
 from evalprep.compare.pairing import Pairs
+from evalprep.compare.question import Question
+from evalprep.compare.sides import PairedMetric
 from evalprep.results import (
     UNKNOWN,
-    FactDifference,
     Metric,
+    Replier,
     Sample,
     SampleView,
     Table,
-    has_reply,
     knows_parsing,
     note_on_few_documents,
-    text_of,
-    view_of,
 )
-from evalprep.samples import Paired
 
 _DOMINANT = 0.4  # share of the rows from which one document is named
 _NAMED = 20  # ids that a list of problems names
@@ -58,42 +45,52 @@ class SubtaskRow:
     lost: int
 
 
-@dataclass(frozen=True, eq=False)
-class PairedTask:
-    """The rows of one task on both sides as they met; `to_dict` gives what is said of them.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairedTask(PairedMetric):
+    """The metric that stands for a task, and what is said of its rows on both sides.
+
+    `to_dict` gives that.
 
     Attributes:
-        task: The task.
-        metric: What is read of them, in the direction of both sides.
-        table: Rows of the candidate.
-        other: Those of the baseline; None for published verdicts.
-        pairs: Which rows met, with their scores.
-        repliers: Who wrote the replies of both sides.
-        has_replies: False of a log that keeps verdicts alone.
+        question: Whether both sides answered the same question.
         by_row: False where the metric is one over all rows, so that none has a score of its own.
-        units: Document of each pair; None for independent rows.
-        equal: Pairs with equal replies; None where replies say nothing of the scorer.
         doubts: Warnings about the replies of a side.
-        differs: Facts that are not the same on both sides.
-        paired_rows: How rows of two tools met; None for two runs of lm-eval.
         unsettled: Fields by whose values the differences vary, of which it is not known whether
             they name documents.
     """
 
-    task: str
-    metric: Metric
-    table: Table
-    other: Table | None
-    pairs: Pairs
-    repliers: Repliers = NOBODY
-    has_replies: bool = True
+    question: Question
     by_row: bool = True
-    units: NDArray[np.int64] | None = None
-    equal: NDArray[np.bool_] | None = None
     doubts: Sequence[str] = ()
-    differs: Sequence[FactDifference] = ()
-    paired_rows: PairedRows | None = None
     unsettled: Sequence[str] = ()
+
+    @property
+    def task(self) -> str:
+        """Its name."""
+        return self.sides.task.name
+
+    @cached_property
+    def repliers(self) -> Repliers:
+        """Who wrote the replies of both sides."""
+        other = self.sides.other
+        return Replier.of(self.sides.run), Replier() if other is None else Replier.of(other)
+
+    @cached_property
+    def pair_of_key(self) -> dict[str, int]:
+        """The pair of each row, by the keys under which scores name it.
+
+        They are its id and, where no id reads so, its place in the split.
+        """
+        ids, rows = self.table.ids, self.pairs.rows
+        known = set(ids)
+        pairs: dict[str, int] = {}
+        for pair, (row, place) in enumerate(
+            zip(rows.tolist(), map(str, self.table.doc_id[rows].tolist()), strict=True)
+        ):
+            pairs[f"{self.task}#{ids[row]}"] = pair
+            if place not in known:
+                pairs[f"{self.task}#{place}"] = pair
+        return pairs
 
     @property
     def higher_is_better(self) -> bool:
@@ -116,7 +113,7 @@ class PairedTask:
 
         None against published verdicts, and where a side logged no replies.
         """
-        if self.other is None or not self.has_replies:
+        if self.other is None or not self.sides.has_replies:
             return None
         own = self.table.response_hash[self.pairs.rows]
         return int(np.sum(own == self.other.response_hash[self.pairs.other_rows]))
@@ -155,26 +152,11 @@ class PairedTask:
         }
 
     def flips(self) -> Iterator[Flip]:
-        """Every flip with its texts, read from the samples files one by one.
-
-        Whoever takes all of them has counted the `causes`.
-        """
-        for change, cause in self._explained():
-            yield make_flip(self.task, change, cause)
-
-    def flip_causes(self) -> Iterator[FlipCause]:
-        """Every flip without its texts; counts the `causes` as `flips` does."""
-        rows = self.pairs.rows[self.pairs.now != self.pairs.before].tolist()
-        for row, (change, cause) in zip(rows, self._explained(), strict=True):
-            yield FlipCause(row, change.direction, cause)
-
-    def _explained(self) -> Iterator[tuple[Change, str]]:
-        """Yields every change with its cause; at the end the causes are counted."""
+        """Every flip, read from the samples files one by one; at the end the `causes` are known."""
         causes: Counter[str] = Counter()
-        for change in self._changes():
-            cause = cause_of(change, self.repliers)
-            causes[cause] += 1
-            yield change, cause
+        for flip in self._changes():
+            causes[flip.cause] += 1
+            yield flip
         vars(self)["causes"] = dict(causes.most_common())  # where a cached property keeps it
 
     def lost(self) -> Iterator[SampleView]:
@@ -188,10 +170,20 @@ class PairedTask:
             direction="up" if self.higher_is_better else "down",
             range=self.metric.range,
         )
-        for change in self._changes():
-            if not change.gained:
-                view = view_of(self.task, change.sample, metric, self.repliers[0])
-                yield with_baseline(view, change, cause_of(change, self.repliers))
+        for flip in self._changes():
+            if flip.gained:
+                continue
+            view = SampleView(
+                self.task,
+                flip.sample,
+                metric,
+                flip.candidate_score,
+                replier=self.repliers[0],
+                baseline_score=flip.baseline_score,
+                baseline_reply=flip.baseline_reply,
+            )
+            is_explained = flip.cause == ANSWER_DIFFERS and view.reason
+            yield view if is_explained else replace(view, cause=flip.cause)
 
     def count_lost(self) -> int:
         """The number of samples that `lost` yields."""
@@ -204,11 +196,9 @@ class PairedTask:
 
         Counted with the `flips`, else at first use, as it reads every flip's texts.
         """
-        return dict(
-            Counter(cause_of(change, self.repliers) for change in self._changes()).most_common()
-        )
+        return dict(Counter(flip.cause for flip in self._changes()).most_common())
 
-    def _changes(self) -> Iterator[Change]:
+    def _changes(self) -> Iterator[Flip]:
         pairs = self.pairs
         changed = pairs.keep(pairs.now != pairs.before)
         samples = self.table.read(changed.rows)
@@ -216,20 +206,22 @@ class PairedTask:
         if self.other is not None:
             others = self.other.read(changed.other_rows)
         subtasks = [*self.table.subtasks, ""]  # the last one is that of the code for none
-        codes = self.table.subtask[changed.rows].tolist()
-        columns = (changed.now.tolist(), changed.before.tolist(), changed.prompt_differs.tolist())
-        for sample, other, code, score, old_score, differs in zip(
-            samples, others, codes, *columns, strict=True
+        columns = (changed.rows, self.table.subtask[changed.rows], changed.now, changed.before)
+        lists = [column.tolist() for column in (*columns, changed.prompt_differs)]
+        for sample, other, row, code, score, old_score, differs in zip(
+            samples, others, *lists, strict=True
         ):
-            yield Change(
-                sample,
-                other,
-                subtasks[code],
-                _output_of(sample, other),
-                now=score,
-                before=old_score,
+            yield Flip(
+                task=self.task,
+                subtask=subtasks[code],
+                row=row,
+                sample=sample,
+                other=other,
+                candidate_score=score,
+                baseline_score=old_score,
                 gained=(score > old_score) == self.higher_is_better,
                 prompt_differs=differs,
+                repliers=self.repliers,
             )
 
     @property
@@ -254,75 +246,12 @@ class PairedTask:
             "ways": self.pairs.ways,
             "causes": self.causes,
             "doubts": list(self.doubts),
-            "differs": [asdict(fact) for fact in self.differs],
+            "differs": [asdict(fact) for fact in self.question.differs],
             "unsettled": list(self.unsettled),
         }
-        if self.paired_rows is not None:
-            plain["pairing"] = self.paired_rows.to_dict()
+        if self.question.paired_rows is not None:
+            plain["pairing"] = self.question.paired_rows.to_dict()
         return plain
-
-
-def _output_of(sample: Sample, other: Sample | None) -> str | None:
-    """The reply of the baseline; None where it is not known."""
-    if other is None:
-        return sample.previous_output
-    return text_of(other) if has_reply(other) else None
-
-
-def direction_of(metric: Metric) -> bool | None:
-    """True where higher is better, False where lower is, None where that is not known."""
-    return {"up": True, "down": False}.get(metric.direction)
-
-
-def row_units(table: Table, pairs: Pairs, cluster: str = "") -> NDArray[np.int64] | None:
-    """The document of each pair: by a field of its row, else by `cluster_id`.
-
-    None for independent rows.
-
-    Rows of one key that is repeated equally often on both sides are one document: which of them
-    meet is not known.
-    """
-    codes = document_codes(table, pairs.match, pairs.rows, cluster)
-    if pairs.repeats is None:
-        return codes
-    if codes is None:
-        return pairs.repeats
-    # A repeated row without a document gets a code that no document has.
-    group = pairs.repeats + int(codes.max(initial=0)) + 1
-    return np.where((codes == UNKNOWN) & (pairs.repeats != UNKNOWN), group, codes)
-
-
-def document_codes(
-    table: Table, match: Paired, rows: NDArray[np.int64], cluster: str = ""
-) -> NDArray[np.int64] | None:
-    """The document of some of the rows that met; None where rows have none.
-
-    By a field that the user names, else by `cluster_id`, else by a field that is found.
-    """
-    if cluster == NONE:
-        return None
-    if cluster:
-        return _codes_of(table, cluster)[rows]
-    if table.clusters:
-        return table.cluster[rows]
-    found = documents_of(table, match).found
-    return None if found is None else found.codes[rows]
-
-
-def _codes_of(table: Table, column: str) -> NDArray[np.int64]:
-    """A code for each different value of a field of the rows, in order of appearance.
-
-    -1 for none.
-    """
-    if column in table.documents:
-        return table.documents[column]
-    code_of: dict[str, int] = {}
-    codes = []
-    for sample in table.read(range(len(table))):
-        value = sample.doc.get(column)
-        code = UNKNOWN if value is None else code_of.setdefault(str(value), len(code_of))
-        codes.append(code)
-    return np.array(codes, dtype=np.int64)
 
 
 def remarks_on(item: Difference) -> list[str]:

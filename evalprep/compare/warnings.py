@@ -79,7 +79,7 @@ def warnings_of(
         # Rows of another split are no rows that a side lacks: that the data differ is said of it.
         if (
             other is not None
-            and task.paired_rows is None
+            and task.question.paired_rows is None
             and not _is_of_other_data(run, other, task)
         ):
             warnings += [f"{task.task}: {warning}" for warning in _lone_rows(task)]
@@ -143,7 +143,7 @@ def is_by_position(task: PairedTask) -> bool:
 def _task_warnings(task: PairedTask, *, published: bool) -> list[str]:
     """Returns what is odd about the rows of a task."""
     warnings = list(task.doubts)
-    across_tools = task.paired_rows
+    across_tools = task.question.paired_rows
     if across_tools is None:
         warnings += _changed_prompts(task, published=published)
     else:

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from evalprep.compare import Comparison, PairedTask
 from evalprep.errors import BadInput, Problem, near
-from evalprep.export.rows import SampleRow, rows_of
-from evalprep.results import Field, Run, TaskRun
+from evalprep.export.rows import rows_of
+from evalprep.results import Field, Run, SampleView, TaskRun
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 #: Kind of a column -> its type in pandas. A text, a list or a mapping is an object there.
@@ -109,11 +109,11 @@ def _with_filter(tasks: Sequence[TaskRun], reading: str) -> list[TaskRun]:
     raise BadInput(Problem(what=what, allowed=", ".join(known), fix=near(reading, known)))
 
 
-def _sample_record(run: Run, model: str, task: TaskRun, row: SampleRow) -> dict[str, Any]:
+def _sample_record(run: Run, model: str, task: TaskRun, row: SampleView) -> dict[str, Any]:
     """One record; what is not known is null."""
     key = task.primary.key
-    if row.filter != task.primary.filter:
-        of_reading = f"{task.primary.metric},{row.filter}"
+    if row.sample.filter != task.primary.filter:
+        of_reading = f"{task.primary.metric},{row.sample.filter}"
         key = of_reading if of_reading in row.scores else next(iter(row.scores), "")
     return {
         "run": run.label,
@@ -127,13 +127,13 @@ def _sample_record(run: Run, model: str, task: TaskRun, row: SampleRow) -> dict[
         "choices": row.choices,
         "references": row.references,
         "replies": row.replies,
-        "answer": row.answer,
-        "filter": row.filter,
+        "answer": row.filtered,
+        "filter": row.sample.filter,
         "metric": key or None,
         "score": row.scores.get(key),
         "scores": {name: value for name, value in row.scores.items() if value is not None},
         "published": row.published,
-        **{name: digest or None for name, digest in row.hashes.named().items()},
+        **{name: digest or None for name, digest in row.sample.hashes.named().items()},
     }
 
 

@@ -21,12 +21,12 @@ import numpy as np
 from custom_metrics.statistics import mean_stderr
 from evalprep import __version__
 from evalprep.credentials import without_secrets
-from evalprep.export.rows import SampleRow, row_metrics, rows_of
+from evalprep.export.rows import row_metrics, rows_of
 from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, open_atomically, replace_file
 from evalprep.packs import ChatMessage
-from evalprep.results import Metric, TaskRun, expected_rows
+from evalprep.results import Metric, SampleView, TaskRun, expected_rows
 from evalprep.score import IN_RESULTS_FILE, Quantity
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ class _Log:
         for sample_id, row in zip(self.ids, rows_of(self.task), strict=True):
             yield self._sample(sample_id, row)
 
-    def _sample(self, sample_id: str, row: SampleRow) -> Part:
+    def _sample(self, sample_id: str, row: SampleView) -> Part:
         completion = row.replies[0] if row.replies else ""
         turns = [*row.messages, ChatMessage("assistant", completion)]
         sample: Part = {
@@ -292,13 +292,13 @@ class _Log:
             sample["choices"] = [*row.choices]
         return sample
 
-    def _sample_scores(self, row: SampleRow) -> Iterator[tuple[str, Part]]:
+    def _sample_scores(self, row: SampleView) -> Iterator[tuple[str, Part]]:
         """Name and score of each scorer that has a value of the sample."""
         names = scorer_names(self.metrics)
         for metric in self.metrics:
             name, value = names[metric.key], row.scores.get(metric.key)
             if value is not None and name in self.scorers:
-                yield name, {"value": self.scorers[name].shown(value), "answer": row.answer}
+                yield name, {"value": self.scorers[name].shown(value), "answer": row.filtered}
         if row.published is not None and _PUBLISHED in self.scorers:
             verdict = float(row.published)
             yield _PUBLISHED, {"value": self.scorers[_PUBLISHED].shown(verdict)}
@@ -316,12 +316,12 @@ def _items_of(
     return {name: own for name, own in items.items() if own[0].source == "rows"}
 
 
-def _sample_metadata(row: SampleRow) -> Part:
+def _sample_metadata(row: SampleView) -> Part:
     metadata: Part = {
-        **row.known_hashes,
+        **row.hashes,
         "sample_id": row.sample_id,
         "doc_id": row.doc_id,
-        "filter": row.filter,
+        "filter": row.sample.filter,
     }
     if row.subtask:
         metadata["subtask"] = row.subtask

@@ -1,72 +1,13 @@
-"""One sample of a run as other tools take it: question, prompt, replies, scores, hashes."""
+"""The samples of a task with the scores of all filters, as exports take them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from custom_metrics.finite import finite_number
-from evalprep.packs import ChatMessage, messages_of
-from evalprep.results import (
-    Hashes,
-    Metric,
-    Sample,
-    TaskRun,
-    chosen_option,
-    number_of,
-    option_likelihoods,
-    text_of,
-    verdict_of,
-)
-from evalprep.samples import question_text
-
-_CHOICES = ("choices", "options", "input_choice_list")
-
-
-@dataclass(frozen=True)
-class SampleRow:
-    """One document of a task by its primary filter, with the scores of all filters.
-
-    Attributes:
-        task: Name of the task.
-        sample_id: Identity of the row.
-        doc_id: Its position in the split.
-        subtask: Its subtask; empty without one.
-        question: The question alone, where the row holds it; else the prompt.
-        choices: The options of a choice question; empty for others.
-        references: The gold answers.
-        prompt: The prompt as it was sent, as one text.
-        messages: The same as turns.
-        replies: The replies; of a task that compares options the option that was chosen.
-        answer: What the filter read.
-        filter: Name of that filter.
-        scores: `metric,filter` -> value; None where the row has none.
-        published: The published verdict; None without one.
-        hashes: lm-eval's three digests; empty where not logged.
-    """
-
-    task: str
-    sample_id: str
-    doc_id: int
-    subtask: str
-    question: str
-    choices: tuple[str, ...]
-    references: tuple[str, ...]
-    prompt: str
-    messages: tuple[ChatMessage, ...]
-    replies: tuple[str, ...]
-    answer: str
-    filter: str
-    scores: Mapping[str, float | None]
-    published: bool | None
-    hashes: Hashes
-
-    @property
-    def known_hashes(self) -> dict[str, str]:
-        """The digests that are known, by lm-eval's names."""
-        return {name: digest for name, digest in self.hashes.named().items() if digest}
+from evalprep.results import Metric, Sample, SampleView, TaskRun, number_of
 
 
 @dataclass
@@ -117,7 +58,7 @@ def row_metrics(task: TaskRun) -> list[Metric]:
     return sorted(metrics, key=lambda metric: metric.key != task.primary.key)
 
 
-def rows_of(task: TaskRun, filter_name: str | None = None) -> Iterator[SampleRow]:
+def rows_of(task: TaskRun, filter_name: str | None = None) -> Iterator[SampleView]:
     """Streams the samples of a task in the order of its file.
 
     Args:
@@ -130,7 +71,8 @@ def rows_of(task: TaskRun, filter_name: str | None = None) -> Iterator[SampleRow
     chosen = task.primary.filter if filter_name is None else filter_name
     own = [metric for metric in metrics if metric.filter == chosen]
     for sample in task.samples(chosen):
-        yield _row(task, sample, {**_scores(sample, own), **others.take(sample)})
+        scores = {**_scores(sample, own), **others.take(sample)}
+        yield SampleView(task.name, sample, task.primary, scores=scores)
 
 
 def _scores(sample: Sample, metrics: Sequence[Metric]) -> dict[str, float | None]:
@@ -139,46 +81,3 @@ def _scores(sample: Sample, metrics: Sequence[Metric]) -> dict[str, float | None
         for metric in metrics
     }
     return {name: finite_number(value) for name, value in numbers.items()}
-
-
-def _row(task: TaskRun, sample: Sample, scores: Mapping[str, float | None]) -> SampleRow:
-    # A prompt that is no chat is a single turn of the user.
-    messages = messages_of(sample.prompt) or [ChatMessage("user", sample.prompt)]
-    verdict = verdict_of(sample.doc.get("previously_is_correct"))
-    subtask = sample.doc.get("subtask_name")
-    options = option_likelihoods(sample)
-    return SampleRow(
-        task=task.name,
-        sample_id=sample.sample_id,
-        doc_id=sample.doc_id,
-        subtask="" if subtask is None else str(subtask),
-        question=question_text(sample.doc) or messages[-1].text,
-        choices=tuple(_choices(sample.doc) or options),
-        references=(sample.gold,) if sample.gold else (),
-        prompt=sample.prompt,
-        messages=tuple(messages),
-        replies=_replies(sample, options, task.primary.metric),
-        answer=chosen_option(options, task.primary.metric) if options else sample.answer,
-        filter=sample.filter,
-        scores=scores,
-        published=bool(verdict) if verdict >= 0 else None,
-        hashes=sample.hashes,
-    )
-
-
-def _replies(sample: Sample, options: Mapping[str, float], metric: str) -> tuple[str, ...]:
-    """The replies; of a sample that compares options the option that was chosen."""
-    if options:
-        return (chosen_option(options, metric),)
-    return tuple(sample.replies or [text_of(sample)])
-
-
-def _choices(doc: Mapping[str, Any]) -> list[str]:
-    """The options that a row holds: a list, or a mapping of labels and texts."""
-    for name in _CHOICES:
-        value = doc.get(name)
-        if isinstance(value, Mapping):
-            value = value.get("text") or list(value.values())
-        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            return value
-    return []

@@ -17,6 +17,7 @@ from evalprep.results import (
     Replier,
     Run,
     Sample,
+    SampleView,
     Table,
     TaskRun,
     at_one_length,
@@ -28,7 +29,7 @@ from evalprep.results import (
 from evalprep.samples import BY_CONTENT, PairRules, line_up
 
 #: A sample, and filter -> the answer that it found.
-ReadSample = tuple[Sample, dict[str, str]]
+ReadSample = tuple[SampleView, dict[str, str]]
 # Bits of a reply's flags; UNSURE: whether it was cut off is not known.
 UNPARSED, TRUNCATED, EMPTY, OTHER_PROMPT, UNSURE = 1, 2, 4, 8, 16
 _FLAG_OF_CUT = {True: TRUNCATED, False: 0, None: UNSURE}
@@ -117,7 +118,7 @@ class Replies:
             answers = {sample.filter: sample.answer}
             for name, stream in streams.items():
                 answers[name] = next(stream).answer
-            yield sample, answers
+            yield SampleView(self.task.name, sample, self.task.primary), answers
 
     def _streams_of_others(self, rows: Sequence[int]) -> dict[str, Iterator[Sample]]:
         """The samples of some rows under each filter but the primary one.

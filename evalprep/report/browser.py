@@ -29,7 +29,7 @@ from evalprep.report.text import (
     preview,
     shorten,
 )
-from evalprep.results import UNKNOWN, Run, Sample, has_reply, readable_reply, reading_of, verdict_of
+from evalprep.results import UNKNOWN, Run, Sample, SampleView, verdict_of
 
 _CHUNK = 400_000  # characters of text before compression: opened in a few milliseconds
 _NOT_LOGGED = "(not logged)"
@@ -56,7 +56,7 @@ class Flips:
     def add(self, task: PairedTask) -> None:
         """Notes those of a task."""
         by_row = {}
-        for flip in task.flip_causes():
+        for flip in task.flips():
             if flip.cause not in self.causes:
                 self.causes.append(flip.cause)
             number = self.causes.index(flip.cause)
@@ -179,7 +179,7 @@ class Browser:
         self, task: TaskRows, pairs: Sequence[ReadSample | None], starts: dict[str, str]
     ) -> None:
         """Adds the next row that is shown, as each run has it, with all texts, long ones cut."""
-        first = _note(task, [None if pair is None else pair[0] for pair in pairs])
+        first = _note(task, [None if pair is None else pair[0].sample for pair in pairs])
         prompt, subtask = first.prompt, _subtask(first)
         row = {
             "subtask": self._subtasks.setdefault(subtask, len(self._subtasks)),
@@ -213,13 +213,13 @@ class Browser:
             if pair is None:
                 replies.append(None)
                 continue
-            sample, answers = pair
-            reply = self._reply(sample, answers)
-            judgement = judgements.get(sample.doc_id) if judgements else None
+            view, answers = pair
+            reply = self._reply(view, answers)
+            judgement = judgements.get(view.doc_id) if judgements else None
             if judgement:
                 reply["judge"] = plain({**judgement, "reply": self._cut(judgement["reply"] or "")})
-            if sample is not first and not sample.is_asked_as(first):
-                reply |= self._prompt(sample.prompt)
+            if view.sample is not first and not view.sample.is_asked_as(first):
+                reply |= self._prompt(view.prompt)
             replies.append(reply)
         return replies
 
@@ -232,19 +232,19 @@ class Browser:
         text = {"prompt": self._cut(readable_prompt(prompt))}
         return {**text, "messages": messages} if messages else text
 
-    def _reply(self, sample: Sample, answers: dict[str, str]) -> dict[str, Any]:
+    def _reply(self, view: SampleView, answers: dict[str, str]) -> dict[str, Any]:
         """Returns what a run replied, and what its scorer read from that."""
-        reading = reading_of(sample)
+        reading, reply = view.reading, view.reply
         return {
-            "output": self._cut(readable_reply(sample)) if has_reply(sample) else _NOT_LOGGED,
-            "answers": self._answers(sample, answers),
+            "output": _NOT_LOGGED if reply is None else self._cut(reply),
+            "answers": self._answers(view.sample, answers),
             "read": {
                 "answer": None if reading.answer is None else self._cut(reading.answer),
                 "method": reading.method,
                 "why": reading.why,
                 "parts": dict(reading.parts),
             },
-            "values": sample.metrics,
+            "values": view.sample.metrics,
         }
 
     def _answers(self, sample: Sample, answers: dict[str, str]) -> dict[str, str]:

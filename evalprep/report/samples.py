@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evalprep.packs import readable_prompt
-from evalprep.report.align import TRUNCATED, UNPARSED, UNSURE, Replies, TaskRows
+from evalprep.report.align import TRUNCATED, UNPARSED, UNSURE, ReadSample, Replies, TaskRows
 from evalprep.report.document import Report
 from evalprep.report.judgements import Judgements
 from evalprep.report.tables import comparison_names
-from evalprep.results import (
-    UNKNOWN,
-    Sample,
-    chosen_option,
-    option_likelihoods,
-    reading_of,
-    reply_of_cell,
-)
+from evalprep.results import UNKNOWN, SampleView
 from evalprep.tables import Column, Entry, Table
 
 _DIRECTIONS = (None, "gained", "lost")
@@ -68,31 +61,25 @@ def sample_rows(report: Report, task: TaskRows) -> Iterator[list[Entry]]:
     judges = _judges(report)
     streams = [None if replies is None else replies.read() for replies in task.replies]
     for place, sample_id in enumerate(task.ids):
-        samples = _next_samples(streams)
-        first = next(sample for sample in samples if sample is not None)
-        row = [*_question_cells(sample_id, first), _published_verdict(task, place)]
-        for replies, sample, judge in zip(task.replies, samples, judges, strict=True):
-            if replies is None or sample is None:
+        views = _next_samples(streams)
+        first = next(view for view in views if view is not None)
+        row: list[Entry] = [sample_id, first.doc_id, first.subtask or None, first.gold]
+        row.append(_published_verdict(task, place))
+        for replies, view, judge in zip(task.replies, views, judges, strict=True):
+            if replies is None or view is None:
                 row += [None] * (len(_REPLY_COLUMNS) + len(judge.columns))
             else:
-                row += _reply_cells(replies, place, sample)
-                row += judge.cells(task.name, sample.doc_id)
-        row.append(first.previous_output)
+                row += _reply_cells(replies, place, view)
+                row += judge.cells(task.name, view.doc_id)
+        row.append(first.sample.previous_output)
         row += _flip_cells(report, task, place)
         yield [*row, readable_prompt(first.prompt)]
 
 
-def _next_samples(
-    streams: Sequence[Iterator[tuple[Sample, dict[str, str]] | None] | None],
-) -> list[Sample | None]:
+def _next_samples(streams: Sequence[Iterator[ReadSample | None] | None]) -> list[SampleView | None]:
     """The next sample of each run; None for a run without the task, or without this row."""
     pairs = [None if stream is None else next(stream) for stream in streams]
     return [None if pair is None else pair[0] for pair in pairs]
-
-
-def _question_cells(sample_id: str, sample: Sample) -> list[Entry]:
-    subtask = sample.doc.get("subtask_name")
-    return [sample_id, sample.doc_id, None if subtask is None else str(subtask), sample.gold]
 
 
 def _published_verdict(task: TaskRows, place: int) -> int | None:
@@ -102,20 +89,15 @@ def _published_verdict(task: TaskRows, place: int) -> int | None:
     return None if verdict < 0 else verdict
 
 
-def _reply_cells(replies: Replies, place: int, sample: Sample) -> list[Entry]:
+def _reply_cells(replies: Replies, place: int, view: SampleView) -> list[Entry]:
     flags = replies.flags[place]
     unparsed = None if replies.unparsed is None else int(bool(flags & UNPARSED))
     truncated = None if flags & UNSURE else int(bool(flags & TRUNCATED))
-    reading = reading_of(sample)
-    options = option_likelihoods(sample)
-    answer = reading.answer
-    if options:
-        answer = chosen_option(options, replies.task.primary.metric)
     return [
         *(replies.score(place), unparsed, truncated),
-        *(answer, reading.method or None, reading.why or None),
-        ", ".join(reading.failed) or None,
-        reply_of_cell(sample),
+        *(view.answer, view.reading.method or None, view.reading.why or None),
+        ", ".join(view.reading.failed) or None,
+        view.reply_cell,
     ]
 
 

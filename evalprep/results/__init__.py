@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         provenance_of,
     )
     from evalprep.results.published_rule import PublishedReading, published_reading
+    from evalprep.results.question import choice_texts, question_text
     from evalprep.results.readers import decode_run, encode, read_results, stored_call
     from evalprep.results.readers.head import read_head
     from evalprep.results.readers.merging import with_model_of, with_process_of
@@ -165,18 +166,7 @@ if TYPE_CHECKING:
     from evalprep.results.tool_names import LM_EVAL, TABLE
     from evalprep.results.typed_options import options_other_than, sentence_of
     from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts
-    from evalprep.results.views import (
-        SampleView,
-        Which,
-        choose_rows,
-        chosen_option,
-        option_likelihoods,
-        readable_reply,
-        reading_of,
-        reply_of_cell,
-        view_of,
-        views_at,
-    )
+    from evalprep.results.views import SampleView, Which, choose_rows, views_at
     from evalprep.results.written import EXPORT_FOLDER, REPORT_FOLDER, SCORES_FOLDER
 else:
     __getattr__ = offered(__name__)

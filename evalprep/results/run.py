@@ -20,7 +20,6 @@ from evalprep.results.files import RunFiles
 from evalprep.results.identity import AnsweredBy, RunIdentity, Unread
 from evalprep.results.logged import CallSettings, GroupResults, RowCounts, RunResults, TaskResults
 from evalprep.results.metric import Metric
-from evalprep.results.sample import Sample
 from evalprep.results.sources import SampleFile
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
@@ -344,25 +343,23 @@ class Run:
 
         rows: list[dict[str, Any]] = []
         for name, task in self.select(list(names)).items():
-            metric = task.primary.metric
-            rows += [_frame_row(name, sample, metric) for sample in task.samples()]
+            views = (SampleView(name, sample, task.primary) for sample in task.samples())
+            rows += map(_frame_row, views)
         return pd.DataFrame(rows)
 
 
-def _frame_row(task: str, sample: Sample, metric: str) -> dict[str, Any]:
+def _frame_row(view: SampleView) -> dict[str, Any]:
     """A sample as a row of a data frame; options of a choice stand as texts."""
-    from evalprep.results.views import chosen_option, option_likelihoods, reply_of_cell
-
-    options = option_likelihoods(sample)
+    sample = view.sample
     return {
-        "task": task,
+        "task": view.task,
         "sample_id": sample.sample_id,
         "doc_id": sample.doc_id,
         "subtask_name": sample.doc.get("subtask_name"),
         "prompt": sample.prompt,
-        "target": sample.gold if options else sample.target,
-        "response": reply_of_cell(sample) if options else sample.response,
-        "answer": chosen_option(options, metric) if options else sample.answer,
+        "target": sample.gold if view.options else sample.target,
+        "response": view.reply_cell if view.options else sample.response,
+        "answer": view.filtered,
         "previously_is_correct": sample.doc.get("previously_is_correct"),
         **sample.metrics,
     }

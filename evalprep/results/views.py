@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from custom_metrics.finite import finite_number
 from custom_metrics.harness.reading import Reading, logs_instructions, read
 from evalprep.errors import BadInput, Problem, near
+from evalprep.packs import ChatMessage, messages_of
 from evalprep.results.metric import Metric
+from evalprep.results.question import choice_texts, question_text
 from evalprep.results.reply import Replier, extraction_failed, has_reply, knows_parsing, text_of
-from evalprep.results.sample import INVALID, Sample
+from evalprep.results.sample import INVALID, Sample, number_of, verdict_of
 from evalprep.results.table import Ints
 from evalprep.results.task import TaskRun
 
@@ -30,50 +34,170 @@ _REASON_OTHER = "the answer that was read is not the gold answer"
 _REASON_MORE = "the whole reply was compared, and it holds more than the gold answer"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SampleView:
-    """One sample, ready to be read.
+    """One sample as it is given out: to people, to tables and to other programs.
+
+    Each part is read from the line when it is asked for.
 
     Attributes:
-        task, sample_id, doc_id: The row.
-        prompt: The first prompt as sent; a chat as JSON.
-        reply: The reply; of a likelihood task the log-likelihood of each option; None where none
-            was logged.
-        answer: The extracted answer; None where none was read or the whole reply was scored.
-        gold: The gold answer.
-        metric: Name of the metric that is read.
+        task: Name of its task.
+        sample: Its line.
+        read_by: The metric that is read.
         score: Its value; None where the row has none.
-        reason: Why the score is what it is, as far as the files tell.
-        published: The published verdict; None without one.
+        scores: `metric,filter` -> value, for whoever takes all metrics of a row; else empty.
+        replier: Who wrote the reply.
+        cause: Why the sample is lost, where its own reply does not tell; empty otherwise.
         baseline_score: The baseline's score, for a lost sample; None otherwise.
         baseline_reply: The baseline's reply, likewise.
-        unread: Whether the file tells that no answer could be read from the reply.
     """
 
     task: str
-    sample_id: str
-    doc_id: int
-    prompt: str
-    reply: str | None
-    answer: str | None
-    gold: str
-    metric: str
-    score: float | None
-    reason: str
-    published: bool | None = None
+    sample: Sample
+    read_by: Metric
+    score: float | None = None
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    replier: Replier = field(default_factory=Replier, repr=False)
+    cause: str = ""
     baseline_score: float | None = None
     baseline_reply: str | None = None
-    unread: bool = False
+
+    @classmethod
+    def of(cls, task: str, sample: Sample, metric: Metric, replier: Replier) -> SampleView:
+        """A sample with its value of a metric."""
+        value, _ = number_of(sample.metrics.get(metric.metric), metric.metric)
+        return cls(task, sample, metric, finite_number(value), replier=replier)
+
+    @property
+    def sample_id(self) -> str:
+        """The row."""
+        return self.sample.sample_id
+
+    @property
+    def doc_id(self) -> int:
+        """Its position in the split."""
+        return self.sample.doc_id
+
+    @property
+    def subtask(self) -> str:
+        """Its subtask; empty without one."""
+        name = self.sample.doc.get("subtask_name")
+        return "" if name is None else str(name)
+
+    @property
+    def prompt(self) -> str:
+        """The first prompt as sent; a chat as JSON."""
+        return self.sample.prompt
+
+    @cached_property
+    def messages(self) -> list[ChatMessage]:
+        """The prompt as turns; one that is no chat is a single turn of the user."""
+        return messages_of(self.prompt) or [ChatMessage("user", self.prompt)]
+
+    @property
+    def question(self) -> str:
+        """The question alone, where the row holds it; else the last turn of the prompt."""
+        return question_text(self.sample.doc) or self.messages[-1].text
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The options of a choice question; empty for others."""
+        return tuple(choice_texts(self.sample.doc) or self.options)
+
+    @property
+    def gold(self) -> str:
+        """The gold answer; where the target is the index of a choice, that choice."""
+        return self.sample.gold
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The gold answers; none where it is empty."""
+        return (self.gold,) if self.gold else ()
+
+    @property
+    def published(self) -> bool | None:
+        """The published verdict; None without one."""
+        verdict = verdict_of(self.sample.doc.get("previously_is_correct"))
+        return bool(verdict) if verdict >= 0 else None
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """The digests that are known, by lm-eval's names."""
+        return {name: digest for name, digest in self.sample.hashes.named().items() if digest}
+
+    @cached_property
+    def options(self) -> dict[str, float]:
+        """Option -> log-likelihood of a sample that compares options; empty for any other."""
+        return option_likelihoods(self.sample)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """What the scorer read from the reply."""
+        sample = self.sample
+        doc = sample.doc if logs_instructions(sample.metrics) else {}
+        reading = read(doc, sample.target, sample.response, sample.filtered, sample.metrics)
+        return reading._replace(answer=None) if reading.answer == INVALID else reading
+
+    @property
+    def reply(self) -> str | None:
+        """The reply; of a task of likelihoods each option with its value; None where not logged."""
+        if not has_reply(self.sample):
+            return None
+        lines = [f"{value:9.3f}  {text}" for text, value in self.options.items()]
+        return "\n".join(lines) or text_of(self.sample)
+
+    @property
+    def reply_cell(self) -> str:
+        """The reply as a cell of a table: options with their values on one line."""
+        shown = "; ".join(f"{text} ({value:.3f})" for text, value in self.options.items())
+        return shown or text_of(self.sample)
+
+    @property
+    def replies(self) -> tuple[str, ...]:
+        """The replies; of a sample that compares options the option that was chosen."""
+        if self.options:
+            return (self.chosen,)
+        return tuple(self.sample.replies or [text_of(self.sample)])
+
+    @property
+    def chosen(self) -> str:
+        """The option that was chosen; empty of a sample that compares none."""
+        return chosen_option(self.options, self.read_by.metric) if self.options else ""
+
+    @property
+    def answer(self) -> str | None:
+        """The answer that was read; None where none was, or the whole reply was scored."""
+        return self.chosen if self.options else self.reading.answer
+
+    @property
+    def filtered(self) -> str:
+        """What the filter made of the reply; the option that was chosen."""
+        return self.chosen if self.options else self.sample.answer
+
+    @property
+    def unread(self) -> bool:
+        """True where the file tells that no answer could be read from the reply."""
+        return extraction_failed(self.sample)
+
+    @property
+    def metric(self) -> str:
+        """The metric that is read, and its filter."""
+        return self.read_by.name
+
+    @property
+    def reason(self) -> str:
+        """Why the score is what it is, as far as the files tell."""
+        return self.cause or _reason(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What people read of it, as plain data."""
+        return {name: getattr(self, name) for name in _SHOWN}
 
 
-def reading_of(sample: Sample) -> Reading:
-    """Returns what the scorer read from a sample's reply."""
-    metrics = sample.metrics
-    doc = sample.doc if logs_instructions(metrics) else {}
-    reading = read(doc, sample.target, sample.response, sample.filtered, metrics)
-    if reading.answer != INVALID:
-        return reading
-    return Reading(None, reading.method, reading.why, reading.parts)
+_SHOWN = (
+    *("task", "sample_id", "doc_id", "prompt", "reply", "answer", "gold", "metric", "score"),
+    *("reason", "published", "baseline_score", "baseline_reply", "unread"),
+)
 
 
 def sample_views(
@@ -111,7 +235,7 @@ def views_at(run: Run, rows: Mapping[str, Ints]) -> Iterator[SampleView]:
     for name, places in rows.items():
         task = run.task(name)
         for sample in task.table().read(places.tolist()):
-            yield view_of(name, sample, task.primary, replier)
+            yield SampleView.of(name, sample, task.primary, replier)
 
 
 def rows_of_kind(task: TaskRun, which: Which) -> Ints | None:
@@ -140,42 +264,6 @@ def _not_known(which: Which, names: list[str]) -> BadInput:
     )
 
 
-def view_of(name: str, sample: Sample, metric: Metric, replier: Replier) -> SampleView:
-    """Returns one sample of a task as people read it."""
-    reading = reading_of(sample)
-    score = _score(sample, metric)
-    options = option_likelihoods(sample)
-    answer = chosen_option(options, metric.metric) if options else reading.answer
-    verdict = sample.doc.get("previously_is_correct")
-    return SampleView(
-        task=name,
-        sample_id=sample.sample_id,
-        doc_id=sample.doc_id,
-        prompt=sample.prompt,
-        reply=readable_reply(sample) if has_reply(sample) else None,
-        answer=answer,
-        gold=sample.gold,
-        metric=metric.name,
-        score=score,
-        reason=_reason(sample, reading, metric, score, replier),
-        published=verdict if isinstance(verdict, bool) else None,
-        unread=extraction_failed(sample),
-    )
-
-
-def readable_reply(sample: Sample) -> str:
-    """The reply as people read it: of a sample that compares options these, each with its value."""
-    options = option_likelihoods(sample)
-    return _shown_likelihoods(options) if options else text_of(sample)
-
-
-def reply_of_cell(sample: Sample) -> str:
-    """The reply as a cell of a table; of a sample that compares options each with its value."""
-    options = option_likelihoods(sample)
-    shown = (f"{text} ({value:.3f})" for text, value in options.items())
-    return "; ".join(shown) if options else text_of(sample)
-
-
 def chosen_option(options: Mapping[str, float], metric: str) -> str:
     """Returns the option with the greatest log-likelihood, by length where the metric is by it.
 
@@ -186,11 +274,6 @@ def chosen_option(options: Mapping[str, float], metric: str) -> str:
     """
     lengths = {text: max(len(text), 1) if metric == BY_LENGTH else 1 for text in options}
     return max(options, key=lambda text: options[text] / lengths[text])
-
-
-def _score(sample: Sample, metric: Metric) -> float | None:
-    value = sample.metrics.get(metric.metric)
-    return float(value) if isinstance(value, int | float) else None
 
 
 def option_likelihoods(sample: Sample) -> dict[str, float]:
@@ -216,30 +299,27 @@ def _likelihood(request: Any) -> float | None:
         return None
 
 
-def _shown_likelihoods(options: dict[str, float]) -> str:
-    return "\n".join(f"{value:9.3f}  {text}" for text, value in options.items())
-
-
-def _reason(
-    sample: Sample, reading: Reading, metric: Metric, score: float | None, replier: Replier
-) -> str:
+def _reason(view: SampleView) -> str:
     """The first reason that the files give; empty where the score needs none."""
-    if reading.why:
-        return reading.why
-    if reading.failed:
-        return f"not met: {', '.join(reading.failed)}"
+    metric, score = view.read_by, view.score
+    if view.reading.why:
+        return view.reading.why
+    if view.reading.failed:
+        return f"not met: {', '.join(view.reading.failed)}"
     if score is None:
         return f"the row has no number for {metric.name}" if metric.metric else ""
     if metric.range is None or metric.direction != "up" or score >= max(metric.range):
         return ""
-    return _REASON_CUT if replier.cut(sample) else _reason_of_answer(sample, metric)
+    return _reason_of_answer(view)
 
 
-def _reason_of_answer(sample: Sample, metric: Metric) -> str:
-    """Returns why a complete reply is not right."""
-    if extraction_failed(sample):
+def _reason_of_answer(view: SampleView) -> str:
+    """Returns why a reply is not right."""
+    if view.replier.cut(view.sample):
+        return _REASON_CUT
+    if view.unread:
         return _REASON_UNREAD
-    return _REASON_MORE if _holds_more(sample, metric) else _REASON_OTHER
+    return _REASON_MORE if _holds_more(view.sample, view.read_by) else _REASON_OTHER
 
 
 def _holds_more(sample: Sample, metric: Metric) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
-    from evalprep.samples.asked import Asked, question_text
+    from evalprep.samples.asked import Asked
     from evalprep.samples.keys import Keys, Rows
     from evalprep.samples.lineup import line_up
     from evalprep.samples.pairing import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import string
 import unicodedata
@@ -11,16 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalprep.packs import messages_of
-from evalprep.results import ID_COLUMNS, Sample
+from evalprep.results import ID_COLUMNS, Sample, choice_texts, question_text
 
 _GROUPED_NUMBER = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _LABEL = re.compile(r"\(?([A-Za-z])[).]?")
 _POSITION = re.compile(r"\d+|doc_\d+|.+\.\d+|id\d+")
-#: Fields of a data set's row that hold its question, the most telling first.
-_QUESTION_FIELDS = (
-    *("question", "Question", "problem", "input_question", "input", "query", "prompt"),
-)
-_CHOICE_FIELDS = ("choices", "options", "input_choice_list")
 
 
 @dataclass(frozen=True)
@@ -96,35 +90,6 @@ def are_positions(ids: Sequence[str]) -> bool:
     return bool(ids) and all(_POSITION.fullmatch(text) for text in ids)
 
 
-def question_text(doc: Mapping[str, Any]) -> str:
-    """Returns the question of a data set's row; empty where no field holds one."""
-    for name in _QUESTION_FIELDS:
-        value = doc.get(name)
-        if isinstance(value, str) and value.strip():
-            narrative = doc.get("narrative")
-            return f"{narrative} {value}" if isinstance(narrative, str) else _last_turn(value)
-    return ""
-
-
-def _last_turn(text: str) -> str:
-    """Returns what the user wrote last in a dialog that a field keeps as JSON.
-
-    Any other text as it is.
-
-    >>> _last_turn('{"dialog": [{"source": "user", "body": "Sing."}, {"source": "assistant"}]}')
-    'Sing.'
-    """
-    if not text.startswith('{"dialog"'):
-        return text
-    try:
-        turns = json.loads(text)["dialog"]
-    except (ValueError, KeyError):
-        return text
-    bodies = [turn.get("body") for turn in turns if isinstance(turn, dict)]
-    texts = [body for body in bodies if isinstance(body, str)]
-    return texts[-1] if texts else text
-
-
 def plain_prompt(prompt: str) -> str:
     r"""Returns a prompt as text; the messages of a chat one below the other.
 
@@ -145,23 +110,12 @@ def _id_of(doc: Mapping[str, Any]) -> str:
 
 def choices_of(sample: Sample) -> list[str]:
     """Returns the texts of the choices, from the row of the data set, else from what was scored."""
-    for name in _CHOICE_FIELDS:
-        texts = _choices_in(sample.doc.get(name))
-        if texts:
-            return texts
+    if known := choice_texts(sample.doc):
+        return [text.strip() for text in known]
     ends = [request[1] for request in sample.requests if len(request) > 1]
     texts = [end.strip() for end in ends if isinstance(end, str)]
     is_labels = all(_LABEL.fullmatch(text) for text in texts)
     return [] if is_labels or len(set(texts)) < len(texts) else texts
-
-
-def _choices_in(value: Any) -> list[str]:
-    """Returns the choices of a column: a list, or a mapping with one; empty for anything else."""
-    if isinstance(value, Mapping):
-        value = value.get("text", [item for item in value.values() if item is not None])
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return [item.strip() for item in value]
-    return []
 
 
 def final_answer(gold: str) -> str:

@@ -15,15 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.packs import is_chat
-from evalprep.results import LM_EVAL, Table
-from evalprep.samples.asked import (
-    Asked,
-    are_positions,
-    normalise,
-    normalise_loosely,
-    plain_prompt,
-    question_text,
-)
+from evalprep.results import LM_EVAL, Table, question_text
+from evalprep.samples.asked import Asked, are_positions, normalise, normalise_loosely, plain_prompt
 
 Rows = NDArray[np.int64]
 Hashes = NDArray[np.uint64]

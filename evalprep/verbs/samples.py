@@ -10,7 +10,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +98,7 @@ def main(args: argparse.Namespace) -> int:
 def _data(view: SampleView, number: int, counts: Mapping[str, int]) -> dict[str, Any]:
     """One sample as data, with how many there are of its kind: in all, and of its task."""
     of = {"number": number, "of": sum(counts.values()), "of_task": counts.get(view.task)}
-    return {**asdict(view), **of}
+    return {**view.to_dict(), **of}
 
 
 def _sides(args: argparse.Namespace) -> list[str]:

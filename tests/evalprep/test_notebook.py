@@ -8,6 +8,7 @@ import yaml
 
 import evalprep
 from evalprep import api
+from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.export import PAIR_FIELDS
 from evalprep.results import SAMPLE_FIELDS
@@ -139,6 +140,17 @@ def test_samples_are_a_frame_with_the_documented_columns(tmp_path):
     nothing = api.samples_df(write_run(tmp_path / "e", {"t": []}, model="org__e"))
     assert list(nothing.columns) == list(frame.columns)
     assert len(nothing) == 0
+
+
+def test_a_label_without_a_text_is_no_choice(tmp_path, capsys):
+    """Data sets with four or five choices keep the fifth as an empty column."""
+    options = {"A": "red", "B": "blue", "C": None}
+    home = write_run(tmp_path / "a", {"t": [Row("a", doc={"options": options})]})
+    assert api.samples_df(home)["choices"][0] == ("red", "blue")
+    folder = tmp_path / "logs"
+    assert main(["export", str(home), "--to", "every-eval-ever", "--out", str(folder)]) == 0
+    (lines,) = folder.rglob("*.jsonl")
+    assert json.loads(lines.read_text())["input"]["choices"] == ["red", "blue"]
 
 
 def test_pairs_are_a_frame_with_the_documented_columns(tmp_path):

@@ -95,7 +95,7 @@ DECODES = {
         "arguments",
     ),
     **dict.fromkeys(
-        (*("packs/chats.py", "samples/asked.py", "run/interface.py", "prepare/freshness.py"),),
+        (*("packs/chats.py", "results/question.py", "run/interface.py", "prepare/freshness.py"),),
         "texts that it holds already",
     ),
 }

@@ -13,12 +13,12 @@ from evalprep.backends import find_backend
 from evalprep.credentials import redacted, without_secrets
 from evalprep.export.every_eval_ever import naming, schema
 from evalprep.export.every_eval_ever.validation import check_file
-from evalprep.export.rows import SampleRow, row_metrics, rows_of
+from evalprep.export.rows import row_metrics, rows_of
 from evalprep.export.settings import UNKNOWN, Settings
 from evalprep.export.subject import Subject, Written, need_organization
 from evalprep.files import file_sha256, make_folder, open_atomically, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.results import SHARE, Metric, TaskRun, sample_hash
+from evalprep.results import SHARE, Metric, SampleView, TaskRun, sample_hash
 from evalprep.score import IN_RESULTS_FILE, Quantity, SuiteScore, of_suite_score
 
 FORMAT = "every-eval-ever"
@@ -419,9 +419,9 @@ def _unit_of_suite(score: SuiteScore) -> str | None:
 # --- samples
 
 
-def _line(subject: Subject, row: SampleRow, metric: Metric, score: float, place: _Place) -> Part:
+def _line(subject: Subject, row: SampleView, metric: Metric, score: float, place: _Place) -> Part:
     details = {
-        **row.known_hashes,
+        **row.hashes,
         "filter": metric.filter,
         "subtask": row.subtask,
         "published": {True: "true", False: "false", None: ""}[row.published],
@@ -446,8 +446,8 @@ def _line(subject: Subject, row: SampleRow, metric: Metric, score: float, place:
             _known(
                 turn_idx=0,
                 source="output.raw",
-                extracted_value=row.answer,
-                extraction_method=row.filter,
+                extracted_value=row.filtered,
+                extraction_method=row.sample.filter,
                 is_terminal=True,
             )
         ],

@@ -8,6 +8,7 @@ from custom_metrics.harness.aggregations import macro_mean
 from evalprep.cli import main
 from evalprep.compare.reasons import Kind, sentences
 from evalprep.compare.settings import Settings
+from evalprep.compare.sides import Sides, paired_metric
 from evalprep.compare.whole import is_whole, measure_whole
 from evalprep.results import load_run
 from tests.evalprep.results.writing import Row, write_run
@@ -50,15 +51,22 @@ def values(seed):
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
-    """The task of two runs, and the rows of both."""
+    """Two runs of one task, and the rows of both."""
     every = [values(0), values(1)]
     loaded = []
     for at, rows in enumerate(every):
         lines = [Row(str(number), metrics=row) for number, row in enumerate(rows)]
-        loaded.append(
-            load_run(write_run(tmp_path_factory.mktemp(f"run{at}"), {"all": lines})).tasks["all"]
-        )
+        loaded.append(load_run(write_run(tmp_path_factory.mktemp(f"run{at}"), {"all": lines})))
     return loaded, every
+
+
+def measured(run, other, metric):
+    """What is measured of the only task of two runs by a metric over all of its rows."""
+    (name,) = run.tasks
+    sides = Sides.of(run, other, name)
+    settings = Settings()
+    paired = paired_metric(sides, sides.task.metric(metric, "none"), settings, by_own=False)
+    return measure_whole(paired, settings)
 
 
 AGGREGATION = {
@@ -77,14 +85,14 @@ AGGREGATION = {
 
 
 def test_every_metric_over_all_rows_is_known(two):
-    task = two[0][0]
+    task = two[0][0].tasks["all"]
     assert {metric.metric for metric in task.metrics if is_whole(metric)} == set(AGGREGATION)
 
 
 @pytest.mark.parametrize("metric", AGGREGATION)
 def test_both_scores_are_those_of_lm_eval(metric, two):
-    tasks, every = two
-    found = measure_whole(*tasks, metric, Settings())
+    runs, every = two
+    found = measured(*runs, metric)
     assert not found.reasons
     expected = [AGGREGATION[metric]([row[metric] for row in rows]) for rows in every]
     assert [found.difference.now, found.difference.previous] == pytest.approx(expected, rel=1e-9)
@@ -94,8 +102,8 @@ def test_both_scores_are_those_of_lm_eval(metric, two):
 @pytest.mark.parametrize("metric", AGGREGATION)
 def test_a_run_with_fewer_mistakes_is_better(metric, two):
     now, previous = two[0]
-    item = measure_whole(now, previous, metric, Settings()).difference
-    back = measure_whole(previous, now, metric, Settings()).difference
+    item = measured(now, previous, metric).difference
+    back = measured(previous, now, metric).difference
     lower = metric in {"brier_score", "ter", "bits_per_byte"} or "perplexity" in metric
     assert item.higher_is_better is not lower
     assert (item.delta > 0) is (item.now > item.previous)
@@ -104,8 +112,8 @@ def test_a_run_with_fewer_mistakes_is_better(metric, two):
 
 def test_labels_that_f1_does_not_know_leave_the_difference_open(tmp_path):
     rows = [Row(str(at), metrics={"f1": [at % 3, at % 3]}) for at in range(30)]
-    task = load_run(write_run(tmp_path, {"three": rows})).tasks["three"]
-    found = measure_whole(task, task, "f1", Settings())
+    run = load_run(write_run(tmp_path, {"three": rows}))
+    found = measured(run, run, "f1")
     assert found.difference.delta is None
     assert "labels beyond 0 and 1" in sentences(found.reasons)[0]
 
@@ -113,8 +121,8 @@ def test_labels_that_f1_does_not_know_leave_the_difference_open(tmp_path):
 def test_texts_of_another_length_are_another_question(tmp_path, two):
     now = two[0][0]
     rows = [Row(str(at), metrics={"word_perplexity": [-30.0, 9]}) for at in range(ROWS)]
-    other = load_run(write_run(tmp_path, {"all": rows})).tasks["all"]
-    found = measure_whole(now, other, "word_perplexity", Settings())
+    other = load_run(write_run(tmp_path, {"all": rows}))
+    found = measured(now, other, "word_perplexity")
     assert [reason.kind for reason in found.reasons] == [Kind.TEXTS]
 
 
@@ -132,13 +140,13 @@ def subtasks(folder, shares, *, aggregation=None):
     accuracy = sum(right for _, right in pairs) / len(pairs)
     values = {"acc,none": accuracy, "acc_macro,none": value}
     extra = {"results": {"subjects": values}}
-    return load_run(write_run(folder, {"subjects": rows}, extra=extra)).tasks["subjects"]
+    return load_run(write_run(folder, {"subjects": rows}, extra=extra))
 
 
 def test_a_macro_over_subtasks_is_decided(tmp_path):
     now = subtasks(tmp_path / "a", {"many": 0.9, "few": 0.9})
     before = subtasks(tmp_path / "before", {"many": 0.3, "few": 0.3})
-    found = measure_whole(now, before, "acc_macro", Settings())
+    found = measured(now, before, "acc_macro")
     assert not found.reasons
     item = found.difference
     assert item.delta == pytest.approx(item.now - item.previous)
@@ -149,7 +157,7 @@ def test_a_macro_over_subtasks_is_decided(tmp_path):
 def test_another_rule_over_subtasks_stays_open(tmp_path):
     now = subtasks(tmp_path / "a", {"many": 0.9, "few": 0.9}, aggregation=0.123)
     before = subtasks(tmp_path / "before", {"many": 0.3, "few": 0.3})
-    found = measure_whole(now, before, "acc_macro", Settings())
+    found = measured(now, before, "acc_macro")
     assert "what the rows of acc_macro add to it is not known" in sentences(found.reasons)[0]
 
 

@@ -121,3 +121,21 @@ def test_a_whole_reply_that_holds_the_gold_answer_has_a_reason_of_its_own(
     row = Row("a", response=reply, answer=answer, correct=0.0)
     (view,) = evalprep.load_run(write_run(tmp_path, {"t": [row]})).samples(which="wrong")
     assert view.reason.startswith(reason)
+
+
+def test_a_sample_has_the_score_and_the_verdict_that_compare_counts(tmp_path, capsys):
+    """A list of values counts as its mean; a verdict may be a text."""
+    rows = [Row("a", [1, 0], previous="True"), Row("b", [1, 1], previous="false"), Row("c", None)]
+    home = str(write_run(tmp_path, {"t": rows}))
+    shown = json.loads(printed(capsys, home, "--json"))
+    assert [(sample["score"], sample["published"]) for sample in shown] == [
+        (0.5, True),
+        (1.0, False),
+        (None, None),
+    ]
+    frame = evalprep.samples_df(home)
+    assert frame["score"].tolist()[:2] == [sample["score"] for sample in shown[:2]]
+    assert frame["published"].tolist()[:2] == [sample["published"] for sample in shown[:2]]
+    (lost,) = evalprep.compare_runs(home).lost()
+    assert (lost.sample_id, lost.score) == ("a", 0.5)
+    assert lost.reason == "the answer that was read is not the gold answer"
