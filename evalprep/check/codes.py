@@ -408,7 +408,7 @@ CODES: dict[str, Code] = {
         "A number is NaN or infinite; lm-eval writes it as invalid JSON into the sample log.",
         "write null",
     ),
-    "EP407": Code("error", "A data file cannot be read.", "prepare it anew"),
+    "EP407": Code("error", "A data file cannot be read.", "repair the file, or prepare it anew"),
     "EP408": Code("error", "The data have no rows.", "check the source"),
     "EP409": Code(
         "error",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from evalprep.check.files import is_stock
 from evalprep.check.finding import Findings
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.data import open_parquet
-from evalprep.files import TOO_DEEP, as_mapping, is_deep, read_file
+from evalprep.files import as_mapping, read_file
 from evalprep.packs import matching_files
 from evalprep.terminal import counted, shortlist
 
@@ -162,35 +161,16 @@ def check_rows(leaf: Leaf, files: list[Path], findings: Findings, *, ours: bool)
 
 def _batches(path: Path, kind: str, scan: _Scan) -> Iterator[Any]:
     """The wanted columns of a file, batch by batch."""
+    from evalprep.packs import json_table
+
     if kind == "parquet":
         with open_parquet(path) as file:
             columns = scan.columns(file.schema_arrow)
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
         return
-    content = read_file(path, own=True).strip()
-    if content:
-        table = _json_table(path, content)
-        columns = scan.columns(table.schema)
-        yield from table.select(columns).to_batches()
-
-
-def _json_table(path: Path, content: bytes) -> Any:
-    """The rows of a file of JSON: `datasets` reads a list of objects, or one object per line.
-
-    Raises:
-        ValueError: neither of these, or nested too deeply, at which the reader of pyarrow dies.
-        pyarrow.ArrowException: not JSON.
-    """
-    import pyarrow as pa
-    import pyarrow.json as pj
-
-    if content[:1] not in {b"[", b"{"}:
-        raise ValueError("it holds neither a list of objects nor an object in each line")
-    if any(map(is_deep, content.splitlines())):
-        raise ValueError(TOO_DEEP)
-    if content[:1] == b"[":
-        return pa.Table.from_pylist(json.loads(content))
-    return pj.read_json(path)
+    table = json_table(read_file(path, own=True))
+    columns = scan.columns(table.schema)
+    yield from table.select(columns).to_batches()
 
 
 class _Scan:

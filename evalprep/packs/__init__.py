@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from evalprep.packs.entries import ConfigKey, SourceSpec, TaskSpec, pack_schema, shown
     from evalprep.packs.file import read_pack
     from evalprep.packs.finding import TEMPLATES, find_packs, find_task, holds_packs, on_demand
+    from evalprep.packs.json_rows import json_table
     from evalprep.packs.log import Log, LoggedRow, LoggedTask, StoredTask
     from evalprep.packs.manifest import (
         MANIFEST,

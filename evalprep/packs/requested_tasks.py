@@ -17,6 +17,7 @@ from lm_eval.tasks._index import Kind
 from lm_eval.utils import env
 
 from evalprep.errors import BadInput, Problem
+from evalprep.packs.json_rows import guard_reader
 from evalprep.packs.stock import member_names, stock_file, stock_names, stock_tagged
 
 
@@ -34,6 +35,7 @@ class RequestedTasks(TaskManager):  # type: ignore[misc]
         self._metadata = metadata
         self._stock_folders: list[Path] = []
         _keep_templates()
+        guard_reader()
         self._read()
 
     def match_tasks(self, task_list: list[str]) -> list[str]:

@@ -1,7 +1,10 @@
 """Damage that mutants of files found, by kind: each ends with a message and the exit code of bad input."""
 
+import codecs
 import gzip
 import json
+import subprocess
+import sys
 import zipfile
 
 import pyarrow as pa
@@ -310,4 +313,18 @@ def test_rows_at_which_the_reader_of_pyarrow_dies(project, capsys, content, word
     code, text = ended(capsys, "check")
     assert code in {1, 2}
     assert words in " ".join(text.split())
-    assert ended(capsys, "preview", "t")[0] == 2
+    assert ended(capsys, "preview", "numbers")[0] == 2
+    assert ended(capsys, "prepare", "--quiet", "--check", "off")[0] == 0
+    for verb, code in (("prompts work_dir --out requests.parquet", 2), ("run work_dir", 1)):
+        command = [sys.executable, "-m", "evalprep", *verb.split()]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert run.returncode == code
+        assert words in run.stderr
+
+
+def test_rows_behind_a_mark_of_the_byte_order(project, capsys):
+    rows = (project / "rows.jsonl").read_bytes()
+    (project / "rows.jsonl").write_bytes(codecs.BOM_UTF8 + rows)
+    code, text = ended(capsys, "check")
+    assert code == 0
+    assert "1 row:" in text

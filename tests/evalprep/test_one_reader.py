@@ -71,7 +71,7 @@ DECODES = {
     "data/rowfiles.py": "rows of data",
     "data/located.py": "rows of data, with their places",
     "data/keyed.py": "its own temporary rows",
-    "check/data.py": "rows of data",
+    "packs/json_rows.py": "rows of data",
     "run/replies.py": "replies of another engine",
     "run/responses.py": "its own responses",
     "run/channel.py": "messages of a process of its own",
