@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from evalprep.compare.comparison import Comparison
     from evalprep.compare.concluding import adjusted_by_key, conclude, conclude_pairs, deciding
     from evalprep.compare.conclusion import NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
-    from evalprep.compare.difference import ALPHA, BITS, POINTS, RATIO, Difference
+    from evalprep.compare.difference import ALPHA, BITS, PERCENT_RANGE, POINTS, RATIO, Difference
     from evalprep.compare.flips import write_csv
+    from evalprep.compare.limit import LIMIT_TEXT, SHARE, Limit, as_limit, read_limit
     from evalprep.compare.measuring import compare_runs, measure, tasks_without_mean, without_suite
     from evalprep.compare.paper import comparison_latex, comparison_svg
     from evalprep.compare.quantities import TOLERATED_MISSING, Quantities

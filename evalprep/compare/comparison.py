@@ -19,6 +19,7 @@ from evalprep.compare.conclusion import (
     Conclusion,
 )
 from evalprep.compare.flips import Flip
+from evalprep.compare.limit import Limit
 from evalprep.compare.quantities import SECONDARY, TwoRuns
 from evalprep.compare.warnings import lacking
 from evalprep.results import SampleView
@@ -185,6 +186,8 @@ class Comparison(TwoRuns[Conclusion]):
         for name in ("overall", "pooled", "reproduction"):
             part = plain[name]
             plain[name] = None if part is None else part.to_dict()
+        if isinstance(self.margin, Limit):
+            plain["margin"] = str(self.margin) if self.margin.unit else self.margin.value
         plain["closing"] = self.closing
         plain["headline"] = self.headline
         plain["exit_sentence"] = self.exit_sentence

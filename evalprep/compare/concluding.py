@@ -15,6 +15,7 @@ from custom_metrics import statistics
 from custom_metrics.statistics import MeanDifference
 from evalprep.compare.comparison import Comparison
 from evalprep.compare.conclusion import Conclusion, concluded, described
+from evalprep.compare.limit import Limit, as_limit
 from evalprep.compare.quantities import Quantities, Quantity, TwoRuns
 
 
@@ -158,7 +159,7 @@ class _Family:
     adjusted: Mapping[str, float]
     alpha: float
     level: float
-    margin: float | None
+    margin: Limit | None
 
     @classmethod
     def of(
@@ -177,7 +178,8 @@ class _Family:
         )
         alpha = 1 - settings.confidence
         level = alpha / max(1, len(adjusted), hypotheses)
-        return cls(adjusted=adjusted, alpha=alpha, level=level, margin=settings.margin)
+        margin = None if settings.margin is None else as_limit(settings.margin)
+        return cls(adjusted=adjusted, alpha=alpha, level=level, margin=margin)
 
     def conclusions(self, members: Sequence[_Member]) -> dict[int, Conclusion]:
         """What is concluded of some members, by the identity of their quantities."""

@@ -14,6 +14,7 @@ from evalprep.compare.difference import (
     Difference,
     without_difference,
 )
+from evalprep.compare.limit import Limit
 from evalprep.compare.quantities import Quantity
 from evalprep.compare.reasons import Kind
 from evalprep.numbers import p_value
@@ -68,7 +69,7 @@ def concluded(
     *,
     alpha: float = ALPHA,
     level: float | None = None,
-    margin: float | None = None,
+    margin: Limit | None = None,
 ) -> Conclusion:
     """A quantity with its word and its sentence.
 
@@ -116,7 +117,7 @@ def _conclusion(quantity: Quantity, item: Difference, **own: Any) -> Conclusion:
 
 
 def _verdict_and_words(
-    quantity: Quantity, item: Difference, p: float | None, alpha: float, margin: float | None
+    quantity: Quantity, item: Difference, p: float | None, alpha: float, margin: Limit | None
 ) -> tuple[str, str]:
     """One of `WORDS`, and the sentence."""
     if quantity.refusals:
@@ -127,8 +128,9 @@ def _verdict_and_words(
         return NOT_ENOUGH, _no_test(item)
     if p is not None and p < alpha:
         return _shown(item, p)
-    if _is_within(item, margin):
-        return EQUIVALENT, f"any difference is smaller than {item.scaled(margin)}"
+    tolerated = None if margin is None else margin.of(item.previous, item.hundred_points)
+    if _is_within(item, tolerated):
+        return EQUIVALENT, f"any difference is smaller than {item.scaled(tolerated)}"
     return NO_DIFFERENCE, _not_shown(item, p)
 
 

@@ -31,6 +31,7 @@ ALPHA = 0.05
 POWER = 0.8
 _HIDDEN = ("evidence",)
 POINTS, RATIO, BITS = "points", "ratio", "bits"
+PERCENT_RANGE = 100.0  # of a score in percent
 
 _NARROW = (0.5, 0.05)  # widths of an interval in points, below which a decimal more is shown
 #: Changed rows or documents that better, worse and a gate's fail take.
@@ -261,6 +262,13 @@ class Difference:
         Verdicts are, and graded scores between 0 and 1.
         """
         return self.binary or self.unit == POINTS
+
+    @property
+    def hundred_points(self) -> float | None:
+        """What 100 points are on the scale of the score; None of a score that has none."""
+        if self.in_points:
+            return 1.0
+        return PERCENT_RANGE if self.bounded and self.range == PERCENT_RANGE else None
 
     @property
     def unseen_losses(self) -> str:

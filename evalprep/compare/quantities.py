@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from evalprep.compare.difference import Difference
+from evalprep.compare.limit import Limit, as_limit
 from evalprep.compare.reasons import Kind, Reason, sentences
 from evalprep.errors import BadInput, Problem
 from evalprep.terminal import shortlist
@@ -146,7 +147,7 @@ class TwoRuns(Generic[Item]):
     overall: Item | None = None
     pooled: Item | None = None
     rows: Mapping[str, PairedTask] = field(default_factory=dict, repr=False)
-    margin: float | None = None
+    margin: Limit | float | None = None
     allow: Sequence[str] = ()
     warnings: Sequence[str] = ()
     notes: Sequence[str] = ()
@@ -185,7 +186,7 @@ def missing_rows(
     return [Reason(Kind.MISSING_ROWS, values=values)]
 
 
-def refuse_wide_margin(quantities: Sequence[Quantity], margin: float | None) -> None:
+def refuse_wide_margin(quantities: Sequence[Quantity], margin: Limit | float | None) -> None:
     """Refuses a margin that holds every possible difference of a score, such as 2 for two points.
 
     Raises:
@@ -193,20 +194,23 @@ def refuse_wide_margin(quantities: Sequence[Quantity], margin: float | None) -> 
     """
     if margin is None:
         return
-    spans = {
-        item.name: item.difference.range
-        for item in quantities
-        if item.decides and item.difference.bounded and item.difference.range is not None
-    }
-    names = [name for name, span in spans.items() if span <= margin]
-    if not names:
+    limit = as_limit(margin)
+    spans = {}
+    for item in quantities:
+        difference = item.difference
+        if item.decides and difference.bounded and difference.range is not None:
+            tolerated = limit.of(difference.previous, difference.hundred_points)
+            if tolerated is not None and difference.range <= tolerated:
+                spans[item.name] = difference.range
+    if not spans:
         return
-    least = min(spans[name] for name in names)
-    share = f"{margin / 100:g} is {margin:g} points" if least <= 1 <= margin < 100 else ""
+    least = min(spans.values())
+    is_percent = not limit.unit and least <= 1 <= limit.value < 100
+    share = f"{limit.value / 100:g} is {limit.value:g} points" if is_percent else ""
     raise BadInput(
         Problem(
-            what=f"margin {margin:g} calls every difference equivalent: "
-            f"the scores of {shortlist(names)} span {least:g}",
+            what=f"margin {limit} calls every difference equivalent: "
+            f"the scores of {shortlist(list(spans))} span {least:g}",
             where="--margin",
             allowed=f"a number below {least:g}",
             fix=share,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from evalprep.compare.comparable import check_allowed
 from evalprep.compare.difference import ALPHA
+from evalprep.compare.limit import Limit, as_limit
 from evalprep.compare.quantities import TOLERATED_MISSING
 from evalprep.errors import Problems
 from evalprep.results import Metric
@@ -35,7 +36,7 @@ class Settings:
     """
 
     confidence: float = 1 - ALPHA
-    margin: float | None = None
+    margin: Limit | float | None = None
     allow: tuple[str, ...] = ()
     tolerated_missing: float = TOLERATED_MISSING
     cluster: str = ""
@@ -54,11 +55,11 @@ class Settings:
             problems.add(
                 f"confidence {self.confidence} is not between 0 and 1", fix="0.95 is usual"
             )
-        if self.margin is not None and not 0.0 < self.margin < math.inf:
+        if self.margin is not None and not 0.0 < as_limit(self.margin).value < math.inf:
             problems.add(
                 f"margin {self.margin} is not a number above 0",
                 where="--margin",
-                fix="0.02 is two points",
+                fix='write "2 points", or 0.02',
             )
         check_allowed(self.allow, "--allow", problems)
         problems.raise_if_any()

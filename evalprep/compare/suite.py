@@ -21,6 +21,7 @@ from evalprep.compare.difference import (
     with_missing,
 )
 from evalprep.compare.documents import Codes
+from evalprep.compare.limit import Limit
 from evalprep.compare.pairing import Floats
 from evalprep.compare.quantities import Measured, Quantities, Quantity, missing_rows
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
@@ -82,7 +83,11 @@ def add_suite(
 
 
 def measure_scores(
-    now: Scores, before: Scores, *, confidence: float = 1 - ALPHA, margin: float | None = None
+    now: Scores,
+    before: Scores,
+    *,
+    confidence: float = 1 - ALPHA,
+    margin: Limit | float | None = None,
 ) -> Quantities:
     """Measures scores of which at least one side has no samples.
 

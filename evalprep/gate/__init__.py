@@ -12,7 +12,7 @@ from evalprep.surface import offered
 if TYPE_CHECKING:
     from evalprep.gate.decision import Verdict, decide
     from evalprep.gate.junitfile import JUnitCase, JUnitSuite, case_of, junit, junit_text
-    from evalprep.gate.policy import Limit, Policy, Rule, policy_schema, read_policy
+    from evalprep.gate.policy import Policy, Rule, policy_schema, read_policy
     from evalprep.gate.screen import lines_of
 else:
     __getattr__ = offered(__name__)

@@ -16,6 +16,7 @@ from evalprep.compare import (
     NOT_COMPARABLE,
     NOT_ENOUGH,
     OF_POLICY,
+    PERCENT_RANGE,
     RATIO,
     Comparison,
     Conclusion,
@@ -23,18 +24,18 @@ from evalprep.compare import (
     Quantities,
     Settings,
     add_suite,
+    as_limit,
     conclude,
     measure,
     sentences,
     without_suite,
 )
 from evalprep.errors import BadInput, Problem, Problems, near
-from evalprep.gate.policy import ALL, PRIMARY, Policy, Rule, limit
+from evalprep.gate.policy import ALL, PRIMARY, Policy, Rule
 from evalprep.packs import Pack
 from evalprep.results import NamedMetric, Run, TaskRun, metric_and_filter
 from evalprep.terminal import counted
 
-_PERCENT = 100.0  # range of a score in percent
 _LEAST_OF_PERCENT = 0.2  # a limit below is taken for a share
 REQUIRED, ADVISORY = "required", "advisory"
 
@@ -438,7 +439,7 @@ def _demand(
     check.low = item.low
     check.high = item.high
     check.test = item.test
-    check.max_drop, check.slack = _limits(item, rule, policy)
+    check.max_drop, check.slack = _limits(item, rule, policy, check, problems)
     if kind == "task":
         _check_limit(check, item, rule, policy, problems)
     if conclusion.refusals:
@@ -483,13 +484,25 @@ def oriented(item: Difference, direction: str | None) -> Difference:
     )
 
 
-def _limits(item: Difference, rule: Rule, policy: Policy) -> tuple[float, float]:
-    """Tolerated drop and slack on the scale of the difference."""
+def _limits(
+    item: Difference, rule: Rule, policy: Policy, check: Check, problems: Problems
+) -> tuple[float, float]:
+    """Tolerated drop and slack on the scale of the difference.
+
+    Reports points of a score that has none.
+    """
     # A perplexity is judged by its ratio: 2% is a factor of 1.02.
     baseline = 1.0 if item.unit == RATIO else item.previous
-    max_drop = limit(rule.max_drop).of(baseline)
+    max_drop = as_limit(rule.max_drop).of(baseline, item.hundred_points)
     width = abs(item.previous or 1.0) if item.unit == BITS else item.range
-    slack = policy.slack(rule, width, baseline)
+    slack = policy.slack(rule, width, baseline, item.hundred_points)
+    if max_drop is None or slack is None:
+        problems.add(
+            f"the scores of {check.name} are not shares, and have no points",
+            where=rule.limit_where or policy.path,
+            fix="write a number on the scale of the score, or a share of the baseline's score: 2%",
+        )
+        return 0.0, 0.0
     if item.unit == RATIO:
         return math.log1p(max_drop), math.log1p(slack)
     return max_drop, slack
@@ -499,26 +512,23 @@ def _check_limit(
     check: Check, item: Difference, rule: Rule, policy: Policy, problems: Problems
 ) -> None:
     """Reports a limit that no drop can exceed, and a share where scores are in percent."""
-    if item.range == _PERCENT and item.bounded and not limit(rule.max_drop).relative:
-        drop = limit(rule.max_drop).value
+    value = as_limit(rule.max_drop)
+    if item.hundred_points == PERCENT_RANGE and not value.unit:
+        drop = value.value
         if 0.0 < drop < _LEAST_OF_PERCENT:
             problems.add(
                 f"max_drop is {drop:g} of 100: the scores of {check.name} lie between 0 and 100",
                 where=rule.limit_where or policy.path,
                 allowed=f"0, or a number from {_LEAST_OF_PERCENT:g} on",
-                fix=f"write {100 * drop:g} for {100 * drop:g} points, or {100 * drop:g}% of the "
-                "baseline's score",
+                fix=f"write {100 * drop:g} points, or {100 * drop:g}% of the baseline's score",
             )
             return
     if item.range is None or check.max_drop + check.slack < item.range:
         return
-    value = limit(rule.max_drop)
     fix = ""
-    if not value.relative and 1 <= value.value <= 100 and item.range <= 1:
-        fix = (
-            f"write {value.value:g}% of the baseline's score, "
-            f"or {value.value / 100:g} for {value.value:g} point{'' if value.value == 1 else 's'}"
-        )
+    if not value.unit and 1 <= value.value <= 100 and item.range <= 1:
+        points = f"{value.value:g} point{'' if value.value == 1 else 's'}"
+        fix = f"write {points}, or {value.value:g}% of the baseline's score"
     problems.add(
         f"max_drop {check.max_drop:g} with slack {check.slack:g} can never fail: "
         f"the scores of {check.name} span {item.range:g}",

@@ -13,19 +13,18 @@
     required: [meta_gpqa]     # tasks or suite scores without which the gate cannot be passed
     defaults: {max_drop: 0.02, slack: 0.05, min_n: 100}
     tasks:                    # by default every task of both runs, with the defaults
-      meta_gpqa: {max_drop: 2%, min_n: 150, metric: exact_match, filter: strict-match}
+      meta_gpqa: {max_drop: 2 points, min_n: 150, metric: exact_match, filter: strict-match}
     suite:
       mmlu_macro: {max_drop: 0.01, level: advisory}
     overall: {max_drop: 0.005}
 
 `max_drop` is the tolerated drop, `slack` how far the interval may pass it (docs/commands/gate.md).
-Both are on the scale of the score: 0.02 of an accuracy between 0 and 1 is two points; `2%` is a
-share of the baseline's score.
+A plain number is on the scale of the score: 0.02 of an accuracy between 0 and 1 is `2 points`; `2%`
+is a share of the baseline's score.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,33 +43,14 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from custom_metrics.statistics import unchanged_rows
-from evalprep.compare import check_allowed
+from evalprep.compare import LIMIT_TEXT, SHARE, Limit, as_limit, check_allowed, read_limit
 from evalprep.errors import Problems, near
-from evalprep.numbers import finite_number
 from evalprep.samples import BY_CONTENT, PairRules
 from evalprep.structs import Schema, document, nullable
 from evalprep.yamlfile import YamlFile, load_yaml
 
 SLACK = 0.05  # of the range of a score
 PRIMARY, ALL = "primary", "all"
-_RELATIVE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,10})?)\s*%\s*")
-
-
-@dataclass(frozen=True)
-class Limit:
-    """A limit as the policy has it.
-
-    It is on the scale of the score, or relative to the baseline's score.
-    """
-
-    value: float
-    relative: bool = False
-
-    def of(self, baseline: float | None) -> float:
-        """The limit on the scale of the score."""
-        if not self.relative:
-            return self.value
-        return self.value * abs(baseline or 0.0)
 
 
 @dataclass(frozen=True)
@@ -130,33 +110,18 @@ class Policy:
         """True where packs tell of suite scores, rules, or tasks without a mean."""
         return bool(self.suite or self.rule or self.overall is not None)
 
-    def slack(self, rule: Rule, width: float | None, baseline: float | None) -> float:
-        """Returns how far the interval may pass the tolerated drop, for a score of this range."""
+    def slack(
+        self, rule: Rule, width: float | None, baseline: float | None, hundred: float | None = 1.0
+    ) -> float | None:
+        """Returns how far the interval may pass the tolerated drop, for a score of this range.
+
+        None for points of a score that has none.
+        """
         if rule.slack is not None:
-            return limit(rule.slack).of(baseline)
+            return as_limit(rule.slack).of(baseline, hundred)
         if self.mode == "non-inferiority":
             return 0.0
         return SLACK * (width or 1.0)
-
-
-def limit(value: Limit | float) -> Limit:
-    """A limit, of a plain number on the scale of the score."""
-    return value if isinstance(value, Limit) else Limit(value)
-
-
-def _read_limit(value: Any) -> Limit:
-    """The limit that a value of the file stands for.
-
-    Raises:
-        ValueError: not a finite number from 0 on, and not a share such as `2%`.
-    """
-    share = _RELATIVE.fullmatch(value) if isinstance(value, str) else None
-    if share:
-        return Limit(float(share[1]) / 100, relative=True)
-    number = finite_number(_number(value))
-    if number is None or number < 0:
-        raise ValueError("not a finite number from 0 on")
-    return Limit(number)
 
 
 def _number(value: Any) -> Any:
@@ -171,16 +136,16 @@ def _number(value: Any) -> Any:
 
 
 _LIMIT_SCHEMA: Schema = {
-    "anyOf": [
-        {"type": "number", "minimum": 0},
-        {"type": "string", "pattern": f"^{_RELATIVE.pattern}$"},
-    ]
+    "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": f"^{LIMIT_TEXT}$"}]
 }
-_Limit = Annotated[Limit, BeforeValidator(_read_limit), WithJsonSchema(_LIMIT_SCHEMA)]
+_Limit = Annotated[Limit, BeforeValidator(read_limit), WithJsonSchema(_LIMIT_SCHEMA)]
 _Number = Annotated[float, BeforeValidator(_number)]
 _Names = tuple[StrictStr, ...]
 _Keys = tuple[str | int, ...]  # of the file, from its top to a value
-_LIMIT = "a number >= 0 on the scale of the score (0.02: 2 points), or a share of the baseline: 2%"
+_LIMIT = (
+    "a number of points (2 points), a number >= 0 on the scale of the score (0.02 is 2 points), "
+    "or a share of the baseline's score (2%)"
+)
 _ENTRY = "{max_drop: 0.01, min_n: 100}"
 
 
@@ -405,12 +370,10 @@ def _out_of_reach(policy: Policy) -> tuple[str, ...]:
     notes = []
     rules = {"defaults": policy.defaults, **(policy.tasks or {})}
     for name, rule in rules.items():
-        max_drop = limit(rule.max_drop)
-        if max_drop.relative:
+        limits = [as_limit(value) for value in (rule.max_drop, rule.slack) if value is not None]
+        if any(each.unit == SHARE for each in limits):
             continue
-        if rule.slack is not None and limit(rule.slack).relative:
-            continue
-        open_drop = max_drop.value + policy.slack(rule, 1.0, None)
+        open_drop = (limits[0].of(None) or 0.0) + (policy.slack(rule, 1.0, None) or 0.0)
         if not 0 < open_drop < 1:
             continue
         rows = unchanged_rows(open_drop)

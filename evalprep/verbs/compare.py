@@ -32,7 +32,7 @@ from evalprep.verbs.options import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evalprep.compare import Comparison
+    from evalprep.compare import Comparison, Limit
     from evalprep.packs import Pack
     from evalprep.results import Run
     from evalprep.score import Scores
@@ -81,9 +81,10 @@ def configure(parser: Parser) -> None:
     )
     add(
         "--margin",
-        type=float,
+        type=_margin_of,
         metavar="D",
-        help="the runs are equivalent if the interval lies between -D and D; 0.02 is two points",
+        help="the runs are equivalent if the interval lies between -D and D, such as '2 points'; "
+        "a plain number is on the scale of the score (0.02)",
     )
     add("--subtasks", rare=True, action="store_true", help="also a table per subtask")
     add(
@@ -102,6 +103,21 @@ def configure(parser: Parser) -> None:
         "changed samples are then written with --out alone",
     )
     add("--json", action="store_true", help="print the comparison as JSON")
+
+
+def _margin_of(text: str) -> Limit:
+    """The margin that a text names; the settings of a comparison refuse one that is not above 0.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    from evalprep.compare import read_limit
+
+    try:
+        return read_limit(text if text.endswith(("point", "points")) else float(text))
+    except ValueError:
+        message = f"{text!r} is not a margin; write '2 points', or 0.02"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def main(args: argparse.Namespace) -> int:

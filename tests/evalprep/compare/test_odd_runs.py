@@ -207,7 +207,7 @@ def test_a_limit_that_is_a_mapping_is_no_list_of_names(said, tmp_path):
     code, out = said("gate", homes, policy="defaults: {max_drop: {t: 1}}")
     assert code == 2
     assert "max_drop takes one value, and has a mapping" in out
-    assert "(0.02: 2 points), or a share of the baseline: 2%" in out
+    assert "a number of points (2 points), a number >= 0 on the scale of the score" in out
 
 
 def test_every_row_changed_alike_is_named_among_several_tasks(said, tmp_path):

@@ -368,7 +368,35 @@ def test_a_limit_of_two_points_is_written_as_a_share(tmp_path, gate):
     )
     assert code == 2
     assert "policy.yaml:2" in out
-    assert "write 2% of the baseline's score, or 0.02 for 2 points" in out
+    assert "write 2 points, or 2% of the baseline's score" in out
+
+
+@pytest.mark.parametrize(("limit", "status"), [("2 points", "fail"), ("12 points", "pass")])
+def test_limits_in_points(tmp_path, gate, limit, status):
+    lost = Task({"acc": verdicts(1_000, lost=80)})
+    homes = two_small_runs(
+        tmp_path, {"t": lost}, {"t": Task({"acc": verdicts(1_000, lost=80, right=True)})}
+    )
+    code, out = gate(homes, f"{{defaults: {{max_drop: {limit}, slack: 1 point}}, overall: {{}}}}")
+    assert code == (1 if status == "fail" else 0)
+    assert out.count(status) >= 2
+    assert limit.replace(" ", ".0 ") in out or status == "pass"
+
+
+def test_points_of_scores_in_percent_and_of_scores_that_have_none(tmp_path, gate):
+    percents = [float(at % 101) for at in range(200)]
+    rows = [[-40.0 - at % 7, 10] for at in range(200)]
+    chrf = Task(
+        {"bleu_acc": percents, "chrf": percents}, config={"metric_list": [{"metric": "chrf"}]}
+    )
+    sides = {"a": chrf, "w": Task({"word_perplexity": rows}, {"word_perplexity": False})}
+    homes = two_small_runs(tmp_path, sides, sides)
+    rule = "{metric: chrf, max_drop: 2 points, slack: 10 points}"
+    assert gate(homes, f"tasks: {{a: {rule}}}")[0] == 0
+    code, out = gate(homes, "tasks:\n  w: {max_drop: 2 points}\n")
+    assert code == 2
+    assert "policy.yaml:2" in out
+    assert "the scores of w are not shares, and have no points" in out
 
 
 # W33 in the leaderboard, and the metric by which the field reports a task

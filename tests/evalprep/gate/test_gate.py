@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from evalprep.cli import main
-from evalprep.compare import compare_runs
+from evalprep.compare import POINTS, SHARE, Limit, compare_runs
 from evalprep.compare.difference import difference
 from evalprep.errors import BadInput
-from evalprep.gate import Limit, Policy, Rule, decide, junit, read_policy
+from evalprep.gate import Policy, Rule, decide, junit, read_policy
 from evalprep.gate.policy import SLACK
 from evalprep.packs import find_packs
 from evalprep.results import load_run
@@ -296,14 +296,15 @@ def test_the_documented_policy_is_one(tmp_path):
     path.write_text(page.split("```yaml")[1].split("```")[0])
     policy = read_policy(path)
     gpqa, maths = policy.tasks["meta_gpqa"], policy.tasks["meta_math"]
-    assert (gpqa.max_drop, gpqa.min_n) == (Limit(0.02, relative=True), 150)
+    assert (gpqa.max_drop, gpqa.min_n) == (Limit(2.0, POINTS), 150)
+    assert maths.max_drop == Limit(1.0, SHARE)
     assert (maths.metric, maths.filter, maths.min_n, maths.slack) == (
         "exact_match",
         "strict-match",
         100,
-        Limit(0.05),
+        Limit(5.0, POINTS),
     )
-    assert (policy.overall.max_drop, policy.overall.min_n) == (Limit(0.005), 100)
+    assert (policy.overall.max_drop, policy.overall.min_n) == (Limit(0.5, POINTS), 100)
 
 
 @pytest.mark.parametrize(("pairs", "status"), [(19, "not enough evidence"), (20, "pass")])

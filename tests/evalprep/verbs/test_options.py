@@ -177,6 +177,22 @@ def test_a_margin_makes_equal_runs_equivalent(tmp_path, capsys):
     assert main(["compare", new, old, "--no_write", "--confidence", "1.5"]) == 2
 
 
+@pytest.mark.parametrize("margin", ["5 points", "5points", "0.05"])
+def test_a_margin_in_points(tmp_path, capsys, margin):
+    rows = [Row(str(at), correct=float(at % 2)) for at in range(400)]
+    new, old = (str(write_run(tmp_path / name, {"t": rows})) for name in ("new", "old"))
+    assert main(["compare", new, old, "--no_write", "--json", "--margin", margin]) == 0
+    comparison = json.loads(capsys.readouterr().out)
+    (task,) = comparison["tasks"]
+    assert (task["verdict"], task["words"]) == (
+        "equivalent",
+        "any difference is smaller than 5.0 points",
+    )
+    assert comparison["margin"] == (0.05 if margin == "0.05" else "5 points")
+    assert main(["compare", new, old, "--no_write", "--margin", "100 points"]) == 2
+    assert "margin 100 points calls every difference equivalent" in capsys.readouterr().err
+
+
 def test_a_filter_is_chosen_for_all_tasks(tmp_path, capsys):
     rows = {"t": [Row(str(at)) for at in range(3)]}
     home, other = (
@@ -268,8 +284,15 @@ def test_a_cut_option_is_refused_by_name(capsys, words, meant):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["compare", "a", "b", "--margin", "2%"], "--margin: '2%' is not a number; write 0.02"),
-        (["compare", "a", "b", "--margin", "x"], "--margin: 'x' is not a number\n"),
+        (["compare", "a", "--margin", "2%"], "--margin: '2%' is not a margin; write '2 points'"),
+        (["compare", "a", "--margin", "x"], "--margin: 'x' is not a margin; write '2 points'"),
+        (["compare", "a", "--margin", "-1"], "--margin: '-1' is not a margin; write '2 points'"),
+        (["compare", "a", "--margin", "nan"], "--margin: 'nan' is not a margin; write '2 points'"),
+        (
+            ["compare", "a", "--confidence", "95%"],
+            "--confidence: '95%' is not a number; write 0.95",
+        ),
+        (["compare", "a", "--confidence", "x"], "--confidence: 'x' is not a number\n"),
         (["report", "a", "--limit", "1.5"], "--limit: '1.5' is not a whole number\n"),
         (["new-pack", "x", "--kind", "choise"], "'choise' is none of exact, choice, "),
         (["new-pack", "x", "--kind", "choise"], "; did you mean choice?\n"),

@@ -75,10 +75,14 @@ def test_configs_are_valid(schemas, folder):
 
 
 def test_policies_are_valid(schemas):
-    short = {"defaults": {"max_drop": "2 %"}, "tasks": {"a": None}, "overall": None}
+    short = {
+        "defaults": {"max_drop": "2 %", "slack": "2 points"},
+        "tasks": {"a": None},
+        "overall": None,
+    }
     for content in (whole_policy(), short, {"mode": None}):
         assert list(schemas["policy"].iter_errors(content)) == []
-    for content in ({"defaults": {"max_drop": -1}}, {"defaults": {"max_drop": "2 points"}}):
+    for content in ({"defaults": {"max_drop": -1}}, {"defaults": {"max_drop": "2 parts"}}):
         assert not schemas["policy"].is_valid(content)
 
 
