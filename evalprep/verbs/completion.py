@@ -19,12 +19,16 @@ _LIKE_BASH = "autoload -Uz compinit bashcompinit && compinit && bashcompinit\n"
 _SCRIPT = """\
 _evalprep() {{
     local cur="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
-    local verb="${{COMP_WORDS[1]}}" offered=""
+    local verb="${{COMP_WORDS[1]}}" offered="" option=""
     [ "$COMP_CWORD" = 1 ] && verb=help
     if [ "$cur" = "=" ]; then
         cur=""
     elif [ "$before" = "=" ]; then  # bash takes --option=value for three words
         before="${{COMP_WORDS[COMP_CWORD-2]}}"
+    elif [ "${{cur#--*=}}" != "$cur" ]; then  # and zsh for one
+        before="${{cur%%=*}}"
+        option="$before="
+        cur="${{cur#*=}}"
     fi
     case "$verb $before $cur" in
         "help "*) offered="{verbs}" ;;
@@ -32,7 +36,7 @@ _evalprep() {{
 {options}
 {places}
     esac
-    COMPREPLY=($(compgen -W "$offered" -- "$cur"))
+    COMPREPLY=($(compgen -P "$option" -W "$offered" -- "$cur"))
 }}
 complete -o default -F _evalprep evalprep
 """

@@ -41,6 +41,7 @@ def offered(script, *words):
         (["evalprep", "compare", "run", "--engi"], []),
         (["evalprep", "init", "--backend", ""], ["hf", "vllm"]),
         (["evalprep", "init", "--backend", "=", "v"], ["vllm"]),
+        (["evalprep", "init", "--backend=v"], ["--backend=vllm"]),
         (["evalprep", "completion", "z"], ["zsh"]),
         (["evalprep", "compare", ""], []),
     ],
