@@ -19,6 +19,7 @@ from evalprep.tables import (
     Note,
     Table,
     Tone,
+    folded_notes,
     html_part,
     print_notes,
     print_table,
@@ -159,7 +160,7 @@ def notes_of(comparison: Comparison) -> list[Note]:
         Note(f"{item.name} {item.words} (advisory)", _TONES.get(item.verdict, Tone.PLAIN))
         for item in comparison.advisory
     ]
-    notes += [Note(remark) for remark in comparison.remarks]
+    notes += [Note(remark) for remark in folded_notes(comparison.remarks)]
     for reason, names in _undecided(comparison).items():
         notes.append(Note(f"{shortlist(names, _NAMED)}: {reason}", Tone.DOUBTFUL))
     if comparison.overall is None and comparison.overall_reason:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalprep.compare import MANY_EQUAL, UNPAIRED_TEST
 from evalprep.gate.checks import ADVISORY, Check
 from evalprep.gate.decision import Verdict
-from evalprep.tables import Column, Table, table_lines
+from evalprep.tables import Column, Table, folded_notes, table_lines
 from evalprep.terminal import counted
 
 
@@ -20,7 +20,7 @@ def lines_of(verdict: Verdict, width: int) -> list[str]:
     lines = [f"candidate {verdict.run} against baseline {verdict.other}{rule}: {verdict.status}"]
     lines += [f"warning: {warning}" for warning in verdict.warnings]
     lines += table_lines(_check_table(verdict), width, indent="  ")
-    return [*lines, *(f"note: {note}" for note in verdict.notes)]
+    return [*lines, *(f"note: {note}" for note in folded_notes(verdict.notes))]
 
 
 def _check_table(verdict: Verdict) -> Table:

@@ -72,7 +72,8 @@ def damaged_lines(task: TaskScore) -> Iterator[str]:
         yield f"{lines} left out, first {task.damage}"
 
 
-REMARKS: tuple[Callable[[TaskScore], Iterator[str]], ...] = (
+Remarks = Callable[[TaskScore], Iterator[str]]
+REMARKS: tuple[Remarks, ...] = (
     unscored_rows,
     partial_data,
     odd_rows,

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from evalprep.results import NO_FILTER
 from evalprep.score import tables
 from evalprep.score.efforts import effort_table
-from evalprep.score.remarks import REMARKS, guessed_metric
+from evalprep.score.remarks import REMARKS, Remarks, guessed_metric, partial_data
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.score.tables import FEW_READ, Sources, doubtful
-from evalprep.tables import Note, Table, print_notes, print_table
+from evalprep.tables import Note, Table, folded, folded_notes, print_notes, print_table
 from evalprep.terminal import console as open_console
 from evalprep.terminal import shortlist
 
 _NAMED = 4  # tasks that a remark names one by one
 _FEW_READ = "computed from the few readable replies; not ranked"
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def show(
-    scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False, width: int | None = None
+    scores: Scores,
+    file: IO[str] | None = None,
+    *,
+    subtasks: bool = False,
+    width: int | None = None,
+    is_compared: bool = False,
 ) -> None:
     """Prints scores.
 
@@ -31,6 +34,7 @@ def show(
         file: Where to; standard output by default.
         subtasks: Also one table of subtasks per task.
         width: Columns; those of the terminal by default, 80 where there is none.
+        is_compared: A comparison follows; its notes on the tasks are left to it.
     """
     from rich.text import Text
 
@@ -43,7 +47,7 @@ def show(
         else:
             print_notes(console, table.notes)
     print_notes(console, sources.notes())
-    print_notes(console, _notes(scores))
+    print_notes(console, _notes(scores, is_compared=is_compared))
 
 
 def _tables(scores: Scores, sources: Sources, *, subtasks: bool) -> Iterator[Table]:
@@ -138,18 +142,20 @@ def _named(names: Sequence[str], scores: Scores) -> str:
 # --- notes about the tasks and the run
 
 
-def _notes(scores: Scores) -> Iterator[Note]:
+def _notes(scores: Scores, *, is_compared: bool) -> Iterator[Note]:
     yield from _tasks_without_score(scores)
     for task in scores.tasks:
         for opinion in task.opinions:
             yield Note(opinion.line(task.task, task.metric))
-    yield from map(doubtful, _folded_remarks(scores))
-    yield from _guessed_metrics(scores)
-    yield from _readings(scores)
+    kinds = [kind for kind in REMARKS if not (is_compared and kind is partial_data)]
+    yield from map(doubtful, _folded_remarks(scores, kinds))
+    if not is_compared:
+        yield from _guessed_metrics(scores)
+        yield from _readings(scores)
     withheld = dict.fromkeys(filter(None, _withheld(scores)))
     for reason in withheld:
         yield doubtful(f"{reason}: not comparable with the published value")
-    yield from map(Note, _run_notes(scores))
+    yield from map(Note, folded_notes(scores.notes))
 
 
 def _tasks_without_score(scores: Scores) -> Iterator[Note]:
@@ -162,31 +168,13 @@ def _tasks_without_score(scores: Scores) -> Iterator[Note]:
         yield doubtful(f"{shortlist(names, _NAMED)}: {reason}")
 
 
-def _folded_remarks(scores: Scores) -> Iterator[str]:
+def _folded_remarks(scores: Scores, kinds: Iterable[Remarks]) -> Iterator[str]:
     """Yields doubts about the rows of tasks, those of one kind for many tasks folded."""
-    for remarks_of in REMARKS:
+    for remarks_of in kinds:
         remarks = []
         for task in scores.tasks:
             remarks += [(task.task, text) for text in remarks_of(task)]
         yield from folded(remarks)
-
-
-def folded(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yields remarks about tasks as lines.
-
-    Of many that differ in numbers alone, those beyond the first are named.
-    """
-    alike: dict[str, list[tuple[str, str]]] = {}
-    for task, text in remarks:
-        without_numbers = _NUMBER.sub("", text)
-        alike.setdefault(without_numbers, []).append((task, text))
-    for same in alike.values():
-        shown_count = 1 if len(same) > _NAMED else len(same)
-        for task, text in same[:shown_count]:
-            yield f"{task}: {text}"
-        others = [task for task, _ in same[shown_count:]]
-        if others:
-            yield f"  the same for {shortlist(others, _NAMED - 1)} (--json lists each)"
 
 
 def _guessed_metrics(scores: Scores) -> Iterator[Note]:
@@ -212,16 +200,3 @@ def _readings(scores: Scores) -> Iterator[Note]:
 def _withheld(scores: Scores) -> Iterator[str]:
     yield from (task.withheld for task in scores.tasks)
     yield from (score.withheld for score in scores.suite)
-
-
-def _run_notes(scores: Scores) -> Iterator[str]:
-    """The notes of the run, those about tasks folded."""
-    names = {task.task for task in scores.tasks}
-    remarks = []
-    for note in scores.notes:
-        head, _, text = note.partition(": ")
-        if head in names:
-            remarks.append((head, text))
-        else:
-            yield note
-    yield from folded(remarks)

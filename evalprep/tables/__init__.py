@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evalprep.tables.lines import shortened, table_lines
     from evalprep.tables.markdown import escape, markdown_lines
     from evalprep.tables.model import Cell, Column, Entry, Kind, Note, Table, Tone
-    from evalprep.tables.screen import print_notes, print_table
+    from evalprep.tables.screen import folded, folded_notes, print_notes, print_table
     from evalprep.tables.workbook import Workbook
 else:
     __getattr__ = offered(__name__)

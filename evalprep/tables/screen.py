@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from evalprep.tables.model import Cell, Column, Note, Row, Table, Tone
+from evalprep.terminal import shortlist
 
 _STYLES = {
     Tone.GOOD: "green",
@@ -16,6 +18,8 @@ _STYLES = {
     Tone.EXCLUDED: "dim",
 }
 _UNLIMITED = 10_000  # columns: wider than any table
+_NAMED = 4  # tasks that a remark names one by one
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def print_table(console: Any, table: Table) -> None:
@@ -46,6 +50,36 @@ def print_notes(console: Any, notes: Iterable[Note]) -> None:
 
     for note in notes:
         console.print(Text(note.text, style=_STYLES.get(note.tone, "")))
+
+
+def folded(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yields remarks about tasks as lines.
+
+    Of many that differ in numbers alone, those beyond the first are named.
+    """
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for task, text in remarks:
+        without_numbers = _NUMBER.sub("", text)
+        alike.setdefault(without_numbers, []).append((task, text))
+    for same in alike.values():
+        shown_count = 1 if len(same) > _NAMED else len(same)
+        for task, text in same[:shown_count]:
+            yield f"{task}: {text}"
+        others = [task for task, _ in same[shown_count:]]
+        if others:
+            yield f"  the same for {shortlist(others, _NAMED - 1)} (--json lists each)"
+
+
+def folded_notes(notes: Iterable[str]) -> Iterator[str]:
+    """Yields notes, those about tasks folded: they begin with the names of these."""
+    remarks = []
+    for note in notes:
+        head, _, text = note.partition(": ")
+        if text:
+            remarks.append((head, text))
+        else:
+            yield note
+    yield from folded(remarks)
 
 
 def _text(cell: Cell, column: Column) -> Any:

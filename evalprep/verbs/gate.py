@@ -63,7 +63,8 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         print(data)
         return verdict.exit_code
-    for line in lines_of(verdict, shutil.get_terminal_size().columns):
+    shown = replace(verdict, notes=[]) if getattr(args, "is_compared", False) else verdict
+    for line in lines_of(shown, shutil.get_terminal_size().columns):
         print(line)
     for path in written:
         print(f"written: {path}")

@@ -97,9 +97,15 @@ def _paragraphs(text: str) -> str:
 _WIDTH = 78
 
 
-def call_verb(verb: str, words: Sequence[object]) -> int:
-    """Runs a verb as a step of another one, without its `next:` line, and returns its exit code."""
+def call_verb(verb: str, words: Sequence[object], *, is_compared: bool = False) -> int:
+    """Runs a verb as a step of another one, without its `next:` line, and returns its exit code.
+
+    Args:
+        verb: The verb.
+        words: Its arguments.
+        is_compared: Another step is `compare`, whose notes on the tasks are not repeated.
+    """
     parser = parser_of(verb)
     args = complete(parser.parse_args([str(word) for word in words]))
-    args.is_step = True
+    args.is_step, args.is_compared = True, is_compared
     return int(module_of(verb).main(args))

@@ -289,7 +289,8 @@ def _write_shared_tables(
 def _print(item: _Scored, args: argparse.Namespace) -> None:
     from evalprep.score import show
 
-    show(item.shown, subtasks=args.subtasks)
+    is_compared = getattr(args, "is_compared", False)
+    show(item.shown, subtasks=args.subtasks, is_compared=is_compared)
     for path in item.files:
         print(f"written: {path}")
     if item.problem:

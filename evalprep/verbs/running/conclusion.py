@@ -106,13 +106,15 @@ def conclude(
     run = [outcome.place, *outcome.words]
     baseline = [args.baseline] if args.baseline else []
     against = ["--baseline", args.baseline] if args.baseline else []
-    _step("score", run)
+    is_compared = outcome.has_published or bool(baseline)
+    _step("score", run, is_compared=is_compared)
     _step("report", [*run, *against])
     sides = [outcome.place, *baseline, *outcome.words]
-    is_compared = outcome.has_published or bool(baseline)
     if is_compared:
         _step("compare", sides)
-    code = call_verb("gate", [*sides, "--policy", args.gate]) if args.gate else 0
+    code = 0
+    if args.gate:
+        code = call_verb("gate", [*sides, "--policy", args.gate], is_compared=is_compared)
     step = _next_step(outcome, is_compared, baseline)
     print(command_text(step, sys.stdout, "next: "), flush=True)
     return code
@@ -176,10 +178,10 @@ def _choice_of(results: Sequence[Path], place: Path) -> str:
         return run
 
 
-def _step(verb: str, words: Sequence[object]) -> None:
+def _step(verb: str, words: Sequence[object], *, is_compared: bool = False) -> None:
     """One step; what it lacks costs that step alone, as the run itself is done."""
     try:
-        call_verb(verb, words)
+        call_verb(verb, words, is_compared=is_compared)
     except BadInput as error:
         for problem in error.problems:
             print(f"{verb} left out: {problem}", file=sys.stderr)

@@ -83,6 +83,22 @@ def test_sixty_tasks_do_not_print_sixty_equal_lines(tmp_path, capsys):
     assert "59 tasks" in out
 
 
+def test_parts_of_sixty_tasks_are_one_note(tmp_path, capsys):
+    tasks = {f"topic_{at:02}": RIGHT for at in range(60)}
+    sizes = {name: {"original": 100 + at, "effective": 4} for at, name in enumerate(tasks)}
+    new, old = (
+        str(write_run(tmp_path / name, tasks, model=f"org__{name}", extra={"n-samples": sizes}))
+        for name in ("new", "old")
+    )
+    (tmp_path / "policy.yaml").write_text("defaults: {max_drop: 2 points}")
+    policy = ["--policy", str(tmp_path / "policy.yaml")]
+    for words in (["compare", new, old, "--no_write"], ["gate", new, old, *policy]):
+        main(words)
+        out = " ".join(capsys.readouterr().out.split())
+        assert out.count("a part of the data: 4 of ") == 1
+        assert "the same for topic_01, topic_02, topic_03 and 56 more" in out
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True

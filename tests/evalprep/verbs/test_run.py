@@ -15,6 +15,9 @@ from tests import PROJECT_ROOT
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
 PACKS = PROJECT_ROOT / "tests/data/packs"
+#: A task of nobody's pack, run over a part of its rows.
+PARTS = {"other": [Row(str(at), correct=0.0) for at in range(12)]}
+OF_A_PART = {"extra": {"n-samples": {"other": {"original": 30, "effective": 12}}}}
 LATER = "2026-03-01T11-00-00.000001"
 
 
@@ -142,6 +145,22 @@ def test_a_baseline_is_compared_with(folder, capsys):
     assert "baseline before" in re.sub(r"org__|model", "", text) or "baseline" in text
     assert f"next: evalprep samples eval_results/org__model --lost --baseline {baseline}" in text
     assert "no such" in run(capsys, "--baseline", "nowhere", code=2)
+
+
+def test_each_fact_is_printed_once(folder, capsys, monkeypatch):
+    def generate(commands):
+        (job, *_) = read_jobs(commands.work_dir)
+        home = write_run(job.output_path, PARTS, **OF_A_PART)
+        commands.outcomes.append({"results": str(home / f"results_{STAMP}.json")})
+        return 0
+
+    monkeypatch.setattr("evalprep.verbs.running.commands.Commands.all", generate)
+    baseline = write_run(folder / "before", PARTS, model="org__before", **OF_A_PART)
+    write_config(folder)
+    (folder / "policy.yaml").write_text("defaults: {max_drop: 2 points}\n")
+    text = run(capsys, "--baseline", str(baseline), "--gate", "policy.yaml", code=3)
+    assert text.count("12 of 30 rows") == 1
+    assert text.count("names no primary metric") == 1
 
 
 @pytest.mark.parametrize(
