@@ -305,7 +305,7 @@ class FirstValues:
 
     Attributes:
         filter: The filter of the first one.
-        values: Metric -> the first value that is not null; None where every row holds null.
+        values: Metric -> the first value that is neither null nor a text; None where there is none.
     """
 
     filter: str = "none"
@@ -315,8 +315,8 @@ class FirstValues:
 def first_values(source: SampleSource, expected: Collection[str] = ()) -> FirstValues:
     """Reads the metrics of samples until each has a value.
 
-    Null stands in as many rows as it likes; a metric that the first rows do not name is looked for
-    in the first `_LOOKED_FOR` ones.
+    Null and texts stand in as many rows as they like; a metric that the first rows do not name is
+    looked for in the first `_LOOKED_FOR` ones.
 
     Args:
         source: Where the samples are read from.
@@ -327,8 +327,9 @@ def first_values(source: SampleSource, expected: Collection[str] = ()) -> FirstV
     samples = (item for item in samples_of(source) if isinstance(item, Sample))
     for number, sample in enumerate(samples):
         filter_name = filter_name or sample.filter
-        lacking = {name for name in sample.metrics if values.get(name) is None}
-        values |= {name: sample.metrics[name] for name in sample.metrics if name in lacking}
+        for name, value in sample.metrics.items():
+            if values.get(name) is None:
+                values[name] = None if isinstance(value, str) else value
         is_complete = values and None not in values.values()
         if is_complete and (number >= _LOOKED_FOR or values.keys() >= set(expected)):
             break

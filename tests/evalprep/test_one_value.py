@@ -77,6 +77,12 @@ CASES = {
         n=5,
         notes=("5 of 10 rows have no score and are left out",),
     ),
+    "rows with a text as score": Case(
+        Task({"acc": ["nan", "n/a", *RIGHT[:8]]}, stored={"acc,none": 0.5}),
+        0.5,
+        n=8,
+        notes=("2 of 10 rows have no score and are left out",),
+    ),
     "rows without a score that are stored as wrong": Case(
         Task({"acc": [*RIGHT[:5], *[None] * 5]}, stored={"acc,none": 0.3}),
         0.6,
