@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evalprep.numbers import number
 from evalprep.rescore.tally import FilterRescore, Replay, TaskRescore
-from evalprep.results import Run
+from evalprep.results import Run, short_value
 
 _SHOWN = 10  # changed samples per task
 _SCORERS = ("evalprep", "lm_eval", "math-verify", "sympy", "rouge-score")
@@ -34,6 +34,8 @@ def show(
         _show_task(result)
     for name, why in left_out.items():
         print(f"\n{name}: not rescored: {why}")
+    if left_out:
+        print("`--work_dir DIR` takes scorers from the task files in DIR")
 
 
 def _show_task(result: TaskRescore) -> None:
@@ -53,7 +55,7 @@ def _show_task(result: TaskRescore) -> None:
         moved = f"{change.before} -> {change.now}"
         answers = f"{_short(change.before_answer)} -> {_short(change.now_answer)}"
         gold = _short(change.target)
-        print(f"    {change.sample_id}: {moved}; answer {answers}; gold {gold}")
+        print(f"    {short_value(change.sample_id)}: {moved}; answer {answers}; gold {gold}")
     if len(result.changes) > _SHOWN:
         print(f"    and {len(result.changes) - _SHOWN} more (--json lists all)")
     for reason, count in result.errors.items():

@@ -9,8 +9,8 @@ from evalprep.rescore.loading import NotDataError, _as_data, load_task
 from evalprep.rescore.place import ScorerPlace
 from evalprep.rescore.rescoring import _take_values_over_all_rows
 from evalprep.rescore.scorer import Outcome, _instances
-from evalprep.rescore.screen import _show_task
-from evalprep.rescore.tally import TaskRescore, tally
+from evalprep.rescore.screen import _show_task, show
+from evalprep.rescore.tally import Change, TaskRescore, tally
 from evalprep.results import Metric, load_run
 from tests.evalprep.results.writing import Row, write_run
 
@@ -163,3 +163,13 @@ def test_a_score_over_all_rows_has_its_logged_value_and_that_of_today(
     printed = capsys.readouterr().out
     assert all(line in printed for line in lines)
     assert "0 up" not in printed
+
+
+def test_samples_are_named_shortly_and_where_scorers_come_from(capsys, tmp_path):
+    changes = [Change("ab" * 32, 0.0, 1.0, "lol", "lol", "Paris")]
+    result = TaskRescore("t", "acc", "none", n=1, previous=0.0, now=1.0, up=1, changes=changes)
+    run = load_run(write_run(tmp_path, {"t": [Row("a")]}))
+    show(run, [result], {}, {}, {"other": "there is no task of this name"})
+    out = capsys.readouterr().out
+    assert "    abababab: 0.0 -> 1.0; answer 'lol' -> 'lol'; gold 'Paris'\n" in out
+    assert out.endswith("`--work_dir DIR` takes scorers from the task files in DIR\n")
