@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evalprep import tables
-from evalprep.leaderboard.board import LEADS, Board, Cell, Row, label_of, sign_of
+from evalprep.leaderboard.board import Board, Row
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.picture import log_of
-from evalprep.leaderboard.values import signs_of, value_text
+from evalprep.leaderboard.tables import sayings, score_table
+from evalprep.leaderboard.values import value_text
 from evalprep.results import SHARE
-from evalprep.tables import Kind, Table
+from evalprep.tables import LEADS, Table
 from evalprep.terminal import counted
 
 _LINES = 100  # of tables, where nobody asked for certain columns
@@ -23,7 +24,6 @@ _CURVE_ENDS = 26  # characters around its bars: indent, gaps, first and last val
 _CURVE_STEPS = 3  # checkpoints from which a training has bars
 _PAIRS = 8  # that differ, in the terminal
 _BARS = "▁▂▃▄▅▆▇█"
-_SEEDS = "rows of several seeds show means, of p-values the median; --out has standard deviations"
 
 
 def text(board: Board, width: int | None = None) -> str:
@@ -36,13 +36,13 @@ def text(board: Board, width: int | None = None) -> str:
         width: Characters in a line; those of the terminal by default, 80 where there is none.
     """
     width = width or shutil.get_terminal_size((80, 24)).columns
-    blocks = tables.column_blocks(_table(board), width)
+    blocks = tables.column_blocks(score_table(board, board.columns.shown), width)
     other_columns = "--scores shows others"
     most = max(1, _LINES // (len(board.rows) + _HEAD))
     if len(blocks) > most and not board.columns.named:
         count = sum(len(block.columns) - 1 for block in blocks[:most])
         board = _first_columns(board, count)
-        blocks = tables.column_blocks(_table(board), width)
+        blocks = tables.column_blocks(score_table(board, board.columns.shown), width)
         other_columns = "--scores '*' shows all"
     count = len(board.columns.shown)
     all_count = len(board.columns.all)
@@ -51,7 +51,8 @@ def text(board: Board, width: int | None = None) -> str:
     for block in blocks:
         lines += ["", *tables.block_lines(block, width)]
     lines += _curves(board, width)
-    for note in _legend(board):
+    sentences = sayings(board, leading=f"{LEADS} {board.leading}")
+    for note in ("", *_pairs(board), *sentences):
         lines += textwrap.wrap(note, width, subsequent_indent="  ") or [""]
     return "\n".join(lines)
 
@@ -62,25 +63,6 @@ def _first_columns(board: Board, count: int) -> Board:
     shown = sorted(board.columns.shown, key=lambda column: column.name != board.sort)
     columns = replace(board.columns, shown=shown[:count])
     return replace(board, columns=columns)
-
-
-def _table(board: Board) -> Table:
-    """The shown columns with the signs of their values."""
-    shown = board.columns.shown
-    columns = [tables.Column("model", Kind.NAME)]
-    columns += [tables.Column(column.name, Kind.NUMBER, signs_of(column)) for column in shown]
-    table = Table("", columns)
-    for row in board.rows:
-        cells = [_shown(row.cells.get(column.id), column) for column in shown]
-        table.add(label_of(row), *cells)
-    return table
-
-
-def _shown(cell: Cell | None, column: Column) -> tables.Cell:
-    """A value with its sign."""
-    if cell is None or cell.value is None:
-        return tables.Cell()
-    return tables.Cell(cell.value, value_text(cell.value, column), mark=sign_of(cell))
 
 
 def _curves(board: Board, width: int) -> list[str]:
@@ -167,40 +149,11 @@ def spark(values: Sequence[float | None]) -> str:
     return bars
 
 
-def _legend(board: Board) -> list[str]:
-    """Returns what the signs mean, which pairs differ, why values are missing, and notes."""
-    cells = [cell for _, _, cell in board.shown_cells()]
-    lines = [""]
-    if any(cell.leads for cell in cells):
-        lines.append(f"{LEADS} {board.leading}")
-    if _has_seeds(board):
-        lines.append(_SEEDS)
-    for names, why in board.without_leader():
-        lines.append(f"no {LEADS} (best value) for {names}: {why}")
-    if any(cell.standing for cell in cells):
-        lines += _footnotes(board)
-    lines += _pairs(board)
-    lines += [f"- {reason}" for reason in (*board.absent(), *board.measured())]
-    return [*lines, *(f"note: {note}" for note in board.notes)]
-
-
-def _has_seeds(board: Board) -> bool:
-    """Returns whether a row stands for several seeds."""
-    return any(len(row.members) > 1 for row in board.rows)
-
-
-def _footnotes(board: Board) -> list[str]:
-    """The reasons of the cells with a sign, and what the signs mean."""
-    lines = [f"{sign} {footnote}" for sign, footnote in board.footnotes()]
-    return [*lines, "† and ‡: not comparable; excluded from the ranking"]
-
-
 def _pairs(board: Board) -> list[str]:
     """The pairs that differ, as many as a person looks through."""
     pairs = board.pair_lines()
     hidden = board.hidden_differences()
-    tested = " (only pairs with the best row are tested)" if board.only_with_best else ""
-    lines = [f"pairs that differ{tested}:"] if pairs or hidden else []
+    lines = ["pairs that differ:"] if pairs or hidden else []
     lines += [f"  {line}" for line in pairs[:_PAIRS]]
     if len(pairs) > _PAIRS:
         lines.append(f"  and {len(pairs) - _PAIRS} more; --json and --out show all")
