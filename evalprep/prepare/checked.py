@@ -130,23 +130,19 @@ def loadable(built: Built) -> Iterator[Path]:
         final, now = (_as_written(f"{folder}/") for folder in (built.joined.final, str(copy)))
         for path in built.folder.rglob("*"):
             _copy_or_link(path, copy / path.relative_to(built.folder), final, now)
-        _name_own_files(built, copy)
+        # Lets the copy include the user's files and data where they are on this machine.
+        prefixes = built.joined.config.core.path_prefix
+        for path in (copy / OWN_TASKS).glob("*.yaml") if prefixes else ():
+            text = read_text(path, own=True)
+            for here, there in prefixes.items():
+                text = text.replace(_as_written(there), _as_written(here))
+            path.write_text(text, encoding="utf-8")
         yield copy
 
 
 def _as_written(path: str) -> str:
     """A path as it stands inside a string of a rendered YAML."""
     return json.dumps(path, ensure_ascii=False)[1:-1]
-
-
-def _name_own_files(built: Built, copy: Path) -> None:
-    """Lets the copy include the user's files and data where they are on this machine."""
-    prefixes = built.joined.config.core.path_prefix
-    for path in (copy / OWN_TASKS).glob("*.yaml") if prefixes else ():
-        text = read_text(path, own=True)
-        for here, there in prefixes.items():
-            text = text.replace(_as_written(there), _as_written(here))
-        path.write_text(text, encoding="utf-8")
 
 
 @contextmanager

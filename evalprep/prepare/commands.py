@@ -261,12 +261,21 @@ def invocation(
             f"the command is for a machine with GPUs: {machine_there.note}; "
             "`target: {gpus: N}` describes that machine, `device: cpu` keeps the run on this one"
         )
+    # Variables that the call needs whatever its back end.
+    offline = local_only and record.loads_model
+    variables: dict[str, str] = {}
+    if core.verbosity != "INFO":
+        variables["LMEVAL_LOG_LEVEL"] = core.verbosity
+    if offline:
+        variables["HF_HUB_OFFLINE"] = "1"
+    if not _installed():
+        variables["PYTHONPATH"] = core.on_run_machine(Path(__file__).resolve().parents[2])
     return Invocation(
         model=record.model_type,
         model_args=_model_args(arguments.model_args, core, share),
         tasks=list(names),
         options=_options(core, share, metadata) | arguments.options,
-        env=arguments.env | _environment(core, offline=local_only and record.loads_model),
+        env=arguments.env | variables,
         notes=notes,
         program=_program(record, chat=share.chat, here=machine_there.here),
         ours=evalprep_words(here=machine_there.here),
@@ -312,18 +321,6 @@ def _options(core: Core, share: Share, metadata: Mapping[str, str] | None) -> di
         options["fewshot_as_multiturn"] = str(core.fewshot_as_multiturn).lower()
     options["metadata"] = dict(metadata) if metadata else None
     return options
-
-
-def _environment(core: Core, *, offline: bool) -> dict[str, str]:
-    """Variables that the call needs whatever its back end."""
-    variables: dict[str, str] = {}
-    if core.verbosity != "INFO":
-        variables["LMEVAL_LOG_LEVEL"] = core.verbosity
-    if offline:
-        variables["HF_HUB_OFFLINE"] = "1"
-    if not _installed():
-        variables["PYTHONPATH"] = core.on_run_machine(Path(__file__).resolve().parents[2])
-    return variables
 
 
 def command(name: str, call: Invocation, share: Share, *, sole: bool) -> Command:

@@ -110,7 +110,10 @@ def script(steps: Sequence[Step], work_dir: str) -> str:
         env = " ".join(shell_words(step.call.env))
         line = f"step {step.command.name} {f'env {env} ' if env else ''}{words}"
         if step.data:
-            here = " && ".join(map(_is_made, step.data))
+            here = " && ".join(
+                f"[ {'-d' if data.is_folder else '-f'} {shlex.quote(str(data.path))} ]"
+                for data in step.data
+            )
             line = (
                 f"if {here}; then {line}; else echo {step.command.name}: waits for earlier "
                 "replies >&2; failed=1; fi"
@@ -129,11 +132,6 @@ def _single(call: Invocation) -> str:
         )
         head.append(f"# {printed}")
     return "\n".join([*head, "set -e", quick, ""])
-
-
-def _is_made(data: DataFiles) -> str:
-    """The shell's test of whether data are there: they are renamed into place whole."""
-    return f"[ {'-d' if data.is_folder else '-f'} {shlex.quote(str(data.path))} ]"
 
 
 def run_configuration(step: Step) -> str:

@@ -110,7 +110,20 @@ def _select_mapping(
     selection.local_data[str(entry.get("task"))] = digest
     _add_mapping(selection, absolute_data(entry, config), problems, where, ours)
     if str(entry.get("task")) in selection.overrides:
-        _fit_local_data(selection, entry, config, problems, where)
+        # Fits one of lm-eval's own tasks to the splits of the local data that the config gives
+        # it.
+        from evalprep.prepare.localsplits import fit_to_local_data
+
+        name = str(entry["task"])
+        settings = tasks_behind(selection.own.tree, name)
+        if len(settings) == 1:
+            num_fewshot = config.core.num_fewshot
+            fitted = fit_to_local_data(
+                entry, settings[0], config.folder, num_fewshot=num_fewshot, where=where
+            )
+            selection.overrides[name] |= fitted.keys
+            selection.notes += fitted.notes
+            problems.extend(fitted.problems)
         changes = selection.overrides[str(entry["task"])]
         if names:
             _note_own(selection, names[0], config, changes)
@@ -303,25 +316,6 @@ def _add_override(
         selection.overrides[known] = {key: value for key, value in entry.items() if key != "task"}
         selection.stock.append(known)
         selection.order.append(known)
-
-
-def _fit_local_data(
-    selection: Selection, entry: Mapping[str, Any], config: Config, problems: Problems, where: str
-) -> None:
-    """Fits one of lm-eval's own tasks to the splits of the local data that the config gives it."""
-    from evalprep.prepare.localsplits import fit_to_local_data
-
-    name = str(entry["task"])
-    settings = tasks_behind(selection.own.tree, name)
-    if len(settings) != 1:  # a group: each task of it has splits of its own
-        return
-    num_fewshot = config.core.num_fewshot
-    fitted = fit_to_local_data(
-        entry, settings[0], config.folder, num_fewshot=num_fewshot, where=where
-    )
-    selection.overrides[name] |= fitted.keys
-    selection.notes += fitted.notes
-    problems.extend(fitted.problems)
 
 
 def _add_inline(

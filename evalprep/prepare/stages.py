@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -85,7 +85,12 @@ def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
     runs = {run_name: _run_of(prepared, run_name) for run_name in run_names}
     stages = []
     for name in later:
-        run_name, reason = _source_run(plan.tasks[name], prepared, run_names)
+        # The first run that has all rows which the task waits for, else the last.
+        task = plan.tasks[name]
+        missing = {run: _missing(task, prepared, run) for run in run_names}
+        complete = [run for run, reason in missing.items() if not reason]
+        run_name = complete[0] if complete else run_names[-1]
+        reason = missing[run_name]
         earlier = None if reason else runs[run_name]
         if earlier is None:
             stages.append(Stage(name, "waiting", reason=reason))
@@ -100,17 +105,6 @@ def _run_of(prepared: Prepared, run: str) -> Run | None:
         return load_run(str(prepared.output_path), run=run)
     except BadInput:
         return None
-
-
-def _source_run(task: TaskPlan, prepared: Prepared, runs: Sequence[str]) -> tuple[str, str]:
-    """The first of some runs with all rows that a task waits for.
-
-    Where none has them, the last of the runs and what it lacks.
-    """
-    missing = {run: _missing(task, prepared, run) for run in runs}
-    complete = [run for run, reason in missing.items() if not reason]
-    chosen = complete[0] if complete else runs[-1]
-    return chosen, missing[chosen]
 
 
 def _missing(task: TaskPlan, prepared: Prepared, run: str) -> str:
