@@ -203,25 +203,21 @@ def by_sample(questions: Sequence[Question]) -> dict[int, Judgement]:
     return {index: together(several) for index, several in of_sample.items()}
 
 
-def _mean_values(several: Sequence[Judgement]) -> dict[str, float]:
-    """Name -> the mean of its values; a single value as it is."""
-    columns: dict[str, list[float]] = {}
-    for judgement in several:
-        for name, number in (judgement.values or {}).items():
-            columns.setdefault(name, []).append(number)
-    return {
-        name: numbers[0] if len(numbers) == 1 else statistics.fmean(numbers)
-        for name, numbers in columns.items()
-    }
-
-
 def together(several: Sequence[Judgement]) -> Judgement:
     """The judgement of several questions about one sample: all values, votes as their mean.
 
     Its status and reason are those of the first question without values, where there is one.
     """
     first = next((judgement for judgement in several if judgement.status != "ok"), several[0])
-    values = _mean_values(several)
+    # Name -> the mean of its values; a single value as it is.
+    columns: dict[str, list[float]] = {}
+    for judgement in several:
+        for name, number in (judgement.values or {}).items():
+            columns.setdefault(name, []).append(number)
+    values = {
+        name: numbers[0] if len(numbers) == 1 else statistics.fmean(numbers)
+        for name, numbers in columns.items()
+    }
     replies = [judgement.reply for judgement in several if judgement.reply]
     attempts = sum(judgement.attempts for judgement in several)
     votes = sum(judgement.values is not None for judgement in several), len(several)

@@ -201,10 +201,6 @@ def _means(votes: Votes) -> dict[tuple[int, str], float]:
     return {sample: math.fsum(numbers) / len(numbers) for sample, numbers in votes.items()}
 
 
-def _reason_without_value(words: Iterable[str]) -> str:
-    return next((word for word in words if word != "ok"), "incomplete")
-
-
 def _rated(
     task: str,
     rubric: str,
@@ -217,7 +213,9 @@ def _rated(
     means = {judge: _means(votes) for judge, votes in by_judge.items()}
     first = means.get(counts, {})
     reasons = Counter(
-        _reason_without_value(words) for sample, words in status.items() if sample not in first
+        next((word for word in words if word != "ok"), "incomplete")
+        for sample, words in status.items()
+        if sample not in first
     )
     bounds = (scale.low, scale.high) if scale else (None, None)
     raters = [_rater(counts, first, None, bounds)]
@@ -251,7 +249,13 @@ def _rater(
         judge=judge, n=len(numbers), mean=None, low=None, high=None, distribution=distribution
     )
     if numbers:
-        low, high = _interval_ends(numbers, bounds)
+        # Ends of the interval of the mean of some ratings; None where nothing is known of them.
+        # Equal ratings show no spread: the scale alone bounds what others would be.
+        if min(numbers) == max(numbers):
+            low, high = rows_interval(numbers, bounds=bounds) or (None, None)
+        else:
+            interval = mean_interval(numbers)
+            low, high = interval.low, interval.high
         rater = replace(rater, mean=mean_interval(numbers).value, low=low, high=high)
     if first is None:
         return rater
@@ -263,17 +267,6 @@ def _rater(
         equal=sum(value == other for other, value in both),
         alpha=None if math.isnan(alpha) else alpha,
     )
-
-
-def _interval_ends(numbers: Sequence[float], bounds: Bounds) -> Bounds:
-    """Ends of the interval of the mean of some ratings; None where nothing is known of them.
-
-    Equal ratings show no spread: the scale alone bounds what others would be.
-    """
-    if min(numbers) == max(numbers):
-        return rows_interval(numbers, bounds=bounds) or (None, None)
-    interval = mean_interval(numbers)
-    return interval.low, interval.high
 
 
 def _differing(

@@ -55,7 +55,9 @@ def records_of_work(prepared: Prepared, runs: Mapping[str, str]) -> dict[str, Ma
     records = {
         run: _with_meant(record, prepared) for run, record in prepared.manifest.records().items()
     }
-    edits = _decisive_edits(prepared)
+    kept = CODE_SUFFIXES | {".parquet"}
+    edits = prepared.edits(code_only=False)
+    edits = [edit for edit in edits if Path(edit.name).suffix in kept and "/" in edit.name]
     if not edits:  # of edits that were taken back, too
         return {now: records[run].with_parts(run=now) for run, now in runs.items()}
     return {now: _as_edited(records[run], now, edits) for run, now in runs.items()}
@@ -74,7 +76,7 @@ def _with_meant(record: Manifest, prepared: Prepared) -> Manifest:
     record = record.with_tasks(changed, dropped).with_commands(asked)
     if prepared.output_path is None:
         return record
-    return record.with_parts(work_dir=_from_output(prepared))
+    return record.with_parts(work_dir=os.path.relpath(prepared.named_folder, prepared.output_path))
 
 
 def _as_it_asks(task: PreparedTask, prepared: Prepared) -> tuple[Mapping[str, Any], frozenset[str]]:
@@ -112,18 +114,6 @@ def _as_it_stands(command: Command, prepared: Prepared) -> dict[str, Any]:
         argv += ["--limit", str(asked["limit"])]
     engine = {**command.engine, "model_args": asked["model_args"]}
     return {"argv": argv, "engine": engine, "asked": asked}
-
-
-def _from_output(prepared: Prepared) -> str:
-    """The way from the output folder to the work folder, which a copy of both keeps."""
-    return os.path.relpath(prepared.named_folder, prepared.output_path)
-
-
-def _decisive_edits(prepared: Prepared) -> list[Edit]:
-    """The edits of task files, code and data; those of run configurations are in the results."""
-    kept = CODE_SUFFIXES | {".parquet"}
-    edits = prepared.edits(code_only=False)
-    return [edit for edit in edits if Path(edit.name).suffix in kept and "/" in edit.name]
 
 
 def _as_edited(record: Manifest, run: str, edits: Iterable[Edit]) -> Manifest:

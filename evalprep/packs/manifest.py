@@ -357,7 +357,27 @@ class Manifest:
         Raises:
             BadInput: a part of it has other types than evalprep writes.
         """
-        return _plan_in(self._content)
+        manifest = self._content
+        tasks = as_mapping(manifest.get("tasks"))
+        return Plan(
+            tasks={name: _task_from(name, as_mapping(facts)) for name, facts in tasks.items()},
+            groups={
+                name: [str(member) for member in members]
+                for name, members in _entries(manifest, "groups", list)
+            },
+            scores={
+                name: _typed(ScoreSpec, score, f"the score {name}")
+                for name, score in _entries(manifest, "scores", Mapping)
+            },
+            excluded={
+                name: _excluded_from(exclusion)
+                for name, exclusion in _entries(manifest, "excluded", Mapping)
+            },
+            published={
+                name: tuple(_published_from(value) for value in values)
+                for name, values in _entries(manifest, "published", list)
+            },
+        )
 
     @cached_property
     def commands(self) -> list[Command]:
@@ -683,30 +703,6 @@ def _files_in(entry: Mapping[str, Any], name: str) -> Iterator[KeptFile]:
 def _kind(text: Any) -> EditKind:
     """The kind of an edit; of a later version's kind the plainest."""
     return text if text in {"added", "removed"} else "edited"
-
-
-def _plan_in(manifest: Mapping[str, Any]) -> Plan:
-    """The plan in the content of a file."""
-    tasks = as_mapping(manifest.get("tasks"))
-    return Plan(
-        tasks={name: _task_from(name, as_mapping(facts)) for name, facts in tasks.items()},
-        groups={
-            name: [str(member) for member in members]
-            for name, members in _entries(manifest, "groups", list)
-        },
-        scores={
-            name: _typed(ScoreSpec, score, f"the score {name}")
-            for name, score in _entries(manifest, "scores", Mapping)
-        },
-        excluded={
-            name: _excluded_from(exclusion)
-            for name, exclusion in _entries(manifest, "excluded", Mapping)
-        },
-        published={
-            name: tuple(_published_from(value) for value in values)
-            for name, values in _entries(manifest, "published", list)
-        },
-    )
 
 
 def _entries(manifest: Mapping[str, Any], key: str, kind: type) -> Iterator[tuple[str, Any]]:

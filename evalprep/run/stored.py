@@ -172,11 +172,6 @@ def _doc_text(doc: Mapping[str, Any]) -> str:
     return "{\n  " + _as_items_on_lines(doc)[1:-1] + "\n}"
 
 
-def _prompt(task: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
-    """The prompt of a row; empty without one."""
-    return row.get(str(task.get("doc_to_text"))) or ""
-
-
 def _requests(
     task: Mapping[str, Any], row: Mapping[str, Any], prompt: Any
 ) -> dict[str, dict[str, Any]]:
@@ -203,7 +198,7 @@ def _lines(
             reply if isinstance(reply, str) else [str(part) for part in reply] for reply in replies
         ]
         target = str(row.get(str(task.get("doc_to_target")), task.get("doc_to_target")))
-        prompt = _prompt(task, row)
+        prompt = row.get(str(task.get("doc_to_text"))) or ""
         line = sample_line(
             doc_id=number,
             doc=row,
