@@ -244,7 +244,10 @@ def _reading_notes(samples: Sequence[Sample], name: str) -> list[str]:
         return _unparsed_notes(samples)
     if name not in (*ROUGE_TYPES, "f1_score"):
         return []
-    texts = [*map(_target_text, samples), *map(_reply_text, samples)]
+    texts = [
+        *(str(sample["doc"].get("target") or "") for sample in samples),
+        *map(_reply_text, samples),
+    ]
     if name == "f1_score":
         scores = "f1_score, precision_over_words, recall_over_words"
         return _joined_words_notes(scores, texts, samples)
@@ -288,10 +291,6 @@ def _unparsed_notes(samples: Sequence[Sample]) -> list[str]:
     shown = ", ".join(map(str, labels[:SHOWN_LABELS]))
     counted = f"no label was found in any of {len(unparsed)} replies"
     return [f"{counted} (labels: {shown}); label_pattern or label_function says where they stand"]
-
-
-def _target_text(sample: Sample) -> str:
-    return str(sample["doc"].get("target") or "")
 
 
 def _reply_text(sample: Sample) -> str:
