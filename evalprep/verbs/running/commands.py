@@ -204,23 +204,7 @@ class Commands:
             note_failed_tasks(job, *state.outcome(job.leaves))
         self.outcomes.append({"run": str(folder.path), "log": str(folder.log), **asdict(state)})
         if not self.args.json:
-            for note in state.notes:
-                print(f"note: {note}", flush=True)
-            if state.is_done and state.results:
-                print(f"results: {state.results}", flush=True)
-            elif state.is_done:
-                print(f"finished {counted(state.count(DONE), 'unit')} of this shard", flush=True)
-            if code == INTERRUPTED:
-                print("interrupted; `evalprep run` goes on from here", flush=True)
-            elif not state.is_done:
-                reason, *details = failures(folder, state) or ["the log names no reason"]
-                print(f"failed: {reason}", file=sys.stderr)
-                for line in details:
-                    print(f"  {line}", file=sys.stderr)
-                print(
-                    f"log: {folder.log}\n`evalprep run` tries the unfinished tasks again",
-                    file=sys.stderr,
-                )
+            _conclude(state, folder, code)
 
     def _is_done(self, prepared: Job, job: Job) -> bool:
         """Returns whether a command has all its results; a shard is a part of a whole one."""
@@ -409,4 +393,23 @@ def _announce(job: Job, folder: RunFolder, before: State, *, loaded: bool) -> No
             f"note: with data_parallel_size {copies} lm-eval loads the model anew for every task; "
             "to load it once, start a server (`vllm serve`) and prepare with backend: vllm-server",
             flush=True,
+        )
+
+
+def _conclude(state: State, folder: RunFolder, code: int) -> None:
+    for note in state.notes:
+        print(f"note: {note}", flush=True)
+    if state.is_done and state.results:
+        print(f"results: {state.results}", flush=True)
+    elif state.is_done:
+        print(f"finished {counted(state.count(DONE), 'unit')} of this shard", flush=True)
+    if code == INTERRUPTED:
+        print("interrupted; `evalprep run` goes on from here", flush=True)
+    elif not state.is_done:
+        reason, *details = failures(folder, state) or ["the log names no reason"]
+        print(f"failed: {reason}", file=sys.stderr)
+        for line in details:
+            print(f"  {line}", file=sys.stderr)
+        print(
+            f"log: {folder.log}\n`evalprep run` tries the unfinished tasks again", file=sys.stderr
         )
