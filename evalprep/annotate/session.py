@@ -192,7 +192,7 @@ def sign(
 
 
 def gave_values(questions: Sequence[Question]) -> bool:
-    """Tells if a judge gave any value.
+    """Returns whether a judge gave any value.
 
     Values that need no judge count where no question needs one.
     """

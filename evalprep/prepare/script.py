@@ -125,13 +125,13 @@ def script(steps: Sequence[Step], work_dir: str) -> str:
 def _single(call: Invocation) -> str:
     """The script of a sole command; the line that was printed stands above as a comment."""
     printed, quick = call.text(), shell_line(call.quick_argv(), call.env)
-    head = ["#!/bin/sh", "# The command that prepare_eval.py printed."]
+    comment = ["# The command that prepare_eval.py printed."]
     if quick != printed and "\n" not in printed:
-        head[1] = (
-            "# The command that prepare_eval.py printed, without lm-eval's index of its own tasks:"
-        )
-        head.append(f"# {printed}")
-    return "\n".join([*head, "set -e", quick, ""])
+        comment = [
+            "# The command that prepare_eval.py printed, without lm-eval's index of its own tasks:",
+            f"# {printed}",
+        ]
+    return "\n".join(["#!/bin/sh", *comment, "set -e", quick, ""])
 
 
 def run_configuration(step: Step) -> str:

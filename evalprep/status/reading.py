@@ -92,7 +92,7 @@ class _Started:
         return any(folder.is_running() for folder in self._folders)
 
     def is_newest(self, output: Path, prepared: Prepared | None) -> bool:
-        """Tells whether no call by hand began after the last start of ours.
+        """Returns whether no call by hand began after the last start of ours.
 
         Args:
             output: The folder of results.

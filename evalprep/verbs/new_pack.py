@@ -247,7 +247,7 @@ def _notes_on_ids(table: _Table) -> list[str]:
 
 
 def _names_rows(args: argparse.Namespace, problems: Problems) -> bool:
-    """Tells whether the arguments name rows, and adds a problem for each that is missing then."""
+    """Returns whether the arguments name rows, and adds a problem for each that is missing then."""
     if args.choices and args.kind != "choice":
         problems.add("is for --kind choice", where="--choices")
     needed = {"--data": args.data, "--prompt": args.prompt, "--target": args.target}
@@ -532,7 +532,7 @@ def _location(args: argparse.Namespace, source: Source) -> tuple[str | dict[str,
 
 
 def _is_copied(path: Path) -> bool:
-    """Tells whether a file goes into the pack."""
+    """Returns whether a file goes into the pack."""
     return path.is_file() and path.stat().st_size <= MAX_COPIED
 
 

@@ -78,7 +78,7 @@ def checkout_of(context: Context) -> Path | None:
 
 
 def is_present(path: Path) -> bool:
-    """Tells whether a file has content, and is no pointer of Git LFS."""
+    """Returns whether a file has content, and is no pointer of Git LFS."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

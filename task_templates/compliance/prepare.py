@@ -138,7 +138,7 @@ def _exclude_unmakeable(context: Context, plan: Plan) -> None:
 
 
 def _checkouts_are_there(context: Context) -> bool:
-    """Tells whether the checkouts that the user named are ones; else the mistake is noted."""
+    """Returns whether the checkouts that the user named are ones; else the mistake is noted."""
     try:
         checkout_of(context)
         v2.checkout(context)

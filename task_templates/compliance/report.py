@@ -193,12 +193,12 @@ class Report:
 
     @property
     def second_ran(self) -> bool:
-        """Tells whether the run has a benchmark of version 2."""
+        """Returns whether the run has a benchmark of version 2."""
         return any(line.score is not None or line.samples for line in self.second)
 
     @property
     def stands_in(self) -> bool:
-        """Tells whether a benchmark asks stand-in rows."""
+        """Returns whether a benchmark asks stand-in rows."""
         return any(line.stands_in for line in chain(self.lines.values(), self.second))
 
 

@@ -393,7 +393,7 @@ def _count_targets(samples: Samples) -> int:
 
 
 def _has_target(doc: Doc) -> bool:
-    """Tells whether it is known which option of a row is the stereotype."""
+    """Returns whether it is known which option of a row is the stereotype."""
     return doc.get("bias_target") not in (-1, None)
 
 

@@ -320,7 +320,7 @@ def original(*, rows: Rows, params: Params, **_: Any) -> Result:
 
 
 def _is_original(sample: Sample) -> bool:
-    """Tells whether a sample is the first reply to an unchanged prompt."""
+    """Returns whether a sample is the first reply to an unchanged prompt."""
     doc = sample["doc"]
     return doc.get("variant") == 0 and not doc.get("draw")
 

@@ -141,7 +141,7 @@ def _rouge_of(suite: str) -> str:
 
 
 def _is_forgotten(task: str) -> bool:
-    """Tells whether the rows of a task are those to forget."""
+    """Returns whether the rows of a task are those to forget."""
     return "forget" in task or "verbmem" in task
 
 

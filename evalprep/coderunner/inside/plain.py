@@ -144,7 +144,7 @@ class Decoder:
         return self._values(2 * count if tag == b"d" else count, 0)
 
     def at_end(self) -> bool:
-        """Tells if all bytes were read."""
+        """Returns whether all bytes were read."""
         return self._place == len(self._content)
 
     def _sized(self, tag: bytes, size: int, depth: int) -> Any:

@@ -168,7 +168,7 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
 
 
 def _sends(args: argparse.Namespace) -> bool:
-    """Tells if the call asks a service."""
+    """Returns whether the call asks a service."""
     others = (args.export, args.agreement, args.import_ratings)
     return not args.dry_run and not args.sign and all(other is None for other in others)
 
