@@ -96,7 +96,7 @@ def ask_all(
     kept: Kept,
     *,
     again: bool,
-    schema_needed: bool = False,
+    schema_needed: bool,
 ) -> Stopped | None:
     """Asks everything that waits, and then what follows the replies.
 

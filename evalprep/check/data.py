@@ -69,9 +69,7 @@ def eval_split(leaf: Leaf) -> str:
     return str(split or "")
 
 
-def check_data_files(
-    leaf: Leaf, findings: Findings, relocate: Relocate = lambda path: path
-) -> list[Path]:
+def check_data_files(leaf: Leaf, findings: Findings, relocate: Relocate) -> list[Path]:
     """Reports paths that lm-eval will not find.
 
     Args:

@@ -92,7 +92,7 @@ class Preview:
 
 
 def preview_task(
-    done: FullCheck, settings: RunSettings, name: str, count: int, row: str | None = None
+    done: FullCheck, settings: RunSettings, name: str, count: int, row: str | None
 ) -> list[Preview]:
     """Preview rows of one task.
 

@@ -150,15 +150,13 @@ def choose(
     return Chosen(parts, config, chosen, _options_of(card, entry, config))
 
 
-def splits_in(
-    names: Sequence[str], card: Card, *, config: str | None = None, data_files: Any = None
-) -> list[str]:
+def splits_in(names: Sequence[str], card: Card, *, config: str | None) -> list[str]:
     """The names of all splits of a data set, as `choose` finds them.
 
     Raises:
         BadInput: no such config, or files that are no rows.
     """
-    _, _, files = _files_of_config(names, card, config, data_files, None, "")
+    _, _, files = _files_of_config(names, card, config, None, None, "")
     return [split for split, paths in files.items() if paths]
 
 

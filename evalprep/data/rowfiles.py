@@ -173,7 +173,7 @@ def parquet_batches(path: Path, columns: Sequence[str] | None = None) -> Iterato
 
 
 def json_rows(
-    path: Path, columns: Sequence[str] | None, *, field: str | None = None
+    path: Path, columns: Sequence[str] | None, *, field: str | None
 ) -> Iterator[dict[str, Any]]:
     """Rows of a JSON Lines file, or of a JSON file with a list of objects.
 

@@ -462,14 +462,14 @@ def config_names(
     ]
 
 
-def local_splits(folder: Path, *, config: str | None = None, data_files: Any = None) -> list[str]:
+def local_splits(folder: Path, *, config: str | None) -> list[str]:
     """The names of the splits in a local folder.
 
     Raises:
         BadInput: no such config, too many files, or files that are no rows.
     """
     names = local_files(folder, str(folder))
-    return splits_in(names, read_card(folder), config=config, data_files=data_files)
+    return splits_in(names, read_card(folder), config=config)
 
 
 def local_files(folder: Path, where: str) -> list[str]:

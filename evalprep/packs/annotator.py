@@ -173,5 +173,5 @@ def runs_here(annotator: Annotator) -> bool:
 
 
 def runs_code(annotator: Annotator) -> bool:
-    """Returns whether it runs programmes of a data set or a model, for which it has `runs_code = True`."""
+    """Returns whether it runs programmes of a data set or a model, as `runs_code = True` states."""
     return bool(getattr(annotator, "runs_code", False))

@@ -37,9 +37,7 @@ from evalprep.temporary import OwnFolder
 SCORED_ROWS = 200
 
 
-def check_built(
-    built: Built, progress: Callable[[str], None] = lambda _: None, *, stop: bool = True
-) -> list[Finding]:
+def check_built(built: Built, progress: Callable[[str], None], *, stop: bool) -> list[Finding]:
     """Checks a built tree as `evalprep check` would, through lm-eval.
 
     Args:

@@ -51,7 +51,7 @@ def join_plans(
     packs: list[PlannedPack],
     problems: Problems,
     *,
-    unreachable: Collection[str] = (),
+    unreachable: Collection[str],
 ) -> Joined:
     """Joins the plans, leaves out what the back end cannot do, and closes over `after`.
 

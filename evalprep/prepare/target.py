@@ -213,7 +213,7 @@ def _folder_target(
 
 
 def work_dir_target(
-    work_dir: Path, requested: list[str] | None = None, changes: dict[str, Any] | None = None
+    work_dir: Path, requested: list[str] | None, changes: dict[str, Any] | None
 ) -> Target:
     """A work folder with a manifest.
 

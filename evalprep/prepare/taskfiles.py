@@ -68,9 +68,7 @@ class Written:
     origins: dict[str, Path]
 
 
-def write_tasks(
-    joined: Joined, build: Path, progress: Callable[[str], None] = lambda _: None
-) -> Written:
+def write_tasks(joined: Joined, build: Path, progress: Callable[[str], None]) -> Written:
     """Write data and YAML of every task of the packs that is not left out.
 
     The data of later stages come later.

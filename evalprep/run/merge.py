@@ -16,7 +16,7 @@ from evalprep.status import Job, RunFolder
 
 
 def merge_units(
-    folder: RunFolder, job: Job, config: Any, units: list[Unit], names: list[str] | None = None
+    folder: RunFolder, job: Job, config: Any, units: list[Unit], names: list[str] | None
 ) -> Path:
     """Scores the saved responses in one lm-eval call without a model.
 

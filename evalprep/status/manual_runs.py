@@ -30,9 +30,7 @@ _PROGRAMS = frozenset(
 )
 
 
-def newest_start(
-    place: Path, *, without: Collection[Path] = (), runs: Collection[str] = ()
-) -> float:
+def newest_start(place: Path, *, without: Collection[Path], runs: Collection[str]) -> float:
     """Returns when the newest call by hand at or below an output folder began; 0 without one.
 
     Calls of `evalprep run` state their try.

@@ -519,9 +519,7 @@ def _set_score(pairs: Sequence[Sequence[Any]], name: str) -> Result:
     return result | _bootstrap(labels, average, name)
 
 
-def _bootstrap(
-    labels: Sequence[tuple[str, str]], average: str, name: str, draws: int = 1000
-) -> Result:
+def _bootstrap(labels: Sequence[tuple[str, str]], average: str, name: str) -> Result:
     """Percentile interval over resampled rows.
 
     1,000 draws of the counts of each (target, label) pair, seed 0.
@@ -534,7 +532,7 @@ def _bootstrap(
     kinds, total = list(counted), len(labels)
     shares = np.array([counted[kind] for kind in kinds]) / total
     generator = np.random.default_rng(0)
-    resampled = generator.multinomial(total, shares, size=draws)
+    resampled = generator.multinomial(total, shares, size=1000)
     known = []
     for row in resampled:
         counts = dict(zip(kinds, row.tolist(), strict=True))

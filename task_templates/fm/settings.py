@@ -83,7 +83,7 @@ def _is_pattern(value: Any) -> bool:
 
 
 def _is_function(value: Any) -> bool:
-    """Returns whether a value names a function in a file, or is one, as Python calls may give it."""
+    """Returns whether a value names a function in a file, or is one, as calls from Python may."""
     if isinstance(value, str):
         file, _, name = value.rpartition(":")
         return file.endswith(".py") and name.isidentifier()
