@@ -76,7 +76,9 @@ def fit_to_local_data(
         return Fitted(problems=[refused(what=what, fix=fix)])
     # The number of few-shot examples, by lm-eval's rule: 0 in a task stays 0.
     own = merged.get("num_fewshot")
-    shots = (own if isinstance(own, int) else 0) if own == 0 or num_fewshot is None else num_fewshot
+    shots = num_fewshot
+    if own == 0 or num_fewshot is None:
+        shots = own if isinstance(own, int) else 0
     source = next((key for key in _SHOTS if settings.get(key)), "")
     if shots and source in absent and not _names_shots(entry):
         what = (
