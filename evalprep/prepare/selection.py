@@ -80,8 +80,8 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
                 fix=f"add one under `tasks:` of {packs[entry].folder / 'pack.yaml'}",
             )
         elif not owned:
-            names = _Known(ours, list(packs), selection.own.tree.names())
-            _add_stock(selection, entry, problems, config.where("tasks"), names)
+            known = [*selection.own.tree.names(), *ours, *packs]
+            _add_stock(selection, entry, problems, config.where("tasks"), ours, known)
     return selection
 
 
@@ -190,15 +190,6 @@ def refuse_unknown_tasks(config: Config, packs: Mapping[str, Pack]) -> None:
         problems.raise_if_any()
 
 
-@dataclass(frozen=True)
-class _Known:
-    """Names that are no lm-eval's: of tasks and groups, of packs, and of the user's folders."""
-
-    tasks: list[str]
-    packs: list[str]
-    own: list[str]
-
-
 def _of_packs(packs: Mapping[str, Pack], entry: str) -> list[tuple[Pack, str]]:
     """The task or group of that name, or all tasks of the pack of that name; empty without such."""
     task = find_task(packs, entry)
@@ -212,13 +203,18 @@ def _of_packs(packs: Mapping[str, Pack], entry: str) -> list[tuple[Pack, str]]:
 
 
 def _add_stock(
-    selection: Selection, name: str, problems: Problems, where: str, known: _Known
+    selection: Selection,
+    name: str,
+    problems: Problems,
+    where: str,
+    ours: list[str],
+    known: list[str],
 ) -> None:
     """Add a name of lm-eval's own, or the mistake that it is none."""
-    if not is_remembered() and difflib.get_close_matches(name, known.tasks, n=1, cutoff=0.85):
+    if not is_remembered() and difflib.get_close_matches(name, ours, n=1, cutoff=0.85):
         # One letter off a name of ours: answered at once, before half a second goes into lm-eval's
         # names.
-        problems.add(f"unknown task {name!r}", where=where, fix=near(name, known.tasks))
+        problems.add(f"unknown task {name!r}", where=where, fix=near(name, ours))
     elif name in stock_names():
         selection.stock.append(name)
         selection.order.append(name)
@@ -226,8 +222,7 @@ def _add_stock(
         problems.add(
             f"unknown task {name!r}",
             where=where,
-            fix=near(name, [*known.own, *known.tasks, *known.packs, *stock_names()])
-            or "see `evalprep list`",
+            fix=near(name, [*known, *stock_names()]) or "see `evalprep list`",
             allowed="a task, group or pack of `evalprep list`, a task of lm-eval, a task file "
             "(mytasks/a.yaml), a name in a folder of include_path, or a mapping with a whole task",
         )

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -128,21 +128,14 @@ def _values(judgement: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in judgement.items() if key != "reply"}
 
 
-@dataclass(frozen=True)
-class _Source:
-    """The replies that the rows of a later task are made from.
+def _earlier_rows(
+    task: TaskPlan, run: Run, pack: Pack
+) -> tuple[dict[str, list[dict[str, Any]]], str]:
+    """Reads the replies of the tasks that a task waits for.
 
-    Attributes:
-        rows: Earlier task -> its rows with replies and annotations.
-        origin: Digest of the replies and annotated values.
+    Returns:
+        Earlier task -> its rows with replies and annotations; the digest of both.
     """
-
-    rows: dict[str, list[dict[str, Any]]]
-    origin: str
-
-
-def _source(task: TaskPlan, run: Run, pack: Pack) -> _Source:
-    """Reads the replies of the tasks that a task waits for."""
     from evalprep.annotate import attach
     from evalprep.results import row_mappings
 
@@ -154,7 +147,7 @@ def _source(task: TaskPlan, run: Run, pack: Pack) -> _Source:
         judged = [row for row in rows[name] if row.get("judgement")]
         if judged:
             annotated[name] = [[row["sample_id"], _values(row["judgement"])] for row in judged]
-    return _Source(rows, made_from((run.tasks[name] for name in task.after), annotated))
+    return rows, made_from((run.tasks[name] for name in task.after), annotated)
 
 
 def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
@@ -166,21 +159,21 @@ def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
     prepared_task = prepared.tasks[name]
     task = prepared.plan.tasks[name]
     pack, context = _context(prepared, prepared_task.pack)
-    source = _source(task, run, pack)
+    earlier_rows, origin = _earlier_rows(task, run, pack)
     data = prepared.data_files(name)
-    if prepared_task.made_from == source.origin and data.files():
+    if prepared_task.made_from == origin and data.files():
         return Stage(name, "unchanged", prepared_task.rows or 0), prepared
     module = maker_of_rows(pack, task)
     part = data.path.with_name(f"{data.path.name}.part")
     core = context.config.core
     with pack.explained_failures(name):
-        later_rows = module.continue_rows(context, name, source.rows)
-        stamped = _stamped(later_rows, source.origin)
+        later_rows = module.continue_rows(context, name, earlier_rows)
+        stamped = ({**row, MADE_FROM: origin} for row in later_rows)
         rows = write_rows(stamped, part, task=name, rows_per_file=core.rows_per_file)
     put_in_place(part, data.path)
     limit = whole_blocks(core.limit, task.block, rows)
     expected = limited(rows, limit)
-    prepared = prepared.with_rows(name, rows=rows, expected=expected, made_from=source.origin)
+    prepared = prepared.with_rows(name, rows=rows, expected=expected, made_from=origin)
     # Write the manifest anew; a folder of the user's own stays hers at every moment.
     work_dir = prepared.folder
     own = not why_foreign(work_dir)
@@ -191,11 +184,6 @@ def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
     if own:
         remember_folder(work_dir)
     return Stage(name, "made", rows), prepared
-
-
-def _stamped(rows: Any, origin: str) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        yield {**row, MADE_FROM: origin}
 
 
 def _context(prepared: Prepared, name: str) -> tuple[Pack, Context]:
