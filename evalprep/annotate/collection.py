@@ -105,6 +105,15 @@ def chosen_tasks(run: Run, packs: Mapping[str, Pack], names: Iterable[str] | Non
     return list(run.select(task_names))
 
 
+def paid_annotators(packs: Iterable[Pack]) -> dict[str, Annotator]:
+    """Returns name -> annotator of those in packs whose answers are paid for."""
+    paid: dict[str, Annotator] = {}
+    for pack in packs:
+        annotators = pack_annotators(pack)
+        paid |= {name: annotator for name, annotator in annotators.items() if annotator.paid}
+    return paid
+
+
 def collect(
     run: Run,
     packs: Mapping[str, Pack],
@@ -132,10 +141,7 @@ def collect(
         BadInput: no task is one that a judge is asked about.
     """
     question_set = Asked(who, other=other)
-    paid: dict[str, Annotator] = {}
-    for pack in packs.values():
-        annotators = pack_annotators(pack)
-        paid |= {name: annotator for name, annotator in annotators.items() if annotator.paid}
+    paid = paid_annotators(packs.values())
     for task in tasks:
         for annotator in _annotators_of(run, task, rubric, paid):
             own = run.tasks[task]

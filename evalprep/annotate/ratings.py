@@ -20,8 +20,8 @@ from custom_metrics.statistics.mean import mean_interval
 from custom_metrics.statistics.row_mean import Bounds, rows_interval
 from evalprep.annotate.answers import SCHEMA, Question, Who
 from evalprep.annotate.attachment import stamp_for
-from evalprep.annotate.collection import pair_items
-from evalprep.annotate.finding import annotators_for, pack_annotators
+from evalprep.annotate.collection import paid_annotators, pair_items
+from evalprep.annotate.finding import annotators_for
 from evalprep.annotate.judged import Apart, JudgeEffort, Preferred, Rated, Rater, Ratings
 from evalprep.annotate.kept import Kept
 from evalprep.annotate.ledger import Chosen
@@ -118,11 +118,7 @@ def _any_attempt(questions: Sequence[Question]) -> bool:
 
 def _asked_annotators(run: Run, packs: Sequence[Pack], task: str, kept: Kept) -> list[Annotator]:
     """The paid annotators of the packs that were asked about a task."""
-    paid: dict[str, Annotator] = {}
-    for pack in packs:
-        by_name = pack_annotators(pack)
-        paid |= {name: annotator for name, annotator in by_name.items() if annotator.paid}
-    of_task = annotators_for(paid, run.tasks[task])
+    of_task = annotators_for(paid_annotators(packs), run.tasks[task])
     return [annotator for annotator in of_task if kept.who(annotator) is not None]
 
 

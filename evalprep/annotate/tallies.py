@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evalprep.annotate.answers import Question
+from evalprep.annotate.answers import Question, numbers_by_value
 
 
 @dataclass
@@ -45,11 +45,7 @@ def tally(task: str, questions: Sequence[Question]) -> TaskTally:
     judgements = [question.judgement() for question in questions if not question.item.step]
     rated = [judgement for judgement in judgements if judgement.values is not None]
     unrated = [judgement for judgement in judgements if judgement.values is None]
-    # Name of a value -> its number in every judgement that has it.
-    numbers: dict[str, list[float]] = {}
-    for judgement in rated:
-        for name, number in (judgement.values or {}).items():
-            numbers.setdefault(name, []).append(number)
+    numbers = numbers_by_value(rated)
     reasons = Counter(judgement.reason for judgement in unrated if judgement.reason)
     return TaskTally(
         task,
