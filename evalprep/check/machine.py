@@ -8,7 +8,6 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from evalprep.backends import DATA_PARALLEL, TENSOR_PARALLEL, is_here, sizes_of_settings
@@ -21,6 +20,7 @@ from evalprep.check.settings import RunSettings
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.credentials import is_secret
 from evalprep.model import Destination, ModelShape, core_count, model_folder, model_shape
+from evalprep.packs import installed_version
 from evalprep.places import is_file, place
 from evalprep.terminal import counted
 
@@ -241,7 +241,7 @@ def _check_variables(settings: RunSettings, findings: Findings) -> None:
 
 def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
     """Packages of the harness, the back end and the scorers."""
-    harness = _version("lm_eval")
+    harness = installed_version("lm_eval")
     if not harness:
         findings.add("EP707", "lm_eval", "is not installed")
     else:
@@ -283,20 +283,12 @@ def _check_latex(leaves: list[Leaf], findings: Findings) -> None:
         return _LATEX.search(ref.spec) is not None
 
     parsing = _leaves_with(leaves, parses_latex)
-    runtime = _version("antlr4-python3-runtime") or "absent"
+    runtime = installed_version("antlr4-python3-runtime") or "absent"
     if not parsing or runtime.startswith("4.11"):
         return
     names = [leaf.name for leaf in parsing]
     what = f"is {runtime}, and {', '.join(names)} parse LaTeX"
     findings.add("EP706", "antlr4-python3-runtime", what, task=names[0])
-
-
-def _version(package: str) -> str:
-    """The installed version of a package; empty where it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def _leaves_with(leaves: list[Leaf], holds: Callable[[FunctionRef], bool]) -> list[Leaf]:
@@ -339,7 +331,7 @@ def punkt_tab() -> Path | None:
 
 def _is_refused(data: Path) -> bool:
     """Returns whether the installed NLTK refuses to open its data, as 3.10 does with hard links."""
-    numbers = re.findall(r"\d+", _version("nltk"))[:2]
+    numbers = re.findall(r"\d+", installed_version("nltk"))[:2]
     if tuple(map(int, numbers)) < (3, 10):
         return False
     files = data.rglob("*") if data.is_dir() else [data]

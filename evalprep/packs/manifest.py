@@ -54,7 +54,7 @@ from evalprep.credentials import without_secrets
 from evalprep.errors import BadInput, Problem
 from evalprep.files import NotRead, as_mapping, is_stray, read_json, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.packs.commits import commits
+from evalprep.packs.commits import commits, installed_version
 from evalprep.packs.plan import (
     Command,
     Excluded,
@@ -93,15 +93,9 @@ _PACKAGES = (
 
 def versions() -> dict[str, str]:
     """Installed versions of everything that decides numbers; absent packages are left out."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    installed = {"python": ".".join(map(str, sys.version_info[:3]))}
-    for name in _PACKAGES:
-        try:
-            installed[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return installed
+    known = {name: installed_version(name) for name in _PACKAGES}
+    python = ".".join(map(str, sys.version_info[:3]))
+    return {"python": python, **{name: version for name, version in known.items() if version}}
 
 
 def made_manifest(

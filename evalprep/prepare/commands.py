@@ -23,7 +23,7 @@ from typing import Any
 from evalprep.backends import BACKENDS, Backend, Machine, Request, shell_words
 from evalprep.config import Core, adapters_in
 from evalprep.model import destination, model_folder, model_shape
-from evalprep.packs import Command
+from evalprep.packs import Command, installed_version
 from evalprep.places import is_folder, place
 from evalprep.prepare.bos import ARGUMENT
 from evalprep.prepare.shares import Share
@@ -163,7 +163,7 @@ def own_line(core: Core, *words: object, here: bool) -> str:
         here: That machine has the Python environment of this one.
     """
     variables = {}
-    if here and not _installed():
+    if here and not installed_version("evalprep"):
         clone = Path(__file__).resolve().parents[2]
         variables["PYTHONPATH"] = core.on_run_machine(clone)
     return shell_line([*evalprep_words(here=here), *map(str, words)], variables)
@@ -268,7 +268,7 @@ def invocation(
         variables["LMEVAL_LOG_LEVEL"] = core.verbosity
     if offline:
         variables["HF_HUB_OFFLINE"] = "1"
-    if not _installed():
+    if not installed_version("evalprep"):
         variables["PYTHONPATH"] = core.on_run_machine(Path(__file__).resolve().parents[2])
     return Invocation(
         model=record.model_type,
@@ -350,17 +350,6 @@ def _cache_gib(model: str) -> Any:
         return max(1, math.ceil(shape.kv_bytes(tokens, bytes_of_value) / 2**30))
 
     return gib
-
-
-def _installed() -> bool:
-    """Returns whether a process started elsewhere can import custom_metrics."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        distribution("evalprep")
-    except PackageNotFoundError:
-        return False
-    return True
 
 
 def model_location(core: Core, folder: Path) -> tuple[str, bool, list[str]]:

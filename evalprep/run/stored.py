@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from importlib.metadata import version
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from evalprep.data import OF_MODEL, parquet_count, parquet_rows
 from evalprep.errors import BadInput, Problem
 from evalprep.files import make_folder, open_atomically, read_text, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.packs import limited, stated_files
+from evalprep.packs import installed_version, limited, stated_files
 from evalprep.results import (
     Hashes,
     Metric,
@@ -308,7 +307,7 @@ def score_stored(
         folder=name,
         limit=limit,
         started=datetime.now().timestamp(),  # noqa: DTZ005 - seconds since the epoch
-        evalprep_version=version("evalprep") if _installed() else None,
+        evalprep_version=installed_version("evalprep") or None,
     )
     data = encode(RunResults(tasks=tasks, other=call))
     results = folder / results_name(stamp)
@@ -327,16 +326,6 @@ def _data_files(task: Mapping[str, Any], path: Path) -> Sequence[Path]:
         what = "names data that are not made yet"
         raise BadInput(Problem(what=what, where=str(path), fix="run `evalprep prepare --continue`"))
     return files
-
-
-def _installed() -> bool:
-    from importlib.metadata import PackageNotFoundError
-
-    try:
-        version("evalprep")
-    except PackageNotFoundError:
-        return False
-    return True
 
 
 def _named(value: Any) -> str:
