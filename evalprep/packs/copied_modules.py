@@ -116,39 +116,13 @@ def _rendered(module: Path) -> tuple[str, list[Path]]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
-        names = [
-            name for name in _module_names(node) if not _is_absolute(node) or not _installed(name)
-        ]
-        files = [module.parent / f"{name.replace('.', '/')}.py" for name in names]
-        files = [file for file in files if is_file(file)]
+        files = _beside(node, module.parent)
         beside += files
         if files and _is_absolute(node):
-            # Rewrites `import rows` and `from rows import x` of a module beside this one. The
-            # count of lines stays.
-            first = node.lineno - 1
-            last = (node.end_lineno or node.lineno) - 1
-            if isinstance(node, ast.ImportFrom):
-                lines[first] = lines[first].replace(
-                    f"from {node.module}", f"from .{node.module}", 1
-                )
-            else:
-                statements = "; ".join(_import_of(alias, module.parent) for alias in node.names)
-                indent = lines[first][: node.col_offset]
-                empty_lines = ["\n"] * (last - first)
-                lines[first : last + 1] = [f"{indent}{statements}\n", *empty_lines]
+            _make_relative(node, lines, module.parent)
     if not beside:
         return text, []
-    # How many lines stand before the place where statements may be added. They are a docstring
-    # and imports from __future__.
-    start = 0
-    for number, node in enumerate(tree.body):
-        docstring = (
-            number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        )
-        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if not docstring and not future:
-            break
-        start = node.end_lineno or node.lineno
+    start = _first_line(tree)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     return "".join([*lines[:start], _HEAD, *lines[start:]]), beside
@@ -157,6 +131,13 @@ def _rendered(module: Path) -> tuple[str, list[Path]]:
 def _is_absolute(node: ast.Import | ast.ImportFrom) -> bool:
     """Returns whether an import names its module as if the folder were on the path."""
     return isinstance(node, ast.Import) or not node.level
+
+
+def _beside(node: ast.Import | ast.ImportFrom, folder: Path) -> list[Path]:
+    """The files in a folder that an import statement means."""
+    names = [name for name in _module_names(node) if not _is_absolute(node) or not _installed(name)]
+    files = [folder / f"{name.replace('.', '/')}.py" for name in names]
+    return [file for file in files if is_file(file)]
 
 
 def _module_names(node: ast.Import | ast.ImportFrom) -> list[str]:
@@ -176,8 +157,41 @@ def _installed(name: str) -> bool:
         return False
 
 
+def _make_relative(node: ast.Import | ast.ImportFrom, lines: list[str], folder: Path) -> None:
+    """Rewrites `import rows` and `from rows import x` of a module beside this one.
+
+    The count of lines stays.
+    """
+    first = node.lineno - 1
+    last = (node.end_lineno or node.lineno) - 1
+    if isinstance(node, ast.ImportFrom):
+        lines[first] = lines[first].replace(f"from {node.module}", f"from .{node.module}", 1)
+        return
+    statements = "; ".join(_import_of(alias, folder) for alias in node.names)
+    indent = lines[first][: node.col_offset]
+    empty_lines = ["\n"] * (last - first)
+    lines[first : last + 1] = [f"{indent}{statements}\n", *empty_lines]
+
+
 def _import_of(alias: ast.alias, folder: Path) -> str:
     """The statement that imports one name: of a module beside this one, or of an installed one."""
     is_beside = is_file(folder / f"{alias.name}.py") and not _installed(alias.name)
     renamed = f" as {alias.asname}" if alias.asname else ""
     return f"{'from . ' if is_beside else ''}import {alias.name}{renamed}"
+
+
+def _first_line(tree: ast.Module) -> int:
+    """Returns how many lines stand before the place where statements may be added.
+
+    They are a docstring and imports from __future__.
+    """
+    end = 0
+    for number, node in enumerate(tree.body):
+        docstring = (
+            number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        )
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if not docstring and not future:
+            break
+        end = node.end_lineno or node.lineno
+    return end

@@ -271,7 +271,7 @@ class _Entry:
         self.context.problems.add(what, where=where, allowed=allowed, fix=fix)
 
     def read(self) -> DataSet | None:
-        if not self._has_needed_keys():
+        if not self._has_right_shape():
             return None
         name = normal_name(self.entry["name"])
         if not _NAME.fullmatch(name):
@@ -318,7 +318,7 @@ class _Entry:
             options={key: self.entry.get(key, getattr(section, key)) for key in OPTIONS},
         )
 
-    def _has_needed_keys(self) -> bool:
+    def _has_right_shape(self) -> bool:
         """Refuses an entry of a wrong shape; returns False where it did."""
         place = f"entry {self.index + 1} of data"
         if not isinstance(self.entry, Mapping):
