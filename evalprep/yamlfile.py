@@ -180,7 +180,7 @@ def parse_yaml(text: str, *, name: str, folder: Path, path: Path | None = None) 
         ) from None
     from evalprep.yamltext import entries
 
-    # Refuses keys that are given twice, of which YAML would take the last one in silence.
+    # YAML would take the last one of keys that are given twice.
     lines: dict[Keys, int] = {}
     problems = []
     for keys, line, again, _ in entries(node):

@@ -221,7 +221,6 @@ def build(
     # lm-eval drops zeros and false together with the nulls.
     if rule == "official":
         cleaned = {name: value for name, value in cleaned.items() if value}
-    # Raises where arguments are missing, or such that no verdict follows from them.
     missing = [name for name in checker.get_instruction_args_keys() if name not in cleaned]
     if missing:
         raise ValueError(f"missing arguments: {', '.join(missing)}")

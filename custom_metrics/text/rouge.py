@@ -131,7 +131,7 @@ def _long_summary(prediction: str, reference: str, stemmer: bool) -> dict[str, f
     expected = reference_words.total()
     hits = 0
     for line in reference_lines:
-        # Lists the words of a line that a common subsequence with any candidate holds, in order.
+        # The words of the line in a common subsequence with any candidate, in order.
         positions: set[int] = set()
         for candidate in predicted_lines:
             positions.update(common_subsequence(line, candidate))

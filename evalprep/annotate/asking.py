@@ -244,8 +244,7 @@ class Asker:
                 attempts,
                 replace(row, status="failed", reason=str(error), received_at=now()),
             )
-            # It refuses the schema, or breaks down over a question for the second time. Servers
-            # that lack what enforces a schema do the latter.
+            # Servers without what enforces a schema break down over a question; they do not refuse it.
             declined = error.schema or (
                 error.broke and sum(attempt.reason == str(error) for attempt in attempts) > 1
             )

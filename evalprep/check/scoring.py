@@ -141,7 +141,6 @@ def _try(
         cases = tally.failures.setdefault(failure, [])
         cases.append(case)
         return None
-    # Keeps the keys of a verdict, its values where they matter, and what JSON cannot hold.
     is_right = label in {"perfect", "published"}
     for name, metrics in verdict.metrics.items():
         keys = tally.keys.setdefault(name, set())

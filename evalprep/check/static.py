@@ -98,7 +98,7 @@ def check_static(
     check_helpers(roots, findings)
     spare_stock(findings, named=all(map(is_stock, tree.roots)))
     if settings.ours:
-        # Takes back advice on memory at run time, which is for authors of packs with large data.
+        # Advice on memory at run time is for authors of packs with large data.
         others = {leaf.name for leaf in leaves if not _is_of_pack(leaf)}
 
         def is_spared(finding: Finding) -> bool:

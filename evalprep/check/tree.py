@@ -352,7 +352,7 @@ def add_files(tree: Tree, paths: Iterable[Path], findings: Findings) -> list[str
     for file in [read_file(path, findings) for path in paths]:
         if file is not None and _is_registered(file, own, tagged, findings):
             own[file.name] = file
-            # Registers the tags of a task; lm-eval does not for groups.
+            # lm-eval registers the tags of tasks, not those of groups.
             if file.kind != "group":
                 tags = file.data.get("tag")
                 for tag in map(str, [tags] if isinstance(tags, str) else tags or []):

@@ -64,7 +64,7 @@ class Session:
         """
         outcome = None
         while outcome is None:
-            # Has the selector tell when a room takes what waits for it.
+            # A room that has unsent input is watched for the moment at which it takes some.
             watched = self._selector.get_map()
             for room in (self.candidate, self.checker):
                 if room.has_unsent and room.input not in watched:

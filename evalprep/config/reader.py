@@ -111,7 +111,7 @@ class Reader:
                 sections.setdefault(key, {}).update(value or {})
             elif key not in self.hoisted:
                 self._refuse_unknown(str(key), value)
-        # Puts keys that packs take at top level into their sections.
+        # Keys that packs take at top level go into their sections.
         for key, pack in self.hoisted.items():
             if key not in self.source.data:
                 continue

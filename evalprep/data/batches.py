@@ -63,7 +63,6 @@ def regrouped(
     for _, alike in groupby(batches, key=lambda batch: batch.schema):
         import pyarrow as pa
 
-        # The same, of batches of one schema.
         parts: list[pa.RecordBatch] = []
         count, size = 0, 0
         for batch in alike:

@@ -92,7 +92,7 @@ class KeyedRows:
         self._folder = OwnFolder("join")
         import pyarrow as pa
 
-        # Writes batches to a file, and maps them from there.
+        # The batches are mapped from a file, so that they need no memory.
         path = Path(self._folder.name) / "rows.arrow"
         tables = regrouped(batches, STORED_ROWS, most_bytes=STORED_BYTES)
         first = next(tables, None)

@@ -128,7 +128,7 @@ def loadable(built: Built) -> Iterator[Path]:
         final, now = (_as_written(f"{folder}/") for folder in (built.joined.final, str(copy)))
         for path in built.folder.rglob("*"):
             _copy_or_link(path, copy / path.relative_to(built.folder), final, now)
-        # Lets the copy include the user's files and data where they are on this machine.
+        # The copy includes the user's files and data where they are on this machine.
         prefixes = built.joined.config.core.path_prefix
         for path in (copy / OWN_TASKS).glob("*.yaml") if prefixes else ():
             text = read_text(path, own=True)

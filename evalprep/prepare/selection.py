@@ -110,8 +110,7 @@ def _select_mapping(
     selection.local_data[str(entry.get("task"))] = digest
     _add_mapping(selection, absolute_data(entry, config), problems, where, ours)
     if str(entry.get("task")) in selection.overrides:
-        # Fits one of lm-eval's own tasks to the splits of the local data that the config gives
-        # it.
+        # A group is left as it is: each task of it has splits of its own.
         from evalprep.prepare.localsplits import fit_to_local_data
 
         name = str(entry["task"])

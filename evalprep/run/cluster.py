@@ -283,8 +283,7 @@ class _Dispatch:
         with contextlib.suppress(Exception):  # it may be dead already
             self._ray.kill(member.actor)
         if member.unit is not None:
-            # Puts the unit of an engine that is gone back to the queue, unless that happened too
-            # often.
+            # A unit goes back to the queue, unless its engines ended too often.
             unit = member.unit
             deaths = progress.attempts.get(unit.name, 0) + 1
             progress.attempts[unit.name] = deaths

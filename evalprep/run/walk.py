@@ -60,8 +60,8 @@ def open_call(job: Job, engine: Engine, *, generates: bool = True) -> Call:
     import numpy as np
     from lm_eval.utils import set_torch_seed
 
-    # Seeds the generators, as lm-eval does before it loads tasks. Some tasks shuffle their rows,
-    # and an earlier command has drawn numbers before.
+    # lm-eval seeds before it loads tasks: some shuffle their rows, and an earlier command has
+    # drawn numbers before.
     for seed, sow in zip(
         config.seed or (), (random.seed, np.random.seed, set_torch_seed), strict=False
     ):

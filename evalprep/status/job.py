@@ -199,7 +199,7 @@ def read_jobs(work_dir: Path, replies: str = "") -> list[Job]:
     """
     prepared = require_prepared(work_dir)
     runs = runs_now(prepared, replies)
-    # Over the task files and the code beside them, as they are now.
+    # The digest of the task files and the code beside them, as they are now.
     digests = {
         path.relative_to(prepared.folder).as_posix(): unchanged_sha256(path)
         for path in sorted(prepared.folder.rglob("*"))
@@ -241,9 +241,9 @@ def _job_of(command: Command, prepared: Prepared, runs: Mapping[str, str], readi
         )
     if run := runs.get(command.run or prepared.run, ""):
         options["metadata"] = {**(options.get("metadata") or {}), "run": run}
-    # Over what the files that a command reads ask, as they are now. Data of stages after it are
-    # not among them. Nor is what reads replies: so a scorer can be mended and the run resumed; a
-    # response is only used again for the very same request.
+    # The digest of what the files of the command ask, as they are now. It leaves out data of later
+    # stages, and what reads replies: a scorer can be changed and the run resumed, since a response
+    # is only used again for the very same request.
     plan = prepared.plan
     later = {name for name in plan.tasks if plan.depth(name) > command.depth}
     inputs = content_of(prepared.folder, prepared.named_folder, without=later)

@@ -353,7 +353,6 @@ def _options(words: list[str], here: Path) -> dict[str, list[str]]:
             current = values_by_key.setdefault(key_of_option.get(option, ""), [])
         current += [part for part in text.split(",") if part]
     if "config" in values_by_key:
-        # The same options of a run configuration; empty values where it cannot be read.
         try:
             data = yaml_value(read_text(here / values_by_key["config"][0], own=True))
         except (OSError, IndexError, ValueError, NotYaml):

@@ -136,7 +136,6 @@ def main(args: argparse.Namespace) -> int:
     if args.model_card:
         return _write_card(args)
     if args.schemas:
-        # Writes the JSON schemas over those that are there.
         texts = _schemas(args.folder / "eval_config.yaml")
         for name, text in texts.items():
             (args.folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -188,7 +188,6 @@ def main(args: argparse.Namespace) -> int:
         from evalprep.annotate import go_on_plainly
         from evalprep.errors import BadInput, Problem
 
-        # Refuses a schema that no question has, and drops one that this judge does without.
         if not settings.schema_needed:
             go_on_plainly(question_set, kept)
         elif not question_set.has_schema:

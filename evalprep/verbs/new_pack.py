@@ -456,7 +456,6 @@ def _texts_alone(
             inner = ", ".join(f"{{{column}.{key}}}" for key in value)
             fix = f"name what is inside of it: {inner}"
             problems.add(what, where="--prompt", fix=fix)
-    # Refuses a right answer that is no text.
     value = _first_value(rows, args.target)
     if isinstance(value, bytes):
         problems.add(f"{args.target} holds bytes, not a text", where="--target")
@@ -487,7 +486,6 @@ def _answer_form(
     else:
         listed = [[value_at(row, option) for option in options] for row in table.rows]
     if no_list := _first_no_list(listed):
-        # Adds a problem for a column of options that holds no list.
         column = options[0]
         fix = "name all columns of the options: --choices a,b,c"
         if isinstance(no_list, Mapping):

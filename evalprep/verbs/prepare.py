@@ -104,8 +104,7 @@ def main(args: argparse.Namespace) -> int:
         )
         return 0
     if not args.quiet:
-        # Print what was prepared, on stderr. Stdout carries the command alone. `verbosity`
-        # decides how much.
+        # Stdout carries the command alone; what was prepared goes to stderr.
         if config.core.verbosity in {"INFO", "DEBUG"}:
             lines = _report_lines(done, config.core, is_one_off=bool(args.set))
             print("\n".join(lines), file=sys.stderr, flush=True)

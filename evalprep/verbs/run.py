@@ -161,7 +161,6 @@ def main(args: argparse.Namespace) -> int:
         has_rows_only = bool(args.replies) and not given.places
         from evalprep.verbs.running.conclusion import conclude
 
-        # Scores, compares and reports what a whole run wrote; its exit code.
         if has_rows_only and not commands.outcomes:
             raise BadInput(_no_stored_replies(folder.work_dir))
         if code or has_rows_only or not commands.outcomes:

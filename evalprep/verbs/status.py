@@ -48,7 +48,6 @@ def main(args: argparse.Namespace) -> int:
     if args.left:
         from evalprep.status import is_done, left_of
 
-        # Prints the tasks of a command that lack results; 1 where it has not all of them.
         done = is_done(args.dir, args.left)
         names = left_of(args.dir, args.left)
         if args.json:
@@ -63,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
         else:
             is_terminal = sys.stdout.isatty()
             if args.refresh > 0 and is_terminal:
-                # Clears the screen and goes to its corner.
+                # clear the screen, go to its corner
                 print("\x1b[2J\x1b[H", end="", file=raw(sys.stdout))
             print(status.text(line_width(sys.stdout)), flush=True)
         if args.refresh <= 0 or not status.alive:

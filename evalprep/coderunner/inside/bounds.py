@@ -102,7 +102,7 @@ def calls_filter(machine: str) -> list[Step]:
         if number is not None:
             steps += [(EQUAL, 0, 1, number), REFUSE]
     steps += [(EQUAL, 0, 1, CLONE3[place]), (RETURN, 0, 0, ERROR | ENOSYS)]
-    # Allows `clone` with the flags of a thread and no others.
+    # `clone` is allowed with the flags of a thread and no others.
     steps += [
         (EQUAL, 0, 5, CLONE[place]),
         (LOAD, 0, 0, FIRST_ARGUMENT),
@@ -111,7 +111,7 @@ def calls_filter(machine: str) -> list[Step]:
         (RETURN, 0, 0, ALLOW),
         REFUSE,
     ]
-    # Allows `socketpair` of connected local streams, as event loops wake themselves with.
+    # `socketpair` is allowed for connected local streams, as event loops use them.
     steps += [
         (EQUAL, 0, 7, SOCKETPAIR[place]),
         (LOAD, 0, 0, FIRST_ARGUMENT),

@@ -248,7 +248,7 @@ def _rubric(
     elif args.votes is not None:
         fix = "name a rubric; what packs ask has its own number of draws"
         problems.add("--votes without --rubric", fix=fix)
-    # Adds a problem where one run is given to a rubric of two, or two to one of one.
+    # One run fits a rubric for single replies, two runs one that compares.
     is_pair = isinstance(rubric, Rubric) and rubric.is_pair
     if is_pair and args.other is None:
         fix = "evalprep judge RUN OTHER --rubric ..."

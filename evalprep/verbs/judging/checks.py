@@ -47,7 +47,6 @@ def compared(
     if file.is_file():
         theirs: RowRatings = read_labels(file)
     else:
-        # Raises `BadInput` for the judge whose ratings are held against another's.
         if args.agreement == settings.who.model:
             what = f"{args.agreement} is the judge itself, which agrees with itself"
             fix = "name another judge, or a file of labels"

@@ -43,7 +43,7 @@ def _files(args: argparse.Namespace) -> dict[str, str]:
         return slurm_files(work, array.directives)
     pod = read_pod(args.kubernetes)
     work = workload(args.work_dir, args.shards, 1, in_image=True)
-    # Refuses a folder that the pods cannot see.
+    # The pods see nothing but their mount.
     problems = Problems()
     if not Path(work.place).is_relative_to(pod.mount):
         problems.add(

@@ -91,7 +91,6 @@ def merge_commands(work_dir: Path, *, silent: bool) -> Merged:
     refuse_moved(work_dir)
     ready = [job for job in ready_jobs(work_dir, read_jobs(work_dir)) if job.model]
     jobs = [with_try(job, max(begun_try(job), 1)) for job in ready]
-    # Merges the shards of some commands; prints what became of each.
     outcomes = []
     with Holder() as holder:
         for job in jobs:
