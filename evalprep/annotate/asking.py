@@ -244,7 +244,7 @@ class Asker:
                 attempts,
                 replace(row, status="failed", reason=str(error), received_at=now()),
             )
-            # Servers without what enforces a schema break down over a question; they do not refuse it.
+            # Servers that cannot enforce a schema break down over a question, and refuse nothing.
             declined = error.schema or (
                 error.broke and sum(attempt.reason == str(error) for attempt in attempts) > 1
             )

@@ -485,7 +485,7 @@ def _answer_form(
         listed = [value_at(row, options[0]) for row in table.rows]
     else:
         listed = [[value_at(row, option) for option in options] for row in table.rows]
-    if no_list := _first_no_list(listed):
+    if no_list := next((value for value in listed if not isinstance(value, list | None)), None):
         column = options[0]
         fix = "name all columns of the options: --choices a,b,c"
         if isinstance(no_list, Mapping):
@@ -505,11 +505,6 @@ def _answer_form(
             "or options that are not letters",
         )
         return None
-
-
-def _first_no_list(listed: Sequence[Any]) -> Any:
-    """The first value that is neither a list nor missing."""
-    return next((value for value in listed if not isinstance(value, list | None)), None)
 
 
 def _location(args: argparse.Namespace, source: Source) -> tuple[str | dict[str, str], Path | None]:

@@ -74,7 +74,10 @@ def fetch(name: str, section: Any, *, folder: Path, where: str) -> Publication:
     )
     if row is None:
         return publication
-    return replace(publication, title=row.title, values=_values(row), precision=row.precision)
+    values = {
+        score: PublishedValue(value, SOURCE, row.title) for score, value in row.values.items()
+    }
+    return replace(publication, title=row.title, values=values, precision=row.precision)
 
 
 def _of_first_leaderboard(name: str, where: str) -> Problem:
@@ -134,10 +137,6 @@ def _table(section: Any, folder: Path) -> Source:
 def _is_results_of(name: str, stamps: set[str]) -> bool:
     parts = parse_file_name(name)
     return parts is not None and parts.kind == "results" and parts.stamp in stamps
-
-
-def _values(row: PublishedRow) -> dict[str, PublishedValue]:
-    return {score: PublishedValue(value, SOURCE, row.title) for score, value in row.values.items()}
 
 
 def _row(

@@ -97,7 +97,8 @@ def merge_commands(work_dir: Path, *, silent: bool) -> Merged:
             outcome = _merge(work_dir, job, holder, silent=silent)
             outcomes.append(outcome)
             if not silent:
-                _print_outcome(outcome, work_dir)
+                stream = sys.stderr if outcome.is_incomplete else sys.stdout
+                print(outcome.text(work_dir), file=stream, flush=True)
     merged = Merged(outcomes)
     if not any(outcome.shards or outcome.results for outcome in merged.outcomes):
         raise BadInput(
@@ -112,11 +113,6 @@ def merge_commands(work_dir: Path, *, silent: bool) -> Merged:
         stages = continue_stages(work_dir, jobs[0].run)
         merged.next_stage = [stage.task for stage in stages if stage.state == "made"]
     return merged
-
-
-def _print_outcome(outcome: Outcome, work_dir: Path) -> None:
-    stream = sys.stderr if outcome.is_incomplete else sys.stdout
-    print(outcome.text(work_dir), file=stream, flush=True)
 
 
 def _merge(work_dir: Path, job: Job, holder: Holder, *, silent: bool) -> Outcome:
