@@ -41,19 +41,14 @@ def describe(name: str, function: Callable[..., Any]) -> dict[str, str]:
     )[0]
     found_range = _INTERVAL.search(text) or _VERDICT.search(text)
     found_direction = _DIRECTION.search(text)
+    parameters = inspect.signature(function).parameters.values()
     return {
         "name": name,
-        "signature": _signature(function),
+        "signature": f"({', '.join(map(_argument, parameters))})",
         "summary": first,
         "range": found_range.group(1) if found_range else "",
         "better": found_direction.group(1).lower() if found_direction else "",
     }
-
-
-def _signature(function: Callable[..., Any]) -> str:
-    """Writes the arguments without their types: `(prediction, reference, stemmer=False)`."""
-    parameters = inspect.signature(function).parameters.values()
-    return f"({', '.join(map(_argument, parameters))})"
 
 
 def _argument(parameter: inspect.Parameter) -> str:

@@ -455,7 +455,19 @@ def _of_type(annotation: Any) -> Schema:
     plain, metas = without_metas(annotation)
     schema = _of_plain(plain)
     for meta in metas:
-        schema = {**schema, **_bounds_of(meta, schema)}
+        # What a declaration adds to the schema of its type.
+        size = "Items" if schema.get("type") == "array" else "Length"
+        bounds = {
+            "minimum": meta.ge,
+            "exclusiveMinimum": meta.gt,
+            "maximum": meta.le,
+            "exclusiveMaximum": meta.lt,
+            f"min{size}": meta.min_length,
+            f"max{size}": meta.max_length,
+            # What ends a text for Python ends a line for the expressions of editors.
+            "pattern": meta.pattern.replace(r"\Z", "$") if meta.pattern else None,
+        }
+        schema = {**schema, **{name: value for name, value in bounds.items() if value is not None}}
         if choices := (meta.extra or {}).get("choices"):
             schema = {"enum": list(choices)}
     return schema
@@ -480,19 +492,3 @@ def _of_plain(plain: Any) -> Schema:
     if kind is tuple and items == list(arguments):
         schema |= {"minItems": len(items), "maxItems": len(items)}
     return schema
-
-
-def _bounds_of(meta: msgspec.Meta, schema: Schema) -> Schema:
-    """What a declaration adds to the schema of its type."""
-    size = "Items" if schema.get("type") == "array" else "Length"
-    bounds = {
-        "minimum": meta.ge,
-        "exclusiveMinimum": meta.gt,
-        "maximum": meta.le,
-        "exclusiveMaximum": meta.lt,
-        f"min{size}": meta.min_length,
-        f"max{size}": meta.max_length,
-        # What ends a text for Python ends a line for the expressions of editors.
-        "pattern": meta.pattern.replace(r"\Z", "$") if meta.pattern else None,
-    }
-    return {name: value for name, value in bounds.items() if value is not None}

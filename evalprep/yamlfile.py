@@ -18,8 +18,6 @@ from evalprep.files import open_file, read_object, write_atomically
 from evalprep.places import caches
 
 if TYPE_CHECKING:
-    import yaml
-
     from evalprep.yamltext import Keys
 
 MAX_BYTES = (
@@ -119,16 +117,12 @@ def load_remembered_yaml(path: Path) -> YamlFile:
     if data := read_object(cache):
         return YamlFile(data, text, name=str(path), folder=folder, path=path)
     source = parse_yaml(text, name=str(path), folder=folder, path=path)
-    _remember(cache, source.data)
-    return source
-
-
-def _remember(cache: Path, data: dict[str, Any]) -> None:
     with contextlib.suppress(OSError, ValueError, TypeError):  # a cache that fails costs time only
-        stored = json.dumps(data, ensure_ascii=False)
-        if json.loads(stored) == data:  # keys that are numbers would become texts
+        stored = json.dumps(source.data, ensure_ascii=False)
+        if json.loads(stored) == source.data:  # keys that are numbers would become texts
             cache.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(cache, stored)
+    return source
 
 
 def _read_text(path: Path) -> str:
@@ -184,24 +178,9 @@ def parse_yaml(text: str, *, name: str, folder: Path, path: Path | None = None) 
                 fix="quote values that hold : or #, and indent with spaces",
             )
         ) from None
-    _refuse_repeated(node, name)
-    data = {} if data is None else data
-    if not isinstance(data, dict):
-        raise BadInput(
-            Problem(
-                what=f"holds {'a list' if isinstance(data, list) else 'text'}, not a mapping",
-                where=name,
-                allowed="a YAML file of `key: value` lines",
-            )
-        )
-    named = {str(key): value for key, value in data.items()}
-    return YamlFile(named, text, name=name, folder=folder, path=path)
-
-
-def _refuse_repeated(node: yaml.Node | None, name: str) -> None:
-    """Refuses keys that are given twice, of which YAML would take the last one in silence."""
     from evalprep.yamltext import entries
 
+    # YAML would take the last one of keys that are given twice.
     lines: dict[Keys, int] = {}
     problems = []
     for keys, line, again, _ in entries(node):
@@ -217,3 +196,14 @@ def _refuse_repeated(node: yaml.Node | None, name: str) -> None:
         lines.setdefault(keys, line)
     if problems:
         raise BadInput(problems)
+    data = {} if data is None else data
+    if not isinstance(data, dict):
+        raise BadInput(
+            Problem(
+                what=f"holds {'a list' if isinstance(data, list) else 'text'}, not a mapping",
+                where=name,
+                allowed="a YAML file of `key: value` lines",
+            )
+        )
+    named = {str(key): value for key, value in data.items()}
+    return YamlFile(named, text, name=name, folder=folder, path=path)

@@ -20,13 +20,6 @@ INVALID = "[invalid]"
 """Stands for the label of a reply without one: the original's is a word, which may be a label."""
 
 
-def _first_word(model_output: str, valid_labels: Sequence[str]) -> str:
-    """Returns the first word between blanks that equals a label, both lower-cased and stripped."""
-    labels = {label.lower().strip() for label in valid_labels}
-    words = (word.strip() for word in model_output.lower().split(" "))
-    return next((word for word in words if word in labels), UNKNOWN)
-
-
 def classification_label(
     *, model_output: str, valid_labels: Sequence[str], label_match: LabelMatch = "fmeval"
 ) -> dict[str, str]:
@@ -61,7 +54,9 @@ def classification_label(
     {'label': 'positive'}
     """
     if label_match == "fmeval":
-        return {"label": _first_word(model_output, valid_labels)}
+        labels = {label.lower().strip() for label in valid_labels}
+        words = (word.strip() for word in model_output.lower().split(" "))
+        return {"label": next((word for word in words if word in labels), UNKNOWN)}
     if label_match != "robust":
         raise ValueError(f"label_match is {label_match!r}, allowed are fmeval and robust")
     label = reader_of(tuple(valid_labels)).read(model_output)

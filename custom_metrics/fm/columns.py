@@ -234,17 +234,6 @@ def document_columns(
     return columns
 
 
-def _expressions(locations: Mapping[str, str | None]) -> dict[str, str]:
-    """Column -> expression, from fmeval's keys `<column>_location`, those without one left out."""
-    unknown = [key for key in locations if key.removesuffix(SUFFIX) not in COLUMNS]
-    if unknown:
-        allowed = ", ".join(f"{name}{SUFFIX}" for name in COLUMNS)
-        raise ValueError(f"{', '.join(unknown)}: no such column, allowed are {allowed}")
-    return {
-        key.removesuffix(SUFFIX): value for key, value in locations.items() if value is not None
-    }
-
-
 def parse_columns(
     *, data: Any, locations: Mapping[str, str | None], mime_type: str
 ) -> dict[str, Any]:
@@ -270,7 +259,15 @@ def parse_columns(
     """
     known_mime_type(mime_type=mime_type)
     read = document_columns if mime_type == JSON else record_columns
-    return read(data, _expressions(locations))
+    # Column -> expression, from fmeval's keys `<column>_location`, those without one left out.
+    unknown = [key for key in locations if key.removesuffix(SUFFIX) not in COLUMNS]
+    if unknown:
+        allowed = ", ".join(f"{name}{SUFFIX}" for name in COLUMNS)
+        raise ValueError(f"{', '.join(unknown)}: no such column, allowed are {allowed}")
+    return read(
+        data,
+        {key.removesuffix(SUFFIX): value for key, value in locations.items() if value is not None},
+    )
 
 
 def json_lines(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:

@@ -124,7 +124,11 @@ def _added_by(step: Step, name: str, working: dict[str, Any]) -> dict[str, Any]:
 
 def _added_by_transform(step: Transform, name: str, working: dict[str, Any]) -> dict[str, Any]:
     """Returns what a declared step adds: its outputs, all of them and nothing else."""
-    _check_inputs(step, name, working)
+    missing = [key for key in step.inputs if key not in working]
+    if missing:
+        raise StepError(
+            f"{name}: the record lacks {', '.join(missing)}; it has {', '.join(map(str, working))}"
+        )
     result = _mapping_of(step.function(dict(working)), name)
     absent = [key for key in step.outputs if key not in result]
     if absent:
@@ -134,14 +138,6 @@ def _added_by_transform(step: Transform, name: str, working: dict[str, Any]) -> 
     if undeclared:
         raise StepError(f"{name}: gave {', '.join(undeclared)}, which it does not declare")
     return {key: result[key] for key in step.outputs}
-
-
-def _check_inputs(step: Transform, name: str, working: Mapping[str, Any]) -> None:
-    missing = [key for key in step.inputs if key not in working]
-    if missing:
-        raise StepError(
-            f"{name}: the record lacks {', '.join(missing)}; it has {', '.join(map(str, working))}"
-        )
 
 
 def _mapping_of(result: object, name: str) -> Mapping[str, Any]:

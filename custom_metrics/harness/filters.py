@@ -203,17 +203,15 @@ def majority(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """
     answers = []
     for replies, _ in zip(resps, docs, strict=True):
-        readable = [str(answer) for answer in replies if not _is_unread(answer)]
+        readable = [
+            str(answer) for answer in replies if str(answer or "").strip() not in ("", INVALID)
+        ]
         if readable:
             ((winner, _votes),) = Counter(readable).most_common(1)
             answers.append([winner])
         else:
             answers.append([INVALID] if replies else [])
     return answers
-
-
-def _is_unread(answer: Any) -> bool:
-    return str(answer or "").strip() in ("", INVALID)
 
 
 def reply(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:

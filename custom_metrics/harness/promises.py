@@ -39,14 +39,6 @@ def never_raising(
     return wrap
 
 
-def _mean(values: Sequence[Any]) -> Any:
-    """Averages numbers, or lists of numbers place by place."""
-    if not isinstance(values[0], list):
-        return sum(values) / len(values)
-    columns = itertools.zip_longest(*values, fillvalue=0.0)
-    return [sum(column) / len(values) for column in columns]
-
-
 def averaged(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
     """Scores every reply of a document that has several, and averages value by value.
 
@@ -61,7 +53,13 @@ def averaged(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results]
         scored = [score(doc, [reply]) for reply in replies]
         means: Values = {}
         for name in scored[0]:
-            means[name] = _mean([values[name] for values in scored])
+            # Averages numbers, or lists of numbers place by place.
+            values = [values[name] for values in scored]
+            if not isinstance(values[0], list):
+                means[name] = sum(values) / len(values)
+            else:
+                columns = itertools.zip_longest(*values, fillvalue=0.0)
+                means[name] = [sum(column) / len(values) for column in columns]
         return means
 
     return mean_of_all

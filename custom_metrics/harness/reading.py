@@ -69,33 +69,30 @@ def read(
     ['c:d']
     """
     if metrics.keys() >= _MATH:
-        return _math(target, filtered if isinstance(filtered, str) else response, metrics)
+        from custom_metrics.extract import thinking
+        from custom_metrics.extract.stated import extract_stated
+        from custom_metrics.math import extract_boxed, grade
+
+        text = filtered if isinstance(filtered, str) else response
+        reply = thinking.strip_thinking(text if isinstance(text, str) else "")[0]
+        answer = extract_boxed(reply)
+        how = "box"
+        if answer is None and "\\boxed" not in reply and "\\fbox" not in reply:
+            answer = extract_stated(reply)
+            how = "statement"
+        if answer is None:
+            return Reading(None, "none", "no complete box and no stated answer")
+        verdict = grade(target, rf"\boxed{{{answer}}}", algebra=False)
+        right = metrics.get("exact_match") in (1, True)
+        if right and not verdict.correct:  # what only the algebra system decides
+            return Reading(answer, f"{how}, algebra", "equal expressions")
+        return Reading(answer, f"{how}, {verdict.method}", verdict.why)
     parts = _instructions(doc, metrics)
     if parts:
         return Reading(parts=parts)
     if not isinstance(filtered, str):
         return Reading()
     return Reading(None if is_whole_reply(filtered, response) else filtered)
-
-
-def _math(target: str, text: Any, metrics: Mapping[str, Any]) -> Reading:
-    from custom_metrics.extract import thinking
-    from custom_metrics.extract.stated import extract_stated
-    from custom_metrics.math import extract_boxed, grade
-
-    reply = thinking.strip_thinking(text if isinstance(text, str) else "")[0]
-    answer = extract_boxed(reply)
-    how = "box"
-    if answer is None and "\\boxed" not in reply and "\\fbox" not in reply:
-        answer = extract_stated(reply)
-        how = "statement"
-    if answer is None:
-        return Reading(None, "none", "no complete box and no stated answer")
-    verdict = grade(target, rf"\boxed{{{answer}}}", algebra=False)
-    right = metrics.get("exact_match") in (1, True)
-    if right and not verdict.correct:  # what only the algebra system decides
-        return Reading(answer, f"{how}, algebra", "equal expressions")
-    return Reading(answer, f"{how}, {verdict.method}", verdict.why)
 
 
 def _instructions(doc: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, bool]:

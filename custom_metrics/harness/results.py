@@ -180,7 +180,8 @@ def math(doc: Doc, results: Results) -> Values:
     text = thinking.strip_thinking(_reply(results))[0]
     if text in (INVALID, ""):
         return {"unparsed": 1.0}
-    stated = None if _has_box(text) else extract_stated(text)
+    # The writer of such a reply means to box the answer.
+    stated = None if ("\\boxed" in text or "\\fbox" in text) else extract_stated(text)
     if stated is not None:
         text = rf"\boxed{{{stated}}}"
     gold = math_gold(doc)
@@ -192,14 +193,6 @@ def math(doc: Doc, results: Results) -> Values:
         "timeout": float(verdict.method == "timeout"),
         **_second_opinions(gold, _reply(results)),
     }
-
-
-def _has_box(text: str) -> bool:
-    """Tells whether a reply has a box, an empty or unfinished one included.
-
-    The writer of such a reply means to box the answer.
-    """
-    return "\\boxed" in text or "\\fbox" in text
 
 
 second_opinions = ContextVar("second_opinions", default=True)
@@ -305,13 +298,6 @@ def ifeval_official(doc: Doc, results: Results) -> Values:
     return _ifeval(doc, results, check_official)
 
 
-def _index_of_gold(gold: str) -> int:
-    """The place of the gold choice, which is stated as a number or as a letter."""
-    if gold.isdigit():
-        return int(gold)
-    return ord(_letter(gold.removeprefix("Answer:"))) - ord("A")
-
-
 @with_macro("acc")
 @never_raising(acc=0.0, acc_norm=0.0)
 def mmlu_choice(doc: Doc, results: Results) -> Values:
@@ -329,7 +315,7 @@ def mmlu_choice(doc: Doc, results: Results) -> Values:
         loglikelihood = float(result[0])
         scores.append(-mathematics.inf if mathematics.isnan(loglikelihood) else loglikelihood)
     gold = _gold(doc).strip()
-    index = _index_of_gold(gold)
+    index = int(gold) if gold.isdigit() else ord(_letter(gold.removeprefix("Answer:"))) - ord("A")
     choices = doc.get("choices")
     if not isinstance(choices, (list, tuple)) or len(choices) != len(scores):
         choices = ["A"] * len(scores)

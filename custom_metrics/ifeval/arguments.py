@@ -55,11 +55,8 @@ def refusal(arguments: Mapping[str, Any]) -> str | None:
     letter = arguments.get("letter")
     if letter is not None and not (isinstance(letter, str) and len(letter) == 1):
         return f"letter is {letter!r}, not one character"
-    return _refused_paragraph(arguments.get("nth_paragraph"), arguments.get("num_paragraphs"))
-
-
-def _refused_paragraph(place: Any, paragraphs: Any) -> str | None:
-    """Says that a text of so many paragraphs lacks the one that an instruction names."""
+    place = arguments.get("nth_paragraph")
+    paragraphs = arguments.get("num_paragraphs")
     if place is None or paragraphs is None or place in range(1, int(paragraphs) + 1):
         return None
     return f"nth_paragraph is {place} of {paragraphs} paragraphs"

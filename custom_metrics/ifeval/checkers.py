@@ -183,14 +183,6 @@ def _costly(arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _given(arguments: Mapping[str, Any] | None, rule: Rule) -> dict[str, Any]:
-    cleaned = clean_arguments(arguments)
-    # lm-eval drops zeros and false together with the nulls.
-    if rule == "official":
-        return {name: value for name, value in cleaned.items() if value}
-    return cleaned
-
-
 def _own(instruction_id: str, cleaned: Mapping[str, Any]) -> Follows | None:
     """Returns our checker of an instruction whose official one is random or not literal."""
     if instruction_id == "keywords:letter_frequency":
@@ -225,26 +217,21 @@ def build(
     if instruction_id not in registry():
         raise ValueError("unknown instruction")
     checker = registry()[instruction_id](instruction_id)
-    cleaned = _given(arguments, rule)
-    _refuse_arguments(checker, cleaned, rule)
+    cleaned = clean_arguments(arguments)
+    # lm-eval drops zeros and false together with the nulls.
+    if rule == "official":
+        cleaned = {name: value for name, value in cleaned.items() if value}
+    missing = [name for name in checker.get_instruction_args_keys() if name not in cleaned]
+    if missing:
+        raise ValueError(f"missing arguments: {', '.join(missing)}")
+    reason = refusal(cleaned) if rule == "ours" else official_refusal(cleaned) or _costly(cleaned)
+    if reason:
+        raise ValueError(reason)
     if rule == "ours":
         cleaned = {name: _plain(name, value) for name, value in cleaned.items()}
     _describe(checker, instruction_id, cleaned, prompt)
     own_check = _own(instruction_id, cleaned) if rule == "ours" else None
     return own_check or _check_of(checker, instruction_id)
-
-
-def _refuse_arguments(checker: Any, arguments: Mapping[str, Any], rule: Rule) -> None:
-    """Raises where arguments are missing, or such that no verdict follows from them."""
-    missing = [name for name in checker.get_instruction_args_keys() if name not in arguments]
-    if missing:
-        raise ValueError(f"missing arguments: {', '.join(missing)}")
-    if rule == "ours":
-        reason = refusal(arguments)
-    else:
-        reason = official_refusal(arguments) or _costly(arguments)
-    if reason:
-        raise ValueError(reason)
 
 
 def _describe(checker: Any, instruction_id: str, arguments: Mapping[str, Any], prompt: str) -> None:

@@ -97,18 +97,7 @@ def judge_ratings(
             return _unread(name, sorted(numbers), oddities)
         if numbers:
             ratings[name] = numbers.pop()
-    return _checked(ratings, names, low, high, whole=whole)
-
-
-def _without_ratings(status: str, reason: str) -> dict[str, Any]:
-    """The result of a reply that gives no usable rating."""
-    return {"status": status, "ratings": None, "reason": reason}
-
-
-def _checked(
-    ratings: dict[str, float], names: Sequence[str], low: float, high: float, *, whole: bool
-) -> dict[str, Any]:
-    """The result where no name has two ratings: some may be missing, or lie off the scale."""
+    # The result where no name has two ratings: some may be missing, or lie off the scale.
     missing = [name for name in names if name not in ratings]
     if missing:
         status = "incomplete" if ratings else "parse_error"
@@ -120,6 +109,11 @@ def _checked(
     return {"status": "ok", "ratings": ratings, "reason": ""}
 
 
+def _without_ratings(status: str, reason: str) -> dict[str, Any]:
+    """The result of a reply that gives no usable rating."""
+    return {"status": status, "ratings": None, "reason": reason}
+
+
 def _statements(
     text: str, name: str, low: float, high: float, *, is_only: bool
 ) -> list[float | str]:
@@ -129,9 +123,23 @@ def _statements(
     """
     spellings = {name.lower(), "rating", "score"} if is_only else {name.lower()}
     in_objects, outside = _in_objects(text, spellings, high)
-    statements = [*in_objects, *_labelled(outside, spellings, low, high)]
+    # What labelled numbers in the text say.
+    label = re.compile(
+        rf"(?<![\w-])(?:{_names(spellings)})[*_`]{{0,3}}{_ASIDE}"
+        rf"{_DECORATION}[:=\uff1a]{_DECORATION}{_BOXED}{_NUMBER}",
+        re.IGNORECASE,
+    )
+    statements = [*in_objects, *_beside(label, outside, low, high)]
     if not statements:
-        statements = [*_loosely(outside, spellings, low, high)]
+        # What less usual forms say. A dash or `is` for the colon, a heading above the number.
+        names = _names(spellings)
+        label = re.compile(
+            rf"(?<![\w-])(?:{names})[*_`]{{0,3}}{_ASIDE}"
+            r"(?:\s[-\u2013\u2014]\s{1,3}|\sis\s{1,3}|[*_`]{0,3}\n{1,3})"
+            rf"[\s*_`'\"\[(<$]{{0,6}}{_BOXED}{_NUMBER}",
+            re.IGNORECASE,
+        )
+        statements = [*_beside(label, outside, low, high)]
     if not statements and is_only and any(character.isdigit() for character in text):
         statements = [*_alone(text, high)]
     return statements
@@ -284,31 +292,6 @@ def _number(value: Any, high: float) -> float | str:
     if isinstance(value, str):
         return next(_alone(value, high), "is no number")
     return "is no number"
-
-
-def _labelled(text: str, spellings: set[str], low: float, high: float) -> Iterator[float | str]:
-    """Returns what labelled numbers in the text say."""
-    label = re.compile(
-        rf"(?<![\w-])(?:{_names(spellings)})[*_`]{{0,3}}{_ASIDE}"
-        rf"{_DECORATION}[:=\uff1a]{_DECORATION}{_BOXED}{_NUMBER}",
-        re.IGNORECASE,
-    )
-    return _beside(label, text, low, high)
-
-
-def _loosely(text: str, spellings: set[str], low: float, high: float) -> Iterator[float | str]:
-    """Returns what less usual forms say.
-
-    A dash or `is` for the colon, a heading above the number.
-    """
-    names = _names(spellings)
-    label = re.compile(
-        rf"(?<![\w-])(?:{names})[*_`]{{0,3}}{_ASIDE}"
-        r"(?:\s[-\u2013\u2014]\s{1,3}|\sis\s{1,3}|[*_`]{0,3}\n{1,3})"
-        rf"[\s*_`'\"\[(<$]{{0,6}}{_BOXED}{_NUMBER}",
-        re.IGNORECASE,
-    )
-    return _beside(label, text, low, high)
 
 
 def _beside(label: re.Pattern[str], text: str, low: float, high: float) -> Iterator[float | str]:

@@ -127,7 +127,14 @@ def score_benchmark(
         return BenchmarkScore(None, None, tuple(missing))
     if board.floor_per_leaf:
         return _score_equal(board, values)
-    return _by_rows(board, values, sizes)
+    known = _by_leaf(board, sizes or {})
+    rows = {leaf.task: int(known.get(leaf.task, leaf.rows)) for leaf in board.leaves}
+    in_order = {task: values[task] for task in rows}
+    raw = size_weighted_mean(in_order, rows)
+    choices = board.leaves[0].choices
+    is_floored = raw is not None and raw < chance_level(choices)
+    floored = (board.name,) if is_floored else ()
+    return BenchmarkScore(raw, normalise(raw, choices), floored=floored)
 
 
 def _by_leaf(board: Benchmark, named: Mapping[str, Any]) -> dict[str, float]:
@@ -153,19 +160,6 @@ def _score_equal(board: Benchmark, values: Mapping[str, float]) -> BenchmarkScor
             floored.append(leaf.task)
     raw = _mean(values[leaf.task] for leaf in board.leaves)
     return BenchmarkScore(raw, _mean(scaled), floored=tuple(floored))
-
-
-def _by_rows(
-    board: Benchmark, values: Mapping[str, float], sizes: Mapping[str, int] | None
-) -> BenchmarkScore:
-    known = _by_leaf(board, sizes or {})
-    rows = {leaf.task: int(known.get(leaf.task, leaf.rows)) for leaf in board.leaves}
-    in_order = {task: values[task] for task in rows}
-    raw = size_weighted_mean(in_order, rows)
-    choices = board.leaves[0].choices
-    is_floored = raw is not None and raw < chance_level(choices)
-    floored = (board.name,) if is_floored else ()
-    return BenchmarkScore(raw, normalise(raw, choices), floored=floored)
 
 
 def board_average(normalised: Mapping[str, Number]) -> float | None:

@@ -79,17 +79,6 @@ def _holds_tuples(pred: Any, length: int, mode: str) -> bool:
     return any(isinstance(item, list) for item in pred)
 
 
-def _expected(ref: Any, length: int, mode: str) -> list[Entry]:
-    if is_compat(mode, "reference"):
-        return [tuple(normalize_list_entry(item) for item in entry) for entry in ref]
-    expected = []
-    for item in ref if isinstance(ref, list) else []:
-        _, entry = _entry(item, length)
-        if entry is not None:
-            expected.append(entry)
-    return expected
-
-
 def _every_item(alike: Callable[[str, str], bool], mode: str) -> Match:
     """Two tuples match when all their items do.
 
@@ -140,7 +129,14 @@ def relation_counts(
     """
     counts: Counts = dict.fromkeys((*_PARSE, FAULTY), 0)
     predicted = _predicted(pred, tup_len, counts, mode)
-    expected = _expected(ref, tup_len, mode)
+    if is_compat(mode, "reference"):
+        expected = [tuple(normalize_list_entry(item) for item in entry) for entry in ref]
+    else:
+        expected = []
+        for item in ref if isinstance(ref, list) else []:
+            _, entry = _entry(item, tup_len)
+            if entry is not None:
+                expected.append(entry)
 
     def contains(ours: str, theirs: str) -> bool:
         return ours in theirs or theirs in ours

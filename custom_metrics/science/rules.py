@@ -77,7 +77,15 @@ def rule_changes(
     >>> [(change.rule, change.change) for change in changes]
     [('json_search', {'f1': 1.0})]
     """
-    places = _places_scored_otherwise(original, corrected)
+    # The places of the rows whose scores differ between the modes. Where the original stops,
+    # they are the places of all rows.
+    if original is None:
+        places = list(range(len(corrected)))
+    else:
+        places = []
+        for place, (row, corrected_row) in enumerate(zip(original, corrected, strict=True)):
+            if _scored(row) != _scored(corrected_row):
+                places.append(place)
     if not places:
         return []
     start = _Start(COMPAT, "+", original or ())
@@ -108,20 +116,6 @@ def _effect(
     sign = -1 if taken_away else 1
     effects = {name: sign * (after[name] - value) for name, value in before.items()}
     return {name: effect for name, effect in effects.items() if effect}
-
-
-def _places_scored_otherwise(original: Sequence[Row] | None, corrected: Sequence[Row]) -> list[int]:
-    """The places of the rows whose scores differ between the modes.
-
-    Where the original stops, they are the places of all rows.
-    """
-    if original is None:
-        return list(range(len(corrected)))
-    places = []
-    for place, (row, corrected_row) in enumerate(zip(original, corrected, strict=True)):
-        if _scored(row) != _scored(corrected_row):
-            places.append(place)
-    return places
 
 
 def _under_rule(

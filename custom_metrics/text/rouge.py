@@ -131,21 +131,17 @@ def _long_summary(prediction: str, reference: str, stemmer: bool) -> dict[str, f
     expected = reference_words.total()
     hits = 0
     for line in reference_lines:
-        for word in _union_of_matches(line, predicted_lines):
+        # The words of the line in a common subsequence with any candidate, in order.
+        positions: set[int] = set()
+        for candidate in predicted_lines:
+            positions.update(common_subsequence(line, candidate))
+        for word in [line[position] for position in sorted(positions)]:
             # What is left of a word on both sides: each occurrence counts once.
             if predicted_words[word] > 0 and reference_words[word] > 0:
                 hits += 1
                 predicted_words[word] -= 1
                 reference_words[word] -= 1
     return _ratios(hits, predicted, expected)
-
-
-def _union_of_matches(line: list[str], candidates: list[list[str]]) -> list[str]:
-    """Lists the words of a line that a common subsequence with any candidate holds, in order."""
-    positions: set[int] = set()
-    for candidate in candidates:
-        positions.update(common_subsequence(line, candidate))
-    return [line[position] for position in sorted(positions)]
 
 
 def _long(prediction: str, reference: str, types: tuple[str, ...], stemmer: bool) -> Scores:

@@ -83,35 +83,25 @@ def _verdict(
     response: str, metrics: Sequence[str], limits: Sequence[float]
 ) -> tuple[str, dict[str, float] | None]:
     """The status of a whole answer, and its scores where the status is `ok`."""
-    objects = _objects_at_end(response)
+    # The JSON objects at the end of an answer, in double or else in single quotes. Only the last
+    # are tried: the verdict stands at the end.
+    text = response[-_LONGEST:]
+    if text.count("{") > MOST_BRACES:
+        last_parts = text.rsplit("{", MOST_BRACES)[1:]
+        text = "{" + "{".join(last_parts)
+    objects = list(json_objects(text))
+    objects = objects or list(json_objects(_SINGLE_QUOTE.sub('"', text)))
     if not objects:
         return "parse_error", None
-    complete = [candidate for candidate in objects if _has_all(candidate, metrics)]
+    complete = [
+        candidate for candidate in objects if all(metric in candidate for metric in metrics)
+    ]
     if not complete:
         return "incomplete", None
     scores = _scores_on_scale(complete[-1], metrics, limits[0], limits[-1])
     if scores is None:
         return ("invalid_score", None)
     return ("ok", scores)
-
-
-def _objects_at_end(response: str) -> list[dict[str, Any]]:
-    """The JSON objects at the end of an answer, in double or else in single quotes.
-
-    Only the last are tried: the verdict stands at the end.
-    """
-    text = response[-_LONGEST:]
-    if text.count("{") > MOST_BRACES:
-        last_parts = text.rsplit("{", MOST_BRACES)[1:]
-        text = "{" + "{".join(last_parts)
-    objects = list(json_objects(text))
-    if objects:
-        return objects
-    return list(json_objects(_SINGLE_QUOTE.sub('"', text)))
-
-
-def _has_all(candidate: Mapping[str, Any], metrics: Sequence[str]) -> bool:
-    return all(metric in candidate for metric in metrics)
 
 
 def _scores_on_scale(

@@ -30,7 +30,13 @@ def hm_aggregate(*, agg_values: Mapping[str, float | None], compat: bool = False
     """
     if not agg_values and not compat:
         return {"agg_value": None, "reason": "no component"}
-    bad = _unusable(agg_values)
+    # The components that are missing, not finite or negative, each with its value.
+    bad = []
+    for name, value in agg_values.items():
+        if value is None:
+            bad.append(f"{name} is missing")
+        elif not by_row.finite(value) or value < 0:
+            bad.append(f"{name} is {value}")
     if compat and (bad or not agg_values):
         return {"agg_value": math.nan}
     if bad:
@@ -39,17 +45,6 @@ def hm_aggregate(*, agg_values: Mapping[str, float | None], compat: bool = False
     if min(values) == 0:
         return {"agg_value": 0.0}
     return {"agg_value": len(values) / math.fsum(1 / value for value in values)}
-
-
-def _unusable(agg_values: Mapping[str, float | None]) -> list[str]:
-    """The components that are missing, not finite or negative, each with its value."""
-    faults = []
-    for name, value in agg_values.items():
-        if value is None:
-            faults.append(f"{name} is missing")
-        elif not by_row.finite(value) or value < 0:
-            faults.append(f"{name} is {value}")
-    return faults
 
 
 def summary(

@@ -59,6 +59,6 @@ if TYPE_CHECKING:
     from evalprep.annotate.ratings import judge_efforts, ratings_of_run
     from evalprep.annotate.screen import Progress, plan, show, show_computing, show_plan, show_sum
     from evalprep.annotate.session import ask_all, follow, opened, refresh, sign, waiting
-    from evalprep.annotate.tallies import TaskTally, tally
+    from evalprep.annotate.tallies import tally
 else:
     __getattr__ = offered(__name__)

@@ -62,6 +62,15 @@ class Judgement:
         )
 
 
+def numbers_by_value(judgements: Iterable[Judgement]) -> dict[str, list[float]]:
+    """Returns name of a value -> its number in every judgement that has it."""
+    numbers: dict[str, list[float]] = {}
+    for judgement in judgements:
+        for name, number in (judgement.values or {}).items():
+            numbers.setdefault(name, []).append(number)
+    return numbers
+
+
 @dataclass(frozen=True)
 class Who:
     """The service that is asked, and request parameters over an annotator's own.

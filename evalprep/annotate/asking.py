@@ -244,7 +244,10 @@ class Asker:
                 attempts,
                 replace(row, status="failed", reason=str(error), received_at=now()),
             )
-            declined = _declines(error, attempts)
+            # Servers that cannot enforce a schema break down over a question, and refuse nothing.
+            declined = error.schema or (
+                error.broke and sum(attempt.reason == str(error) for attempt in attempts) > 1
+            )
             if request.schema is not None and not self.schema_taken and declined:
                 raise SchemaDeclined(str(error)) from None
             return _Tried(None, error.again, self._wait_after(error, attempts))
@@ -307,18 +310,6 @@ class Asker:
         # for all.
         writer.put(row)
         attempts[row.attempt - 1] = row
-
-
-def _declines(error: UnansweredError, attempts: Sequence[Attempt]) -> bool:
-    """Returns whether a service does without the JSON schema.
-
-    It refuses the schema, or breaks down over a question for the second time.
-
-    Servers that lack what enforces a schema do the latter.
-    """
-    return error.schema or (
-        error.broke and sum(attempt.reason == str(error) for attempt in attempts) > 1
-    )
 
 
 def backoff(attempt: int, first: float = FIRST_WAIT, longest: float = LONGEST_WAIT) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from evalprep.annotate.answers import Judgement, Question
+from evalprep.annotate.answers import Judgement, Question, numbers_by_value
 from evalprep.annotate.finding import annotators_for, pack_annotators
 from evalprep.annotate.kept import Kept
 from evalprep.annotate.ledger import Chosen, Ledger
@@ -203,25 +203,16 @@ def by_sample(questions: Sequence[Question]) -> dict[int, Judgement]:
     return {index: together(several) for index, several in of_sample.items()}
 
 
-def _mean_values(several: Sequence[Judgement]) -> dict[str, float]:
-    """Name -> the mean of its values; a single value as it is."""
-    columns: dict[str, list[float]] = {}
-    for judgement in several:
-        for name, number in (judgement.values or {}).items():
-            columns.setdefault(name, []).append(number)
-    return {
-        name: numbers[0] if len(numbers) == 1 else statistics.fmean(numbers)
-        for name, numbers in columns.items()
-    }
-
-
 def together(several: Sequence[Judgement]) -> Judgement:
     """The judgement of several questions about one sample: all values, votes as their mean.
 
     Its status and reason are those of the first question without values, where there is one.
     """
     first = next((judgement for judgement in several if judgement.status != "ok"), several[0])
-    values = _mean_values(several)
+    values = {
+        name: numbers[0] if len(numbers) == 1 else statistics.fmean(numbers)
+        for name, numbers in numbers_by_value(several).items()
+    }
     replies = [judgement.reply for judgement in several if judgement.reply]
     attempts = sum(judgement.attempts for judgement in several)
     votes = sum(judgement.values is not None for judgement in several), len(several)

@@ -80,17 +80,16 @@ class Asked:
         A batch is known again by them.
         """
         keys = sorted(question.key or "" for question in self.every)
-        inputs = {"questions": _digest("\n".join(keys)), "model": self.who.model}
+        inputs = {
+            "questions": hashlib.sha256("\n".join(keys).encode()).hexdigest(),
+            "model": self.who.model,
+        }
         for annotator in self.annotators.values():
             inputs[f"sampling of {annotator.name}"] = str(
                 sorted(self.who.sampling(annotator).items())
             )
             inputs[f"version of {annotator.name}"] = annotator.version
         return inputs
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def chosen_tasks(run: Run, packs: Mapping[str, Pack], names: Iterable[str] | None) -> list[str]:
@@ -104,6 +103,15 @@ def chosen_tasks(run: Run, packs: Mapping[str, Pack], names: Iterable[str] | Non
         pack_and_name = None if name in run.tasks else find_task(packs, name)
         task_names.append(name if pack_and_name is None else pack_and_name[1])
     return list(run.select(task_names))
+
+
+def paid_annotators(packs: Iterable[Pack]) -> dict[str, Annotator]:
+    """Returns name -> annotator of those in packs whose answers are paid for."""
+    paid: dict[str, Annotator] = {}
+    for pack in packs:
+        annotators = pack_annotators(pack)
+        paid |= {name: annotator for name, annotator in annotators.items() if annotator.paid}
+    return paid
 
 
 def collect(
@@ -133,10 +141,15 @@ def collect(
         BadInput: no task is one that a judge is asked about.
     """
     question_set = Asked(who, other=other)
-    paid = _paid_annotators(packs)
+    paid = paid_annotators(packs.values())
     for task in tasks:
         for annotator in _annotators_of(run, task, rubric, paid):
-            items = _items(run, task, annotator, other)
+            own = run.tasks[task]
+            rows = row_mappings(own)
+            if isinstance(annotator, Rubric) and annotator.is_pair:
+                items = pair_items(annotator, own, rows, other)
+            else:
+                items = iter(annotator.items({task: rows}, {task: own.metadata}))
             questions = kept.known(annotator, _first(items, limit), who)
             _refuse_equal(questions, run, task)
             if questions:
@@ -196,14 +209,6 @@ def _columns(run: Run, task: str) -> str:
     return ""
 
 
-def _paid_annotators(packs: Mapping[str, Pack]) -> dict[str, Annotator]:
-    paid: dict[str, Annotator] = {}
-    for pack in packs.values():
-        annotators = pack_annotators(pack)
-        paid |= {name: annotator for name, annotator in annotators.items() if annotator.paid}
-    return paid
-
-
 def _annotators_of(
     run: Run, task: str, rubric: Rubric | PromptFile | None, paid: Mapping[str, Annotator]
 ) -> list[Annotator]:
@@ -211,14 +216,6 @@ def _annotators_of(
     if rubric is None:
         return annotators_for(paid, run.tasks[task])
     return [rubric] if not rubric.tasks or task in rubric.tasks else []
-
-
-def _items(run: Run, task: str, annotator: Annotator, other: Run | None) -> Iterable[Item]:
-    own = run.tasks[task]
-    rows = row_mappings(own)
-    if isinstance(annotator, Rubric) and annotator.is_pair:
-        return pair_items(annotator, own, rows, other)
-    return iter(annotator.items({task: rows}, {task: own.metadata}))
 
 
 def _any_answered(question_set: Asked) -> bool:

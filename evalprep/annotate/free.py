@@ -104,7 +104,13 @@ def _compute(
         assert who is not None
         rows = {task: row_mappings(run.tasks[task])}
         questions = kept.questions(annotator, who, rows, {task: dict(run.tasks[task].metadata)})
-        unanswered = _unanswered(run, questions)
+        from evalprep.annotate.session import waiting
+
+        # The questions without an answer that counts, each key once.
+        foreign = [question for question in questions if question.foreign]
+        again = [] if run.accepts_ledger else foreign
+        by_key = {question.key: question for question in [*waiting(questions, again=False), *again]}
+        unanswered = list(by_key.values())
         if unanswered and not allowed:
             reason = "it runs programmes, and this run was not prepared by you on this machine"
             return [f"{annotator.name} was not run on {task}: {reason}; --run_code allows them"]
@@ -114,16 +120,6 @@ def _compute(
     except Exception as error:  # noqa: BLE001
         # A missing package or model must not take the other scores with it.
         return [f"{annotator.name} was not run on {task}: {type(error).__name__}: {error}"]
-
-
-def _unanswered(run: Run, questions: Sequence[Question]) -> list[Question]:
-    """The questions without an answer that counts, each key once."""
-    from evalprep.annotate.session import waiting
-
-    foreign = [question for question in questions if question.foreign]
-    again = [] if run.accepts_ledger else foreign
-    by_key = {question.key: question for question in [*waiting(questions, again=False), *again]}
-    return list(by_key.values())
 
 
 def _answer_all(

@@ -56,7 +56,20 @@ class LocalJudge:
             )
         from lm_eval.api.instance import Instance
 
-        arguments = _generation(sampling)
+        temperature = float(sampling.get("temperature", 0.0))
+        limit = sampling.get(
+            "max_tokens", sampling.get("max_completion_tokens", _DEFAULT_MAX_TOKENS)
+        )
+        stop = sampling.get("stop", [])
+        gen_kwargs = {
+            "until": [stop] if isinstance(stop, str) else list(stop),
+            "max_gen_toks": int(limit),
+            "do_sample": temperature > 0,
+            "temperature": temperature,
+        }
+        arguments = gen_kwargs | {
+            name: sampling[name] for name in ("top_p", "top_k") if name in sampling
+        }
         instances = [
             Instance(
                 request_type="generate_until",
@@ -127,19 +140,6 @@ class LocalJudge:
             return plain
 
 
-def _generation(sampling: Mapping[str, Any]) -> dict[str, Any]:
-    temperature = float(sampling.get("temperature", 0.0))
-    limit = sampling.get("max_tokens", sampling.get("max_completion_tokens", _DEFAULT_MAX_TOKENS))
-    stop = sampling.get("stop", [])
-    gen_kwargs = {
-        "until": [stop] if isinstance(stop, str) else list(stop),
-        "max_gen_toks": int(limit),
-        "do_sample": temperature > 0,
-        "temperature": temperature,
-    }
-    return gen_kwargs | {name: sampling[name] for name in ("top_p", "top_k") if name in sampling}
-
-
 def local_backend(name: str) -> Backend:
     """The record of a back end that loads models here.
 
@@ -155,10 +155,6 @@ def local_backend(name: str) -> Backend:
         fix = "a server is asked with --base_url"
         raise BadInput(Problem(what=f"--backend {name}", allowed=", ".join(usable), fix=fix))
     return usable[name]
-
-
-def _follows_unasked(question: Question) -> bool:
-    return question.item.follows is not None and not question.attempts
 
 
 def ask_here(
@@ -177,7 +173,11 @@ def ask_here(
     while True:
         questions = waiting(question_set.every, again=again and first)
         if not first:
-            questions = [question for question in questions if _follows_unasked(question)]
+            questions = [
+                question
+                for question in questions
+                if question.item.follows is not None and not question.attempts
+            ]
         if not questions:
             return summed
         for chunk in _chunks(questions):

@@ -139,21 +139,21 @@ def predictions(
 def _ask(predictor: Predictor, prompt: str, *, log_probability: bool, retries: int) -> Prediction:
     for attempt in count(1):
         try:
-            return _asked_once(predictor, prompt, log_probability=log_probability)
+            return _attempt(predictor, prompt, log_probability=log_probability)
         except UnansweredError as error:
-            reason, again, asked_wait = str(error), error.again, error.wait
+            reason, again, stated_wait = str(error), error.again, error.wait
         except RefusedError as error:
-            reason, again, asked_wait = str(error), False, None
+            reason, again, stated_wait = str(error), False, None
         except Exception as error:  # noqa: BLE001 - the user's model may fail in any way
-            reason, again, asked_wait = f"{type(error).__name__}: {error}", True, None
+            reason, again, stated_wait = f"{type(error).__name__}: {error}", True, None
         if not again or attempt > retries:
             break
-        wait = backoff(attempt, _FIRST_WAIT, _LONGEST_WAIT) if asked_wait is None else asked_wait
+        wait = backoff(attempt, _FIRST_WAIT, _LONGEST_WAIT) if stated_wait is None else stated_wait
         time.sleep(min(wait, _LONGEST_WAIT))
     return Prediction(error=reason)
 
 
-def _asked_once(predictor: Predictor, prompt: str, *, log_probability: bool) -> Prediction:
+def _attempt(predictor: Predictor, prompt: str, *, log_probability: bool) -> Prediction:
     if log_probability:
         if isinstance(predictor, Endpoint):
             return Prediction(log_probability=predictor.log_probability(prompt))

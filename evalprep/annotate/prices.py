@@ -143,11 +143,6 @@ def _check_keys(data: Mapping[Any, Any], where: str, problems: Problems) -> None
             problems.add(f"{name} is missing", where=where)
 
 
-def _is_price(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value < float("inf")
-
-
 def _price(data: Any, where: str, problems: Problems) -> Price | None:
     if not isinstance(data, Mapping):
         problems.add(
@@ -157,7 +152,8 @@ def _price(data: Any, where: str, problems: Problems) -> Price | None:
     _check_keys(data, where, problems)
     numbers = {name: data[name] for name in ("input", "output", "batch") if name in data}
     for name, value in numbers.items():
-        if not _is_price(value):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (is_number and 0 <= value < float("inf")):
             problems.add(f"{name}: {value!r}", where=where, allowed="a number >= 0")
             return None
     if not {"input", "output"} <= set(numbers):

@@ -156,7 +156,7 @@ def recorded_judgements(
     }
 
 
-def read_prompt_file(file: Path, packs: Iterable[Pack] = ()) -> PromptFile:
+def read_prompt_file(file: Path, packs: Iterable[Pack]) -> PromptFile:
     """The annotator of a Python file; the packs tell what their rows hold.
 
     Raises:

@@ -141,7 +141,15 @@ def read_labels(file: Path) -> dict[tuple[str, str], dict[str, float]]:
     try:
         labels: dict[tuple[str, str], dict[str, float]] = {}
         for row in _label_rows(text, json_lines=file.suffix in {".jsonl", ".json"}):
-            labels[str(row["task"]), str(row["sample_id"])] = _label_numbers(row)
+            # The finite numbers of a row, by column.
+            numbers = {
+                name: float(value)
+                for name, value in row.items()
+                if name not in {"task", "sample_id"} and value != ""
+            }
+            labels[str(row["task"]), str(row["sample_id"])] = {
+                name: number for name, number in numbers.items() if math.isfinite(number)
+            }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, csv.Error) as error:
         raise BadInput(
             Problem(
@@ -159,16 +167,6 @@ def _label_rows(text: str, *, json_lines: bool) -> list[dict[str, Any]]:
     if json_lines:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
     return list(csv.DictReader(io.StringIO(text)))
-
-
-def _label_numbers(row: Mapping[str, Any]) -> dict[str, float]:
-    """The finite numbers of a row, by column."""
-    numbers = {
-        name: float(value)
-        for name, value in row.items()
-        if name not in {"task", "sample_id"} and value != ""
-    }
-    return {name: number for name, number in numbers.items() if math.isfinite(number)}
 
 
 @dataclass(frozen=True)
@@ -211,10 +209,16 @@ def preferences(questions: Sequence[Question]) -> Preferences:
             order: math.fsum(values) / len(values) for order, values in by_order.items()
         }
         means[key] = (mean_by_order["first"] + mean_by_order["second"]) / 2
-        if _is_flip(mean_by_order):
+        if (mean_by_order["first"] - 0.5) * (mean_by_order["second"] - 0.5) < 0:
             flips += 1
         wins_of_first_place += [mean_by_order["first"], 1 - mean_by_order["second"]]
     pairs = len(in_both_orders)
+    # Preference for the longer answer, of pairs of unequal length.
+    preference = []
+    for key, mean in means.items():
+        first, second = lengths[key]
+        if first != second:
+            preference.append(mean if first > second else 1 - mean)
     return Preferences(
         n=pairs,
         win_rate=_share(list(means.values())),
@@ -223,7 +227,7 @@ def preferences(questions: Sequence[Question]) -> Preferences:
         losses=sum(mean < 0.5 for mean in means.values()),
         flips={**_share_of_count(flips, pairs), "count": flips},
         first_place=_share(wins_of_first_place, pairs),
-        longer=_share(_for_the_longer(means, lengths)),
+        longer=_share(preference),
     )
 
 
@@ -240,21 +244,6 @@ def _verdicts(questions: Sequence[Question]) -> tuple[_Verdicts, _Lengths]:
             by_order.setdefault(str(about["order"]), []).append(values[PREFERENCE])
             lengths[key] = tuple(about["lengths"])
     return verdicts, lengths
-
-
-def _is_flip(by_order: Mapping[str, float]) -> bool:
-    """Returns whether the two orders prefer different runs: the verdict followed the place."""
-    return (by_order["first"] - 0.5) * (by_order["second"] - 0.5) < 0
-
-
-def _for_the_longer(means: Mapping[tuple[str, str], float], lengths: _Lengths) -> list[float]:
-    """Preference for the longer answer, of pairs of unequal length."""
-    preference = []
-    for key, mean in means.items():
-        first, second = lengths[key]
-        if first != second:
-            preference.append(mean if first > second else 1 - mean)
-    return preference
 
 
 def length_bias(

@@ -20,8 +20,8 @@ from custom_metrics.statistics.mean import mean_interval
 from custom_metrics.statistics.row_mean import Bounds, rows_interval
 from evalprep.annotate.answers import SCHEMA, Question, Who
 from evalprep.annotate.attachment import stamp_for
-from evalprep.annotate.collection import pair_items
-from evalprep.annotate.finding import annotators_for, pack_annotators
+from evalprep.annotate.collection import paid_annotators, pair_items
+from evalprep.annotate.finding import annotators_for
 from evalprep.annotate.judged import Apart, JudgeEffort, Preferred, Rated, Rater, Ratings
 from evalprep.annotate.kept import Kept
 from evalprep.annotate.ledger import Chosen
@@ -118,11 +118,7 @@ def _any_attempt(questions: Sequence[Question]) -> bool:
 
 def _asked_annotators(run: Run, packs: Sequence[Pack], task: str, kept: Kept) -> list[Annotator]:
     """The paid annotators of the packs that were asked about a task."""
-    paid: dict[str, Annotator] = {}
-    for pack in packs:
-        by_name = pack_annotators(pack)
-        paid |= {name: annotator for name, annotator in by_name.items() if annotator.paid}
-    of_task = annotators_for(paid, run.tasks[task])
+    of_task = annotators_for(paid_annotators(packs), run.tasks[task])
     return [annotator for annotator in of_task if kept.who(annotator) is not None]
 
 
@@ -201,10 +197,6 @@ def _means(votes: Votes) -> dict[tuple[int, str], float]:
     return {sample: math.fsum(numbers) / len(numbers) for sample, numbers in votes.items()}
 
 
-def _reason_without_value(words: Iterable[str]) -> str:
-    return next((word for word in words if word != "ok"), "incomplete")
-
-
 def _rated(
     task: str,
     rubric: str,
@@ -217,7 +209,9 @@ def _rated(
     means = {judge: _means(votes) for judge, votes in by_judge.items()}
     first = means.get(counts, {})
     reasons = Counter(
-        _reason_without_value(words) for sample, words in status.items() if sample not in first
+        next((word for word in words if word != "ok"), "incomplete")
+        for sample, words in status.items()
+        if sample not in first
     )
     bounds = (scale.low, scale.high) if scale else (None, None)
     raters = [_rater(counts, first, None, bounds)]
@@ -251,7 +245,13 @@ def _rater(
         judge=judge, n=len(numbers), mean=None, low=None, high=None, distribution=distribution
     )
     if numbers:
-        low, high = _interval_ends(numbers, bounds)
+        # Ends of the interval of the mean of some ratings; None where nothing is known of them.
+        # Equal ratings show no spread: the scale alone bounds what others would be.
+        if min(numbers) == max(numbers):
+            low, high = rows_interval(numbers, bounds=bounds) or (None, None)
+        else:
+            interval = mean_interval(numbers)
+            low, high = interval.low, interval.high
         rater = replace(rater, mean=mean_interval(numbers).value, low=low, high=high)
     if first is None:
         return rater
@@ -263,17 +263,6 @@ def _rater(
         equal=sum(value == other for other, value in both),
         alpha=None if math.isnan(alpha) else alpha,
     )
-
-
-def _interval_ends(numbers: Sequence[float], bounds: Bounds) -> Bounds:
-    """Ends of the interval of the mean of some ratings; None where nothing is known of them.
-
-    Equal ratings show no spread: the scale alone bounds what others would be.
-    """
-    if min(numbers) == max(numbers):
-        return rows_interval(numbers, bounds=bounds) or (None, None)
-    interval = mean_interval(numbers)
-    return interval.low, interval.high
 
 
 def _differing(

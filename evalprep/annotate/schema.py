@@ -108,12 +108,12 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """Tells if a file has no tables, as a full disk or a kill while it was made leaves it."""
+    """Returns whether a file has no tables, as a full disk or a kill while making it leaves it."""
     return int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]) == 0
 
 
 def is_ours(connection: sqlite3.Connection) -> bool:
-    """Tells if a file is a ledger, without what would run by itself (triggers, views), or empty."""
+    """Returns whether a file is empty, or a ledger without code that runs by itself (triggers)."""
     if is_empty(connection):
         return True
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:

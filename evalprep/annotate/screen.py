@@ -33,12 +33,19 @@ def plan(
 
     The first prompt that would be sent is shown, too.
     """
-    calls = _one_per_key(waiting)
+    # Questions with a text, each text once: what is called.
+    by_key: dict[str, Question] = {}
+    for question in waiting:
+        if question.key is not None:
+            by_key[question.key] = question
+    calls = list(by_key.values())
     by_task = {}
     sampling = {}
     for name, questions in question_set.of_task.items():
         by_task[name] = _planned_task(name, questions, calls)
-        sampling[name] = _sampling(questions[0])
+        question = questions[0]
+        parameters = question.who.parameters(question.annotator)
+        sampling[name] = dict(parameters)
     tokens_in = sum(tokens_about(question.messages) for question in calls)
     tokens_out = _output_at_most(calls, wire)
     cost = None
@@ -46,7 +53,9 @@ def plan(
         cost = price.of(tokens_in, tokens_out, batch=batch)
     return {
         "calls": len(calls),
-        "calls_after_these": sum(_is_chained(question) for question in question_set.every),
+        "calls_after_these": sum(
+            question.key is None and question.item.fixed is None for question in question_set.every
+        ),
         "characters": sum(task["characters"] for task in by_task.values()),
         "tokens_in_about": tokens_in,
         "tokens_out_at_most": tokens_out,
@@ -59,20 +68,6 @@ def plan(
     }
 
 
-def _one_per_key(questions: Sequence[Question]) -> list[Question]:
-    """Questions with a text, each text once: what is called."""
-    by_key: dict[str, Question] = {}
-    for question in questions:
-        if question.key is not None:
-            by_key[question.key] = question
-    return list(by_key.values())
-
-
-def _sampling(question: Question) -> dict[str, Any]:
-    parameters = question.who.parameters(question.annotator)
-    return dict(parameters)
-
-
 def _planned_task(
     task: str, questions: Sequence[Question], calls: Sequence[Question]
 ) -> dict[str, int]:
@@ -81,14 +76,11 @@ def _planned_task(
     return {
         "questions": sum(not question.item.step for question in questions),
         "calls": len(calls),
-        "characters": sum(_characters(question) for question in calls),
+        "characters": sum(
+            sum(len(message["content"]) for message in question.messages) for question in calls
+        ),
         "without_call": sum(question.item.fixed is not None for question in questions),
     }
-
-
-def _is_chained(question: Question) -> bool:
-    """Returns whether the text of a question waits for the reply to another."""
-    return question.key is None and question.item.fixed is None
 
 
 def _output_at_most(calls: Sequence[Question], wire: Wire) -> int | None:
@@ -103,29 +95,22 @@ def _output_at_most(calls: Sequence[Question], wire: Wire) -> int | None:
     return tokens
 
 
-def _characters(question: Question) -> int:
-    return sum(len(message["content"]) for message in question.messages)
-
-
-def _show_task(name: str, task: Mapping[str, Any], sampling: Mapping[str, Any] | None) -> None:
-    questions, calls = task["questions"], task["calls"]
-    without_call = task["without_call"]
-    kept = questions - calls - without_call
-    parts = [f"{calls} calls", f"{task['characters']:,} characters"]
-    if without_call:
-        parts.append(f"{without_call} need no call")
-    if kept > 0:
-        parts.append(f"{kept} known or repeated")
-    print(f"{name}: {questions} questions; {', '.join(parts)}")
-    if sampling:
-        settings = [f"{key}={value}" for key, value in sampling.items()]
-        print(f"  sampling: {', '.join(settings)}")
-
-
 def show_plan(planned: Mapping[str, Any], retries: int, price: Price | None) -> None:
     """Prints what would be asked."""
     for name, task in planned["tasks"].items():
-        _show_task(name, task, planned["sampling"].get(name))
+        sampling = planned["sampling"].get(name)
+        questions, calls = task["questions"], task["calls"]
+        without_call = task["without_call"]
+        kept = questions - calls - without_call
+        parts = [f"{calls} calls", f"{task['characters']:,} characters"]
+        if without_call:
+            parts.append(f"{without_call} need no call")
+        if kept > 0:
+            parts.append(f"{kept} known or repeated")
+        print(f"{name}: {questions} questions; {', '.join(parts)}")
+        if sampling:
+            settings = [f"{key}={value}" for key, value in sampling.items()]
+            print(f"  sampling: {', '.join(settings)}")
     json_schema = planned["json_schema"]
     if json_schema not in {"sent", "none"}:
         print(f"asked without the JSON schema of the rubric: {json_schema}")

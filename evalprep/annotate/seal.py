@@ -47,7 +47,7 @@ class Seal:
         return hmac.digest(self.key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
 
     def holds(self, values: Sequence[object], digest: object) -> bool:
-        """Tells if a digest is that of a row."""
+        """Returns whether a digest is that of a row."""
         if self.key is None or not isinstance(digest, str):
             return False
         if any(isinstance(value, bytes) for value in values):  # no row that was signed has some

@@ -96,7 +96,7 @@ def ask_all(
     kept: Kept,
     *,
     again: bool,
-    schema_needed: bool = False,
+    schema_needed: bool,
 ) -> Stopped | None:
     """Asks everything that waits, and then what follows the replies.
 
@@ -180,7 +180,10 @@ def sign(
     for name, annotator in question_set.annotators.items():
         for stamp in stamps_asked:
             tasks = [task for task in question_set.of_task if stamps[task] == stamp]
-            own = _last_steps(name, tasks, question_set)
+            # The questions of an annotator about some tasks, of chains the last alone.
+            own: list[Question] = []
+            for task in tasks:
+                own += _last_steps_of(name, question_set.of_task[task])
             if not gave_values(own):
                 continue
             facts = _facts_of(annotator, own, question_set.other, ledger)
@@ -188,16 +191,8 @@ def sign(
             ledger.choose(Chosen(stamp, name, question_set.who.model, overrides, more, now()))
 
 
-def _last_steps(annotator: str, tasks: Iterable[str], question_set: Asked) -> list[Question]:
-    """The questions of an annotator about some tasks, of chains the last alone."""
-    steps: list[Question] = []
-    for task in tasks:
-        steps += _last_steps_of(annotator, question_set.of_task[task])
-    return steps
-
-
 def gave_values(questions: Sequence[Question]) -> bool:
-    """Tells if a judge gave any value.
+    """Returns whether a judge gave any value.
 
     Values that need no judge count where no question needs one.
     """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evalprep.annotate.answers import Judgement, Question
+from evalprep.annotate.answers import Question, numbers_by_value
 
 
 @dataclass
@@ -42,10 +42,10 @@ class TaskTally:
 
 def tally(task: str, questions: Sequence[Question]) -> TaskTally:
     """Counts one task's judgements; the first steps of chains are no questions of their own."""
-    judgements = _final_judgements(questions)
+    judgements = [question.judgement() for question in questions if not question.item.step]
     rated = [judgement for judgement in judgements if judgement.values is not None]
     unrated = [judgement for judgement in judgements if judgement.values is None]
-    numbers = _numbers_by_value(rated)
+    numbers = numbers_by_value(rated)
     reasons = Counter(judgement.reason for judgement in unrated if judgement.reason)
     return TaskTally(
         task,
@@ -57,20 +57,6 @@ def tally(task: str, questions: Sequence[Question]) -> TaskTally:
         means={name: statistics.fmean(column) for name, column in numbers.items()},
         distributions={name: _distribution(column) for name, column in numbers.items()},
     )
-
-
-def _final_judgements(questions: Sequence[Question]) -> list[Judgement]:
-    """The judgements, without those of the first steps of chains."""
-    return [question.judgement() for question in questions if not question.item.step]
-
-
-def _numbers_by_value(judgements: Sequence[Judgement]) -> dict[str, list[float]]:
-    """Name of a value -> its number in every judgement that has it."""
-    columns: dict[str, list[float]] = {}
-    for judgement in judgements:
-        for name, number in (judgement.values or {}).items():
-            columns.setdefault(name, []).append(number)
-    return columns
 
 
 def _distribution(values: Sequence[float]) -> dict[str, int]:

@@ -37,7 +37,16 @@ def arguments(core: EngineSettings, request: Request) -> Arguments:
     args["seed"] = core.seed  # the seed flag of lm_eval does not reach the engine
     engine_args = Arguments(args)
     if request.machine.cpu:
-        _on_cpu(core, request, engine_args)
+        args, env = on_cpu(core, request)
+        engine_args.model_args |= args
+        if core.tensor_parallel_size == 1:
+            # One process instead of three: no second and third import of everything.
+            engine_args.model_args["distributed_executor_backend"] = "uni"
+            engine_args.env["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+        engine_args.env |= env
+        is_chosen = core.device != "auto"
+        note = "device: cpu" if is_chosen else "no GPU found: settings for the CPU build of vLLM"
+        engine_args.notes.append(note)
     return engine_args
 
 
@@ -53,19 +62,6 @@ def on_cpu(core: EngineSettings, request: Request) -> tuple[dict[str, Any], dict
     space = chosen_space or str(request.machine.cache_gib(core.max_model_len, dtype))
     args = {"dtype": dtype, "gpu_memory_utilization": share, "enforce_eager": True}
     return args, {"VLLM_CPU_KVCACHE_SPACE": space}
-
-
-def _on_cpu(core: EngineSettings, request: Request, engine_args: Arguments) -> None:
-    args, env = on_cpu(core, request)
-    engine_args.model_args |= args
-    if core.tensor_parallel_size == 1:
-        # One process instead of three: no second and third import of everything.
-        engine_args.model_args["distributed_executor_backend"] = "uni"
-        engine_args.env["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
-    engine_args.env |= env
-    is_chosen = core.device != "auto"
-    note = "device: cpu" if is_chosen else "no GPU found: settings for the CPU build of vLLM"
-    engine_args.notes.append(note)
 
 
 # Arguments of lm-eval's back end that its engine does not know.

@@ -168,13 +168,6 @@ class Automaton:
             frozenset().union(*(part.free for part in parts)),
         )
 
-    def _loop(self, part: Part) -> Part:
-        """The part any number of times, at least once."""
-        for state, ways in part.last.items():
-            for other, more in part.first.items():
-                self.edges[state][other] = min(2, self.edges[state][other] + ways * more)
-        return part
-
     def _sequence(self, items: Any, flags: int) -> Part:
         whole = Part()
         for code, argument in items:
@@ -225,7 +218,10 @@ class Automaton:
         states_before = len(self.classes)
         part = self._sequence(items, flags)
         if is_endless:
-            part = self._loop(part)
+            # The part any number of times, at least once.
+            for state, ways in part.last.items():
+                for other, more in part.first.items():
+                    self.edges[state][other] = min(2, self.edges[state][other] + ways * more)
             if low > 1:
                 part = self._join(self._sequence(items, flags), part)
         elif int(high) > 1:

@@ -68,9 +68,7 @@ def eval_split(leaf: Leaf) -> str:
     return str(split or "")
 
 
-def check_data_files(
-    leaf: Leaf, findings: Findings, relocate: Relocate = lambda path: path
-) -> list[Path]:
+def check_data_files(leaf: Leaf, findings: Findings, relocate: Relocate) -> list[Path]:
     """Reports paths that lm-eval will not find.
 
     Args:
@@ -220,7 +218,10 @@ class _Scan:
         prompts = columns.get(self.prompt, [None] * count)
         if self.prompt in columns:
             for row, prompt in zip(rows, prompts, strict=True):
-                self._prompt(row, prompt)
+                if prompt is None:
+                    self.null.append(row)
+                elif self.generates and isinstance(prompt, str) and not prompt.strip():
+                    self.empty.append(row)
         if self.target in columns:
             targets = columns[self.target]
             for row, target, prompt in zip(rows, targets, prompts, strict=True):
@@ -244,12 +245,6 @@ class _Scan:
                 self.repeated.append(row)
             self.ids.add(row)
         return rows
-
-    def _prompt(self, row: str, prompt: Any) -> None:
-        if prompt is None:
-            self.null.append(row)
-        elif self.generates and isinstance(prompt, str) and not prompt.strip():
-            self.empty.append(row)
 
     def _target(self, row: str, target: Any, prompt: Any) -> None:
         if target is None:

@@ -248,10 +248,10 @@ def estimate_run(
     done: FullCheck,
     settings: RunSettings,
     *,
-    gpu: str | None = None,
-    calibrate: int | None = None,
-    work_dir: Path | None = None,
-    findings: Findings | None = None,
+    gpu: str | None,
+    calibrate: int | None,
+    work_dir: Path | None,
+    findings: Findings,
 ) -> Estimate:
     """Estimates a run.
 
@@ -267,7 +267,7 @@ def estimate_run(
     shape = model_shape(folder) if folder is not None else None
     card = card_of(settings.destination, gpu or "")
     memory = model_memory(shape, settings, card) if shape is not None else None
-    if findings is not None and memory is not None:
+    if memory is not None:
         report_memory(memory, settings, findings)
     name = gpu or settings.destination.gpu or ("" if settings.destination.cpu else UNNAMED)
     tasks = estimate_tasks(done, settings)

@@ -29,7 +29,7 @@ def _check_names(tree: Tree, findings: Findings, stock: Collection[str]) -> None
 
 
 def check_files(
-    tree: Tree, findings: Findings, stock: Collection[str], *, may_be_empty: bool = False
+    tree: Tree, findings: Findings, stock: Collection[str], *, may_be_empty: bool
 ) -> None:
     """Names, suffixes and foreign things below the include paths.
 
@@ -104,7 +104,7 @@ _AUTHORS = frozenset(
 )
 
 
-def spare_stock(findings: Findings, *, named: bool = False) -> None:
+def spare_stock(findings: Findings, *, named: bool) -> None:
     """Takes back advice to the authors of lm-eval's own files, which its users cannot follow.
 
     Args:

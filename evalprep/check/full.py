@@ -87,70 +87,39 @@ def check_full(
             ends the check.
     """
     with stdout_is_ours():
-        return _check(
-            roots,
-            requested,
-            settings,
-            findings,
-            rows,
-            progress,
-            after_files=after_files,
-            scored=scored,
-            hard=hard,
-            every_row=every_row or rows is not None,
-        )
-
-
-def _check(
-    roots: Sequence[Path],
-    requested: Sequence[str] | None,
-    settings: RunSettings,
-    findings: Findings,
-    rows: int | None,
-    progress: Callable[[str], None],
-    *,
-    after_files: Callable[[], None],
-    scored: int | None,
-    hard: bool,
-    every_row: bool,
-) -> FullCheck:
-    progress("files")
-    static = check_static(roots, requested, settings, findings)
-    after_files()
-    tokenizer = find_tokenizer(settings)
-    if tokenizer is None:
-        _report_no_tokenizer(static, settings, findings)
-    progress("loading tasks")
-    loaded = load_tasks(static, settings, findings, every_row=every_row)
-    # The template is looked at once, where some task gets it.
-    some_chat = settings.apply_chat_template or bool(settings.chat_tasks)
-    of_some = replace(settings, apply_chat_template=some_chat)
-    generates = any(leaf.output_type == "generate_until" for leaf in static.leaves)
-    check_template(tokenizer, of_some, generates, findings)
-    refs = chain.from_iterable(function_refs(leaf.config) for leaf in static.leaves)
-    if any("ifeval" in ref.spec for ref in refs):
-        import_nltk()
-    scorers: dict[str, Scorer] = {}
-    for task in loaded:
-        progress(f"{task.name}: prompts")
-        _check_requests(task, settings, tokenizer, findings, rows, scored)
-        count = len(task.instances)
-        progress(f"{task.name}: scoring {min(count, scored or count)} rows")
-        scorer = check_scoring(task, findings, rows=scored, hard=hard)
-        if scorer is not None:
-            scorers[task.name] = scorer
-        if task.name not in settings.stored_tasks:
-            check_stops(task, tokenizer, scorer, findings)
-    spare_stock(findings, named=all(map(is_stock, static.tree.roots)))
-    return FullCheck(static, loaded, scorers, tokenizer)
-
-
-def _report_no_tokenizer(static: StaticCheck, settings: RunSettings, findings: Findings) -> None:
-    """Reports that the tokenizer is absent, where a task asks a model."""
-    asks_model = any(leaf.name not in settings.stored_tasks for leaf in static.leaves)
-    if asks_model and settings.has_model:
-        name = settings.tokenizer or settings.model or "no model named"
-        findings.add("EP601", "tokenizer", name)
+        every_row = every_row or rows is not None
+        progress("files")
+        static = check_static(roots, requested, settings, findings)
+        after_files()
+        tokenizer = find_tokenizer(settings)
+        if tokenizer is None:
+            asks_model = any(leaf.name not in settings.stored_tasks for leaf in static.leaves)
+            if asks_model and settings.has_model:
+                name = settings.tokenizer or settings.model or "no model named"
+                findings.add("EP601", "tokenizer", name)
+        progress("loading tasks")
+        loaded = load_tasks(static, settings, findings, every_row=every_row)
+        # The template is looked at once, where some task gets it.
+        some_chat = settings.apply_chat_template or bool(settings.chat_tasks)
+        of_some = replace(settings, apply_chat_template=some_chat)
+        generates = any(leaf.output_type == "generate_until" for leaf in static.leaves)
+        check_template(tokenizer, of_some, generates, findings)
+        refs = chain.from_iterable(function_refs(leaf.config) for leaf in static.leaves)
+        if any("ifeval" in ref.spec for ref in refs):
+            import_nltk()
+        scorers: dict[str, Scorer] = {}
+        for task in loaded:
+            progress(f"{task.name}: prompts")
+            _check_requests(task, settings, tokenizer, findings, rows, scored)
+            count = len(task.instances)
+            progress(f"{task.name}: scoring {min(count, scored or count)} rows")
+            scorer = check_scoring(task, findings, rows=scored, hard=hard)
+            if scorer is not None:
+                scorers[task.name] = scorer
+            if task.name not in settings.stored_tasks:
+                check_stops(task, tokenizer, scorer, findings)
+        spare_stock(findings, named=all(map(is_stock, static.tree.roots)))
+        return FullCheck(static, loaded, scorers, tokenizer)
 
 
 def _check_requests(

@@ -301,7 +301,19 @@ class _Reading:
     def statement(self, node: ast.stmt) -> None:
         """Looks for what lm-eval cannot load in the next statement of the module."""
         if isinstance(node, ast.ImportFrom):
-            self._import_from(node)
+            names = [alias.name for alias in node.names]
+            self.postponed |= node.module == "__future__" and "annotations" in names
+            if node.level and not self.packaged:
+                what = "a relative import: lm-eval loads the file without a package"
+                self._report(node, what)
+            elif node.module and not node.level and not self.changes_path:
+                self._sibling(node.module, node)
+                missing = _missing_in_lm_eval(node.module, names)
+                if missing:
+                    absent = ", ".join(missing)
+                    what = f"imports {absent}, which the installed lm-eval does not have"
+                    fix = "take the code along beside the YAML, or correct the name"
+                    self._report(node, what, fix)
         elif isinstance(node, ast.Import) and not self.changes_path:
             for alias in node.names:
                 self._sibling(alias.name, node)
@@ -314,21 +326,6 @@ class _Reading:
     def _report(self, node: ast.stmt, what: str, fix: str = "") -> None:
         where = f"{self.source}:{node.lineno}"
         self.findings.add("EP222", where, what, task=self.task, fix=fix)
-
-    def _import_from(self, node: ast.ImportFrom) -> None:
-        names = [alias.name for alias in node.names]
-        self.postponed |= node.module == "__future__" and "annotations" in names
-        if node.level and not self.packaged:
-            what = "a relative import: lm-eval loads the file without a package"
-            self._report(node, what)
-        elif node.module and not node.level and not self.changes_path:
-            self._sibling(node.module, node)
-            missing = _missing_in_lm_eval(node.module, names)
-            if missing:
-                absent = ", ".join(missing)
-                what = f"imports {absent}, which the installed lm-eval does not have"
-                fix = "take the code along beside the YAML, or correct the name"
-                self._report(node, what, fix)
 
     def _dataclass(self, node: ast.ClassDef) -> None:
         for decorator in node.decorator_list:

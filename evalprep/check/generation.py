@@ -96,13 +96,7 @@ def check_generation(leaf: Leaf, settings: RunSettings, findings: Findings) -> N
         has_length = any(name in merged for name in LENGTH_KEYS)
         if not has_length and "max_gen_toks" not in settings.core.model_args:
             findings.add_at("EP206", leaf, key, "max_gen_toks not given")
-    _check_merged(merged, leaf, settings, findings)
-
-
-def _check_merged(
-    merged: dict[str, Any], leaf: Leaf, settings: RunSettings, findings: Findings
-) -> None:
-    """Checks the arguments of the task and of the run together."""
+    # The arguments of the task and of the run together.
     length = reply_length(merged, settings.reply_length)
     context = settings.max_model_len
     if context is not None and length >= context:

@@ -74,7 +74,11 @@ def _check_entry(group: _Group, entry: Any, findings: Findings) -> None:
 
 def _check_metric(group: _Group, metric: str, entry: Mapping[str, Any], findings: Findings) -> None:
     """The tasks of a group have the metric that an entry names, and then its filters."""
-    lacking = [leaf for leaf in group.leaves if metric not in _metrics(leaf)]
+    lacking = [
+        leaf
+        for leaf in group.leaves
+        if metric not in (metric_names(leaf) or _DEFAULTS.get(leaf.output_type, []))
+    ]
     if lacking:
         words = f"the metric {metric!r}"
         _report_missing(words, group, lacking, findings)
@@ -84,10 +88,6 @@ def _check_metric(group: _Group, metric: str, entry: Mapping[str, Any], findings
         words = f"the filter {name!r} of {metric}"
         lacking = [leaf for leaf in group.leaves if name not in filter_names(leaf)]
         _report_missing(words, group, lacking, findings)
-
-
-def _metrics(leaf: Leaf) -> list[str]:
-    return metric_names(leaf) or _DEFAULTS.get(leaf.output_type, [])
 
 
 def _report_missing(words: str, group: _Group, lacking: list[Leaf], findings: Findings) -> None:

@@ -136,7 +136,16 @@ def load_tasks(
     """
     with quiet():
         import_lm_eval()
-        manager = _task_manager(static, settings)
+        from evalprep.packs import RequestedTasks
+
+        # lm-eval makes these metadata of the arguments of a model.
+        metadata = {
+            key: value
+            for key, value in settings.core.model_args.items()
+            if isinstance(value, str | int | float | bool)
+        }
+        roots = [str(root) for root in static.tree.roots]
+        manager = RequestedTasks(include_path=roots, metadata=metadata)
         failing = _import_functions(static.leaves, findings)
         rows = {} if every_row else _rows_of(static, settings)
         with loaded_from(rows.values()):
@@ -151,19 +160,6 @@ def load_tasks(
             if task is not None:
                 loaded.append(LoadedTask(leaf, task, rows=rows.get(leaf.name)))
     return loaded
-
-
-def _task_manager(static: StaticCheck, settings: RunSettings) -> Any:
-    """lm-eval's manager of the tasks at hand, with the metadata that lm-eval makes of arguments."""
-    from evalprep.packs import RequestedTasks
-
-    metadata = {
-        key: value
-        for key, value in settings.core.model_args.items()
-        if isinstance(value, str | int | float | bool)
-    }
-    roots = [str(root) for root in static.tree.roots]
-    return RequestedTasks(include_path=roots, metadata=metadata)
 
 
 def _rows_of(static: StaticCheck, settings: RunSettings) -> dict[str, TaskRows]:

@@ -8,7 +8,6 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from evalprep.backends import DATA_PARALLEL, TENSOR_PARALLEL, is_here, sizes_of_settings
@@ -21,6 +20,7 @@ from evalprep.check.settings import RunSettings
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.credentials import is_secret
 from evalprep.model import Destination, ModelShape, core_count, model_folder, model_shape
+from evalprep.packs import installed_version
 from evalprep.places import is_file, place
 from evalprep.terminal import counted
 
@@ -73,8 +73,9 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     name = settings.model
     if not name or settings.backend is None or not settings.has_model:
         return
-    # The command that we print has the absolute path.
-    if not settings.ours and _is_relative(name):
+    # The command that we print has the absolute path. lm-eval would make a hidden folder of
+    # other paths.
+    if not settings.ours and (name.startswith("./") or (name.endswith("/") and name != "/")):
         what = f"the model is written {name!r}"
         findings.add("EP701", "model_name", what)
     folder = model_folder(name, settings.folder)
@@ -110,16 +111,6 @@ def _weights_file(path: Path) -> str:
     with_hf = f"backend: hf, {model_name} and model_args: {model_args}"
     with_server = "serve it with llama.cpp and take backend: local-completions"
     return f"{with_hf}; or {with_server}"
-
-
-def _is_relative(name: str) -> bool:
-    """Returns whether lm-eval would make a hidden folder of a model's path.
-
-    A folder without a name counts, too.
-    """
-    if name.startswith("./"):
-        return True
-    return name.endswith("/") and name != "/"
 
 
 def _check_absent(name: str, settings: RunSettings, findings: Findings) -> None:
@@ -186,7 +177,18 @@ def _check_gpus(settings: RunSettings, findings: Findings) -> None:
         if settings.core.model_args.get("enable_expert_parallel"):
             what = f"is {sizes.data}, and model_args sets enable_expert_parallel"
             findings.add("EP734", DATA_PARALLEL, what)
-        _check_ray(sizes.data, machine, findings)
+        # For several copies of a model, lm-eval needs Ray, with GPUs that it can see.
+        if machine.cpu and "RAY_ADDRESS" not in os.environ:
+            what = f"data_parallel_size {sizes.data}, and this machine shows no GPU"
+            fix = _PRETENDED.format(sizes.data)
+            findings.add("EP727", DATA_PARALLEL, what, fix=fix)
+        if machine.here:
+            token = Path.home() / ".ray" / "auth_token"
+            if "RAY_AUTH_MODE" not in os.environ and token.is_file():
+                what = f"{token} is there, and RAY_AUTH_MODE is not set"
+                findings.add("EP728", DATA_PARALLEL, what)
+            if not _is_installed("ray") and _is_installed("vllm"):
+                findings.add("EP718", DATA_PARALLEL, "ray is not installed")
 
 
 def _check_served(settings: RunSettings, findings: Findings) -> None:
@@ -222,22 +224,6 @@ def _check_cores(needed: int, machine: Destination, findings: Findings) -> None:
         findings.add("EP733", DATA_PARALLEL, what)
 
 
-def _check_ray(copies: int, machine: Destination, findings: Findings) -> None:
-    """Checks what lm-eval needs for several copies of a model: Ray, with GPUs that it can see."""
-    if machine.cpu and "RAY_ADDRESS" not in os.environ:
-        what = f"data_parallel_size {copies}, and this machine shows no GPU"
-        fix = _PRETENDED.format(copies)
-        findings.add("EP727", DATA_PARALLEL, what, fix=fix)
-    if not machine.here:
-        return
-    token = Path.home() / ".ray" / "auth_token"
-    if "RAY_AUTH_MODE" not in os.environ and token.is_file():
-        what = f"{token} is there, and RAY_AUTH_MODE is not set"
-        findings.add("EP728", DATA_PARALLEL, what)
-    if not _is_installed("ray") and _is_installed("vllm"):
-        findings.add("EP718", DATA_PARALLEL, "ray is not installed")
-
-
 def _is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
@@ -255,7 +241,15 @@ def _check_variables(settings: RunSettings, findings: Findings) -> None:
 
 def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
     """Packages of the harness, the back end and the scorers."""
-    _check_harness(findings)
+    harness = installed_version("lm_eval")
+    if not harness:
+        findings.add("EP707", "lm_eval", "is not installed")
+    else:
+        parts = re.findall(r"\d+", harness)[:3]
+        numbers = tuple(map(int, parts))
+        if not (0, 4, 12) <= numbers < (0, 5, 0):
+            shown = ".".join(map(str, numbers))
+            findings.add("EP707", "lm_eval", f"version {shown}")
     record = settings.record
     module = record.package if record is not None else ""
     if module and not _is_installed(module):
@@ -289,32 +283,12 @@ def _check_latex(leaves: list[Leaf], findings: Findings) -> None:
         return _LATEX.search(ref.spec) is not None
 
     parsing = _leaves_with(leaves, parses_latex)
-    runtime = _version("antlr4-python3-runtime") or "absent"
+    runtime = installed_version("antlr4-python3-runtime") or "absent"
     if not parsing or runtime.startswith("4.11"):
         return
     names = [leaf.name for leaf in parsing]
     what = f"is {runtime}, and {', '.join(names)} parse LaTeX"
     findings.add("EP706", "antlr4-python3-runtime", what, task=names[0])
-
-
-def _check_harness(findings: Findings) -> None:
-    harness = _version("lm_eval")
-    if not harness:
-        findings.add("EP707", "lm_eval", "is not installed")
-        return
-    parts = re.findall(r"\d+", harness)[:3]
-    numbers = tuple(map(int, parts))
-    if not (0, 4, 12) <= numbers < (0, 5, 0):
-        shown = ".".join(map(str, numbers))
-        findings.add("EP707", "lm_eval", f"version {shown}")
-
-
-def _version(package: str) -> str:
-    """The installed version of a package; empty where it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def _leaves_with(leaves: list[Leaf], holds: Callable[[FunctionRef], bool]) -> list[Leaf]:
@@ -357,7 +331,7 @@ def punkt_tab() -> Path | None:
 
 def _is_refused(data: Path) -> bool:
     """Returns whether the installed NLTK refuses to open its data, as 3.10 does with hard links."""
-    numbers = re.findall(r"\d+", _version("nltk"))[:2]
+    numbers = re.findall(r"\d+", installed_version("nltk"))[:2]
     if tuple(map(int, numbers)) < (3, 10):
         return False
     files = data.rglob("*") if data.is_dir() else [data]
@@ -387,7 +361,16 @@ def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findin
         what = f"{core.num_fewshot}, and 0 in the file of {tasks}"
         findings.add("EP723", "num_fewshot", what)
     if settings.other_prompt_tasks:
-        findings.add("EP617", "apply_chat_template", _other_prompt(settings))
+        # How the chat template is set, and how it was where the published values were made.
+        if settings.apply_chat_template:
+            value, published = "true", "without"
+        else:
+            value, published = "false", "with"
+        tasks = listed(settings.other_prompt_tasks, "task")
+        published_prompt = f"the published values were made {published} a chat template"
+        findings.add(
+            "EP617", "apply_chat_template", f"is {value}, and {published_prompt} ({tasks})"
+        )
     if core.gen_kwargs:
         gen_kwargs = [f"{key}={value}" for key, value in core.gen_kwargs.items()]
         findings.add("EP714", "gen_kwargs", ", ".join(gen_kwargs))
@@ -395,17 +378,6 @@ def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findin
         findings.add("EP716", "log_samples", "is false")
     if settings.splits_model and isinstance(core.batch_size, int):
         findings.add("EP720", "batch_size", f"is {core.batch_size}")
-
-
-def _other_prompt(settings: RunSettings) -> str:
-    """Returns how the chat template is set, and how it was where the published values were made."""
-    if settings.apply_chat_template:
-        value, published = "true", "without"
-    else:
-        value, published = "false", "with"
-    tasks = listed(settings.other_prompt_tasks, "task")
-    published_prompt = f"the published values were made {published} a chat template"
-    return f"is {value}, and {published_prompt} ({tasks})"
 
 
 def _check_likelihoods(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:

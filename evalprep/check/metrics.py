@@ -175,11 +175,7 @@ def check_keys(leaf: Leaf, findings: Findings) -> None:
         findings.add_at("EP211", leaf, "process_docs", f"{task} has process_docs")
     if config.get("unsafe_code"):
         findings.add_at("EP213", leaf, "unsafe_code", f"{task} runs code that the model writes")
-    _check_fewshot(leaf, findings)
-
-
-def _check_fewshot(leaf: Leaf, findings: Findings) -> None:
-    """Keys of fewshot_config, and a source of examples."""
+    # Keys of fewshot_config, and a source of examples.
     fewshot = as_mapping(leaf.config.get("fewshot_config"))
     for key in sorted(set(fewshot) - FEWSHOT_KEYS, key=str):
         fix = near(str(key), FEWSHOT_KEYS)
@@ -341,15 +337,6 @@ def _check_step(
     if function not in known:
         what = f"the filter function {function!r}"
         findings.add_at("EP219", leaf, "filter_list", what, fix=near(function, known))
-    _check_step_arguments(leaf, function, step, findings)
-    pattern = step.get("regex_pattern")
-    if isinstance(pattern, str):
-        _check_pattern(leaf, pattern, characters, findings)
-
-
-def _check_step_arguments(
-    leaf: Leaf, function: str, step: dict[str, Any], findings: Findings
-) -> None:
     allowed = FILTER_ARGUMENTS.get(function)
     if allowed is not None:
         arguments = set(map(str, step)) - {"function"}
@@ -365,6 +352,9 @@ def _check_step_arguments(
     group = step.get("group_select", 0)
     if function in {"regex", "multi_choice_regex"} and group not in (0, -1):
         findings.add_at("EP220", leaf, "filter_list", f"{function}: group_select: {group}")
+    pattern = step.get("regex_pattern")
+    if isinstance(pattern, str):
+        _check_pattern(leaf, pattern, characters, findings)
 
 
 def _check_pattern(leaf: Leaf, pattern: str, characters: int, findings: Findings) -> None:

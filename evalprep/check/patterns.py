@@ -53,7 +53,7 @@ class Slow:
 def slowness(
     pattern: str, flags: int = 0, *, search: bool = True, whole: bool = False
 ) -> Slow | None:
-    """Tells whether there are texts on which a pattern takes more than linear time.
+    """Returns whether there are texts on which a pattern takes more than linear time.
 
     Args:
         pattern: The regular expression.

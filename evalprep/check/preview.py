@@ -92,7 +92,7 @@ class Preview:
 
 
 def preview_task(
-    done: FullCheck, settings: RunSettings, name: str, count: int, row: str | None = None
+    done: FullCheck, settings: RunSettings, name: str, count: int, row: str | None
 ) -> list[Preview]:
     """Preview rows of one task.
 
@@ -117,21 +117,15 @@ def preview_task(
             )
         )
     loaded = tasks[name]
-    numbers = _chosen(loaded, row)
+    # The positions of the rows to show: all, or the one with a sample id or position.
+    numbers = list(loaded.instances)
+    if row is not None:
+        numbers = [number for number in numbers if row in {loaded.row_name(number), str(number)}]
+        if not numbers:
+            allowed = "a sample_id, or a position from 0"
+            raise BadInput(Problem(what=f"no row {row!r}", where=loaded.name, allowed=allowed))
     scorer, own = done.scorers.get(name), settings.of(name)
     return [_row(loaded, number, own, done.tokenizer, scorer) for number in numbers[:count]]
-
-
-def _chosen(loaded: LoadedTask, row: str | None) -> list[int]:
-    """The positions of the rows to show: all, or the one with a sample id or position."""
-    numbers = list(loaded.instances)
-    if row is None:
-        return numbers
-    chosen = [number for number in numbers if row in {loaded.row_name(number), str(number)}]
-    if not chosen:
-        allowed = "a sample_id, or a position from 0"
-        raise BadInput(Problem(what=f"no row {row!r}", where=loaded.name, allowed=allowed))
-    return chosen
 
 
 def _row(

@@ -292,20 +292,25 @@ class _Scan:
             self._add(findings, "EP608", f"{marks} in {self._foreign}")
         if not self._marked.count and tokenizer.chat_template:
             _check_plain(self._loaded, self._settings, findings)
-        self._report_bos(tokenizer, findings)
-        if self._over:
-            self._add(findings, "EP604", self._too_long(), "generation_kwargs")
-
-    def _report_bos(self, tokenizer: Tokenizer, findings: Findings) -> None:
-        """Report begin-of-text tokens that are there twice, or not at all."""
         bos = tokenizer.bos
         if self._double.count:
             what = f"{bos} more than once at the start of {self._double}"
             self._add(findings, "EP602", what)
-        if self._loaded.name in self._settings.bos_tasks:
-            return  # its pack decides that
-        if self._none.count and tokenizer.bos_id in tokenizer.own_prefix:
+        lacks_bos = self._none.count and tokenizer.bos_id in tokenizer.own_prefix
+        if lacks_bos and self._loaded.name not in self._settings.bos_tasks:
             self._add(findings, "EP603", f"no {bos} in {self._none}")
+        if self._over:
+            # How many prompts are too long, and those that exceed the context by most.
+            longest = ", ".join(map(self._sizes, self._longest))
+            shortest, most = min(self._replies), max(self._replies)
+            reply = str(most) if shortest == most else f"{shortest} to {most}"
+            sizes = f"{self._over} of {self._texts} prompts and {reply} tokens for the reply"
+            self._add(
+                findings,
+                "EP604",
+                f"{sizes} are more than max_model_len {self._context}; longest: {longest}",
+                "generation_kwargs",
+            )
 
     def _add(self, findings: Findings, code: str, what: str, key: str = "doc_to_text") -> None:
         """Add a finding about a key of the task."""
@@ -372,14 +377,6 @@ class _Scan:
     def _context(self) -> int:
         return self._settings.max_model_len or 0
 
-    def _too_long(self) -> str:
-        """Returns how many prompts are too long, and those that exceed the context by most."""
-        longest = ", ".join(map(self._sizes, self._longest))
-        shortest, most = min(self._replies), max(self._replies)
-        reply = str(most) if shortest == most else f"{shortest} to {most}"
-        sizes = f"{self._over} of {self._texts} prompts and {reply} tokens for the reply"
-        return f"{sizes} are more than max_model_len {self._context}; longest: {longest}"
-
     def _sizes(self, prompt: _LongPrompt) -> str:
         """A row and its tokens; with those of the reply where they are not the same for all."""
         if len(self._replies) == 1:
@@ -443,22 +440,6 @@ def _generation_arguments(request: Any) -> dict[str, Any]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def _right_reply(loaded: LoadedTask, doc: Mapping[str, Any]) -> str:
-    """The longest reply of a row that is known to be right; empty where none is known.
-
-    Known are the gold answer, where replies are compared with it, and a right published reply.
-    """
-    texts = []
-    is_compared = loaded.leaf.config.get("process_results") is None
-    golds = gold_texts(loaded.task, doc) if is_compared else []
-    if golds:
-        texts.append(min(golds, key=len))
-    published = _published_right(doc)
-    if published is not None:
-        texts.append(published)
-    return max(texts, key=len, default="")
-
-
 def _published_right(doc: Mapping[str, Any]) -> str | None:
     """The published reply of a row; None where there is none, or where it is wrong."""
     published = published_reply(doc)
@@ -480,7 +461,17 @@ def _check_budget(
         if request.request_type != "generate_until" or not isinstance(doc, Mapping):
             continue
         limit = _reply_limit(request, settings)
-        reply = _right_reply(loaded, doc)
+        # The longest reply of a row that is known to be right; empty where none is known. Known
+        # are the gold answer, where replies are compared with it, and a right published reply.
+        texts = []
+        is_compared = loaded.leaf.config.get("process_results") is None
+        golds = gold_texts(loaded.task, doc) if is_compared else []
+        if golds:
+            texts.append(min(golds, key=len))
+        published = _published_right(doc)
+        if published is not None:
+            texts.append(published)
+        reply = max(texts, key=len, default="")
         if len(reply.encode()) > limit:  # a token is at least one byte
             replies[number], budget[number] = reply, limit
     if not replies:
@@ -508,7 +499,18 @@ def check_stops(
     first = next(iter(loaded.instances.values()))[0]
     stops = stop_strings(_generation_arguments(first))
     for stop in stops:
-        _check_stop(stop, stops, loaded, tokenizer, findings)
+        # One stop string that never acts, or that the first blank of a reply triggers.
+        reason = _never_acts(stop, stops, tokenizer)
+        if reason:
+            what = f"{loaded.name}: {stop!r} {reason}"
+            findings.add_at("EP609", loaded.leaf, "generation_kwargs", what)
+        if stop.strip():
+            continue
+        first_rows = list(loaded.instances)[:20]
+        prompts = [loaded.prompt(number) for number in first_rows]
+        if any(_begins_reply(stop, prompt) for prompt in prompts):
+            what = f"{loaded.name}: {stop!r}, and the prompts end with a turn marker"
+            findings.add_at("EP611", loaded.leaf, "generation_kwargs", what)
     if not stops or not loaded.generates:
         return
     cut = [number for number in loaded.instances if _is_cut(loaded, number, stops, scorer)]
@@ -516,23 +518,6 @@ def check_stops(
         names = [loaded.row_name(number) for number in cut]
         what = f"{loaded.name}: {listed(names)}"
         findings.add_at("EP610", loaded.leaf, "generation_kwargs", what)
-
-
-def _check_stop(
-    stop: str, stops: list[str], loaded: LoadedTask, tokenizer: Tokenizer | None, findings: Findings
-) -> None:
-    """One stop string that never acts, or that the first blank of a reply triggers."""
-    reason = _never_acts(stop, stops, tokenizer)
-    if reason:
-        what = f"{loaded.name}: {stop!r} {reason}"
-        findings.add_at("EP609", loaded.leaf, "generation_kwargs", what)
-    if stop.strip():
-        return
-    first_rows = list(loaded.instances)[:20]
-    prompts = [loaded.prompt(number) for number in first_rows]
-    if any(_begins_reply(stop, prompt) for prompt in prompts):
-        what = f"{loaded.name}: {stop!r}, and the prompts end with a turn marker"
-        findings.add_at("EP611", loaded.leaf, "generation_kwargs", what)
 
 
 def _never_acts(stop: str, stops: list[str], tokenizer: Tokenizer | None) -> str:

@@ -46,7 +46,11 @@ HARD = {
 def gold_texts(task: Any, doc: Mapping[str, Any]) -> list[str]:
     """The gold answers of a row as texts; empty when the row has none."""
     try:
-        gold = _gold(task, doc)
+        # The gold answer of a row; of a number, the choice at that place.
+        gold = task.doc_to_target(doc)
+        choices = task.doc_to_choice(doc) if task.get_config("doc_to_choice") is not None else None
+        if isinstance(choices, list) and isinstance(gold, int) and 0 <= gold < len(choices):
+            gold = choices[gold]
     except Exception:  # noqa: BLE001
         # A row whose gold cannot be read is reported where prompts are built.
         return []
@@ -55,15 +59,6 @@ def gold_texts(task: Any, doc: Mapping[str, Any]) -> list[str]:
     # A gold answer that is itself a phrase, as in "Answer: B".
     phrases = [re.fullmatch(r"\s*[Aa]nswer:\s*(\S.*)", text, re.DOTALL) for text in texts]
     return texts + [phrase[1] for phrase in phrases if phrase]
-
-
-def _gold(task: Any, doc: Mapping[str, Any]) -> Any:
-    """The gold answer of a row; of a number, the choice at that place."""
-    gold = task.doc_to_target(doc)
-    choices = task.doc_to_choice(doc) if task.get_config("doc_to_choice") is not None else None
-    if isinstance(choices, list) and isinstance(gold, int) and 0 <= gold < len(choices):
-        return choices[gold]
-    return gold
 
 
 def unrelated_reply(golds: Iterable[str]) -> str:

@@ -49,14 +49,24 @@ def build_requests(
         requests.sort(key=lambda instance: instance.idx)
     kinds = {instance.request_type for instance in task.instances}
     requests_of_rows = loaded.instances.values()
-    loaded.generates = all(map(_asks_for_one_text, requests_of_rows))
+    loaded.generates = all(
+        len(requests) == 1 and requests[0].request_type == "generate_until"
+        for requests in requests_of_rows
+    )
     loaded.own = leaf.file.kind == "class" or not kinds <= _KINDS
-    _check_prompts(loaded, findings)
-
-
-def _asks_for_one_text(requests: list[Any]) -> bool:
-    """Returns whether a row sends a single request, and that asks the model for a text."""
-    return len(requests) == 1 and requests[0].request_type == "generate_until"
+    texts = [loaded.prompt(number) for number in loaded.instances]
+    if loaded.generates:
+        _check_texts(loaded, texts, findings)
+    if not loaded.own:
+        _check_targets(loaded, findings)
+        _check_examples(loaded, findings)
+        _check_repeated(loaded, findings)
+        _check_continuations(loaded, findings)
+        if loaded.generates and texts:
+            _check_patterns(loaded, texts, findings)
+            _check_letters(loaded, findings)
+        if loaded.leaf.output_type == "multiple_choice":
+            _check_choices(loaded, findings)
 
 
 def _build(
@@ -64,7 +74,16 @@ def _build(
 ) -> str:
     """Let the task build its requests; returns what went wrong, to stand behind the task's name."""
     with quiet():
-        _configure(task, settings)
+        # The changes that lm-eval makes to a task between loading and building requests.
+        core = settings.core
+        if core.gen_kwargs and task.get_config("output_type") == "generate_until":
+            gen_kwargs = dict(core.gen_kwargs)
+            task.set_config(key="generation_kwargs", value=gen_kwargs, update=True)
+        shots = task.get_config("num_fewshot")
+        is_overridden = core.num_fewshot is not None and shots != 0
+        if shots is None or is_overridden:
+            task.set_config(key="num_fewshot", value=core.num_fewshot or 0)
+        task.set_fewshot_seed(seed=1234)
         try:
             with cpu_bound(BUILDING_SECONDS):
                 task.build_all_requests(
@@ -85,19 +104,6 @@ def _build(
     return ""
 
 
-def _configure(task: Any, settings: RunSettings) -> None:
-    """The changes that lm-eval makes to a task between loading and building requests."""
-    core = settings.core
-    if core.gen_kwargs and task.get_config("output_type") == "generate_until":
-        gen_kwargs = dict(core.gen_kwargs)
-        task.set_config(key="generation_kwargs", value=gen_kwargs, update=True)
-    shots = task.get_config("num_fewshot")
-    is_overridden = core.num_fewshot is not None and shots != 0
-    if shots is None or is_overridden:
-        task.set_config(key="num_fewshot", value=core.num_fewshot or 0)
-    task.set_fewshot_seed(seed=1234)
-
-
 def _failing_row(task: Any) -> str:
     for number, doc in enumerate(task.eval_docs):
         try:
@@ -108,23 +114,6 @@ def _failing_row(task: Any) -> str:
         except Exception:  # noqa: BLE001 - only its place is wanted
             return f"row {number}"
     return "some row"
-
-
-def _check_prompts(loaded: LoadedTask, findings: Findings) -> None:
-    texts = [loaded.prompt(number) for number in loaded.instances]
-    if loaded.generates:
-        _check_texts(loaded, texts, findings)
-    if loaded.own:
-        return
-    _check_targets(loaded, findings)
-    _check_examples(loaded, findings)
-    _check_repeated(loaded, findings)
-    _check_continuations(loaded, findings)
-    if loaded.generates and texts:
-        _check_patterns(loaded, texts, findings)
-        _check_letters(loaded, findings)
-    if loaded.leaf.output_type == "multiple_choice":
-        _check_choices(loaded, findings)
 
 
 def _report(loaded: LoadedTask, findings: Findings, code: str, key: str, what: str) -> None:
@@ -325,7 +314,11 @@ def _check_letters(loaded: LoadedTask, findings: Findings) -> None:
         return
     limit = leaf.generation.get("max_gen_toks")
     length = limit if isinstance(limit, int) else DEFAULT_LENGTH
-    golds = _gold_words(loaded)
+    golds = set()
+    for requests in loaded.instances.values():
+        with contextlib.suppress(Exception):  # reported as EP304
+            target = loaded.task.doc_to_target(requests[0].doc)
+            golds.add(str(target).strip())
     are_letters = bool(golds) and all(map(_LETTER.fullmatch, golds))
     if are_letters and length > SHORT_REPLY:
         letters = ", ".join(sorted(golds)[:4])
@@ -353,15 +346,6 @@ def _extracts(leaf: Leaf) -> bool:
 
 
 _PLAIN_FILTERS = frozenset({"take_first", "remove_whitespace"})
-
-
-def _gold_words(loaded: LoadedTask) -> set[str]:
-    golds = set()
-    for requests in loaded.instances.values():
-        with contextlib.suppress(Exception):  # reported as EP304
-            target = loaded.task.doc_to_target(requests[0].doc)
-            golds.add(str(target).strip())
-    return golds
 
 
 @dataclass(frozen=True)
@@ -396,7 +380,16 @@ def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
     Choices that occur twice are reported, too.
     """
     key = "doc_to_target"
-    rows = _choices(loaded)
+    task = loaded.task
+    # Where the choices are contexts (as in Winogrande), doc_to_text is the place of the right one.
+    gold_of = task.doc_to_text if task.multiple_input else task.doc_to_target
+    rows = []
+    for number, requests in loaded.instances.items():
+        doc = requests[0].doc
+        with contextlib.suppress(Exception):  # reported as EP304
+            name = loaded.row_name(number)
+            row = _Choice(name, task.doc_to_choice(doc), gold_of(doc))
+            rows.append(row)
     wrong = [row.row for row in rows if row.is_wrong]
     # A scorer of the task's own may ask something else than which choice is right.
     has_scorer = loaded.leaf.config.get("process_results") is not None
@@ -422,20 +415,6 @@ def are_choices_odd(loaded: LoadedTask) -> bool:
     _check_continuations(loaded, findings)
     _check_choices(loaded, findings)
     return bool(len(findings))
-
-
-def _choices(loaded: LoadedTask) -> list[_Choice]:
-    task = loaded.task
-    # Where the choices are contexts (as in Winogrande), doc_to_text is the place of the right one.
-    gold_of = task.doc_to_text if task.multiple_input else task.doc_to_target
-    rows = []
-    for number, requests in loaded.instances.items():
-        doc = requests[0].doc
-        with contextlib.suppress(Exception):  # reported as EP304
-            name = loaded.row_name(number)
-            row = _Choice(name, task.doc_to_choice(doc), gold_of(doc))
-            rows.append(row)
-    return rows
 
 
 def _count_from_one(rows: list[_Choice]) -> bool:

@@ -141,7 +141,17 @@ def _try(
         cases = tally.failures.setdefault(failure, [])
         cases.append(case)
         return None
-    _count_values(verdict, case, label, tally)
+    is_right = label in {"perfect", "published"}
+    for name, metrics in verdict.metrics.items():
+        keys = tally.keys.setdefault(name, set())
+        keys.add(frozenset(metrics))
+        for metric, value in metrics.items():
+            problem = _unsafe(value)
+            if problem:
+                tally.odd.setdefault(problem, {}).setdefault(metric, case)
+            if is_right:
+                values = tally.values.setdefault((metric, name), [])
+                values.append(value)
     return verdict
 
 
@@ -160,22 +170,6 @@ def _place_of(error: Exception, folder: Path) -> _Place | None:
 def _message_of(error: Exception) -> str:
     """The kind of an error and the beginning of its text."""
     return f"{type(error).__name__}: {str(error)[:120]}"
-
-
-def _count_values(verdict: Verdict, case: str, label: str, tally: _Tally) -> None:
-    """Keeps the keys of a verdict, its values where they matter, and what JSON cannot hold."""
-    is_right = label in {"perfect", "published"}
-    for name, metrics in verdict.metrics.items():
-        keys = tally.keys.setdefault(name, set())
-        keys.add(frozenset(metrics))
-        for metric, value in metrics.items():
-            problem = _unsafe(value)
-            if problem:
-                cases = tally.odd.setdefault(problem, {})
-                cases.setdefault(metric, case)
-            if is_right:
-                values = tally.values.setdefault((metric, name), [])
-                values.append(value)
 
 
 def _check_row(scorer: Scorer, number: int, tally: _Tally) -> None:

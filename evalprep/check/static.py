@@ -79,33 +79,34 @@ def check_static(
             select_leaves(tree, [group], findings)
         names = [name for name in tree.index if name not in groups]
     check_groups(tree, findings)
-    leaves = select_leaves(tree, names, findings)
+    selected = select_leaves(tree, names, findings)
     if requested is not None:
         _spare_others(tree, names, findings)
-    leaves = _without_waiting(leaves, roots, findings)
+    # The tasks whose data are there; the others wait for replies of an earlier stage.
+    waiting = waiting_tasks(roots)
+    leaves = []
+    for leaf in selected:
+        earlier_tasks = waiting.get(leaf.name)
+        if earlier_tasks is None:
+            leaves.append(leaf)
+        else:
+            what = f"waits for {', '.join(earlier_tasks)}"
+            findings.add_at("EP124", leaf, "", what)
     rows, data_bytes = _check_leaves(leaves, settings, findings, moved)
     check_functions(leaves, findings)
     check_machine(leaves, settings, findings, data_bytes=data_bytes)
     check_helpers(roots, findings)
     spare_stock(findings, named=all(map(is_stock, tree.roots)))
     if settings.ours:
-        _spare_tasks_of_config(leaves, findings)
+        # Advice on memory at run time is for authors of packs with large data.
+        others = {leaf.name for leaf in leaves if not _is_of_pack(leaf)}
+
+        def is_spared(finding: Finding) -> bool:
+            return finding.code == "EP212" and finding.task in others
+
+        findings.take(is_spared)
     known = [name for name in names if is_known(tree, name)]
     return StaticCheck(tree, leaves, rows, known)
-
-
-def _without_waiting(leaves: list[Leaf], roots: Sequence[Path], findings: Findings) -> list[Leaf]:
-    """The tasks whose data are there; the others wait for replies of an earlier stage."""
-    waiting = waiting_tasks(roots)
-    ready = []
-    for leaf in leaves:
-        earlier_tasks = waiting.get(leaf.name)
-        if earlier_tasks is None:
-            ready.append(leaf)
-        else:
-            what = f"waits for {', '.join(earlier_tasks)}"
-            findings.add_at("EP124", leaf, "", what)
-    return ready
 
 
 def _check_leaves(
@@ -143,16 +144,6 @@ def _is_of_pack(leaf: Leaf) -> bool:
     One that the config holds is the user's own, as any lm-eval task.
     """
     return "pack" in leaf.metadata
-
-
-def _spare_tasks_of_config(leaves: list[Leaf], findings: Findings) -> None:
-    """Takes back advice on memory at run time, which is for authors of packs with large data."""
-    others = {leaf.name for leaf in leaves if not _is_of_pack(leaf)}
-
-    def is_spared(finding: Finding) -> bool:
-        return finding.code == "EP212" and finding.task in others
-
-    findings.take(is_spared)
 
 
 #: Mistakes by which lm-eval skips a file, or reads it otherwise than meant: nothing to whoever does

@@ -352,7 +352,13 @@ def add_files(tree: Tree, paths: Iterable[Path], findings: Findings) -> list[str
     for file in [read_file(path, findings) for path in paths]:
         if file is not None and _is_registered(file, own, tagged, findings):
             own[file.name] = file
-            _register_tags(file, tree, own, tagged)
+            # lm-eval registers the tags of tasks, not those of groups.
+            if file.kind != "group":
+                tags = file.data.get("tag")
+                for tag in map(str, [tags] if isinstance(tags, str) else tags or []):
+                    tree.tags.setdefault(tag, []).append(file.name)
+                    if tag not in own:
+                        tagged.setdefault(tag, file)
     tree.index.update(own)
     return list(own)
 
@@ -381,19 +387,6 @@ def _is_registered(
     else:
         return True
     return False
-
-
-def _register_tags(
-    file: TaskFile, tree: Tree, own: dict[str, TaskFile], tagged: dict[str, TaskFile]
-) -> None:
-    """Registers the tags of a task; lm-eval does not for groups."""
-    if file.kind == "group":
-        return
-    tags = file.data.get("tag")
-    for tag in map(str, [tags] if isinstance(tags, str) else tags or []):
-        tree.tags.setdefault(tag, []).append(file.name)
-        if tag not in own:
-            tagged.setdefault(tag, file)
 
 
 def _old_group(file: TaskFile) -> str:

@@ -102,7 +102,20 @@ class Isolation:
         python = [os.path.realpath(sys.executable), "-I", "-S", "-B", "-c", boot]
         if self.kind == "namespaces":
             return [sys.executable, "-I", "-S", "-B", str(_JAIL), self._plan(root, limits, python)]
-        return [*self._bubblewrap_options(limits), *python]
+        options = [bubblewrap(), "--unshare-all", "--die-with-parent", "--new-session"]
+        options += ["--cap-drop", "ALL", "--clearenv", "--uid", "65534", "--gid", "65534"]
+        for name, value in _ENVIRONMENT.items():
+            options += ["--setenv", name, value]
+        for path, target in shown_folders().items():
+            options += ["--ro-bind", path, target]
+        for path in hidden_folders():
+            options += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]
+        for path, target in system_links().items():
+            options += ["--symlink", target, path]
+        options += ["--dev", "/dev", "--size", str(limits.folder_mb << 20), "--tmpfs", _FOLDER]
+        # Both lie in memory that no limit counts.
+        options += ["--remount-ro", "/dev", "--remount-ro", "/"]
+        return [*[*options, "--chdir", _FOLDER], *python]
 
     def _plan(self, root: Path, limits: Limits, argv: list[str]) -> str:
         """The room that `jail.py` is to make, as JSON."""
@@ -117,23 +130,6 @@ class Isolation:
             "argv": argv,
         }
         return json.dumps(plan)
-
-    @staticmethod
-    def _bubblewrap_options(limits: Limits) -> list[str]:
-        options = [bubblewrap(), "--unshare-all", "--die-with-parent", "--new-session"]
-        options += ["--cap-drop", "ALL", "--clearenv", "--uid", "65534", "--gid", "65534"]
-        for name, value in _ENVIRONMENT.items():
-            options += ["--setenv", name, value]
-        for path, target in shown_folders().items():
-            options += ["--ro-bind", path, target]
-        for path in hidden_folders():
-            options += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]
-        for path, target in system_links().items():
-            options += ["--symlink", target, path]
-        options += ["--dev", "/dev", "--size", str(limits.folder_mb << 20), "--tmpfs", _FOLDER]
-        # Both lie in memory that no limit counts.
-        options += ["--remount-ro", "/dev", "--remount-ro", "/"]
-        return [*options, "--chdir", _FOLDER]
 
 
 def bubblewrap() -> str:

@@ -206,7 +206,8 @@ def usage(pid: int) -> Usage:
         try:
             fields = _stat(process)
             threads = list((process / "task").iterdir())
-            waiting += _children(threads)
+            lists = [(thread / "children").read_text().split() for thread in threads]
+            waiting += [int(child) for child in chain.from_iterable(lists)]
             busy = busy or any(_stat(thread)[0] in _READY for thread in threads)
         except OSError:  # it has ended meanwhile
             continue
@@ -217,8 +218,3 @@ def usage(pid: int) -> Usage:
 def _stat(process: Path) -> list[str]:
     """The fields behind the name: state first, CPU time in user and kernel mode at 11 and 12."""
     return (process / "stat").read_text().rpartition(")")[2].split()
-
-
-def _children(threads: list[Path]) -> list[int]:
-    lists = [(thread / "children").read_text().split() for thread in threads]
-    return [int(child) for child in chain.from_iterable(lists)]

@@ -64,20 +64,17 @@ class Session:
         """
         outcome = None
         while outcome is None:
-            self._watch_writing()
+            # A room that has unsent input is watched for the moment at which it takes some.
+            watched = self._selector.get_map()
+            for room in (self.candidate, self.checker):
+                if room.has_unsent and room.input not in watched:
+                    self._selector.register(room.input, selectors.EVENT_WRITE, room)
+                elif not room.has_unsent and room.input in watched:
+                    self._selector.unregister(room.input)
             for key, events in self._selector.select(_LOOK):
                 outcome = outcome or self._serve(key.data, events)
             outcome = outcome or self._over_limits()
         return outcome
-
-    def _watch_writing(self) -> None:
-        """Has the selector tell when a room takes what waits for it."""
-        watched = self._selector.get_map()
-        for room in (self.candidate, self.checker):
-            if room.has_unsent and room.input not in watched:
-                self._selector.register(room.input, selectors.EVENT_WRITE, room)
-            elif not room.has_unsent and room.input in watched:
-                self._selector.unregister(room.input)
 
     def _serve(self, room: Room, events: int) -> Outcome | None:
         if events & selectors.EVENT_WRITE:

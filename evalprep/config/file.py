@@ -41,8 +41,36 @@ def load_config(
     source = _without_file() if path is None else _from_file(path)
     for key, value in options.items():
         source.overrule((key,), value)
-    _apply_settings(source, settings)
-    folders = _folders_of_packs(source)
+    problems = Problems()
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        keys = tuple(part.strip() for part in key.split("."))
+        if not equals or not all(keys):
+            problems.add(
+                f"the setting {_shown(setting)} is not key=value",
+                where="--set",
+                allowed="--set limit=10, --set science.context=8192",
+            )
+            continue
+        try:
+            value = yaml_value(text)
+        except NotYaml as error:
+            problems.add(
+                f"the value {_shown(text)} is not YAML: {error}",
+                where=f"--set {key}",
+                fix="quote it",
+            )
+            continue
+        if blocked := source.overrule(keys, value):
+            problems.add(
+                f"{blocked} is not a section", where=f"--set {key}", fix=f"set {blocked} itself"
+            )
+    problems.raise_if_any()
+    # The folders that `template_dir` names: one, or a list of them.
+    template_dir = source.data.get("template_dir")
+    names = template_dir if isinstance(template_dir, list) else [template_dir]
+    texts = [name for name in names if isinstance(name, str)]
+    folders = tuple(place(name, source.folder).resolve() for name in texts)
     # Told before anything else if it is wrong: without packs each of their keys would look
     # misspelt.
     packs = find_packs(folders, where=source.where("template_dir"))
@@ -83,14 +111,6 @@ def _without_file() -> YamlFile:
     return YamlFile({}, "", name="command line", folder=Path.cwd(), path=None)
 
 
-def _folders_of_packs(source: YamlFile) -> tuple[Path, ...]:
-    """The folders that `template_dir` names: one, or a list of them."""
-    template_dir = source.data.get("template_dir")
-    names = template_dir if isinstance(template_dir, list) else [template_dir]
-    texts = [name for name in names if isinstance(name, str)]
-    return tuple(place(name, source.folder).resolve() for name in texts)
-
-
 def _shown(text: str) -> str:
     """A text of the command line in quotes.
 
@@ -100,31 +120,3 @@ def _shown(text: str) -> str:
 
 
 _LONGEST_SHOWN = 12
-
-
-def _apply_settings(source: YamlFile, settings: Sequence[str]) -> None:
-    problems = Problems()
-    for setting in settings:
-        key, equals, text = setting.partition("=")
-        keys = tuple(part.strip() for part in key.split("."))
-        if not equals or not all(keys):
-            problems.add(
-                f"the setting {_shown(setting)} is not key=value",
-                where="--set",
-                allowed="--set limit=10, --set science.context=8192",
-            )
-            continue
-        try:
-            value = yaml_value(text)
-        except NotYaml as error:
-            problems.add(
-                f"the value {_shown(text)} is not YAML: {error}",
-                where=f"--set {key}",
-                fix="quote it",
-            )
-            continue
-        if blocked := source.overrule(keys, value):
-            problems.add(
-                f"{blocked} is not a section", where=f"--set {key}", fix=f"set {blocked} itself"
-            )
-    problems.raise_if_any()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +89,11 @@ def matching(pattern: str, folder: Path) -> list[Path]:
     if not is_folder(above):
         return []
     below = "/".join(parts[fixed:])
-    folders = [path.resolve() for path in above.glob(below) if _is_model(path)]
+    folders = [
+        path.resolve()
+        for path in above.glob(below)
+        if any(is_file(path / name) for name in _MODEL_FILES)
+    ]
     return sorted(dict.fromkeys(folders), key=_natural_order)
 
 
@@ -97,11 +101,6 @@ def _natural_order(path: Path) -> tuple[list[tuple[int, int, str]], str]:
     """A key for folders; names that differ only in the case of letters have an order, too."""
     text = str(path)
     return natural(text), text
-
-
-def _is_model(path: Path) -> bool:
-    """Returns whether the files of a model, or of an adapter, lie in a folder."""
-    return any(is_file(path / name) for name in _MODEL_FILES)
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:
@@ -138,7 +137,9 @@ def short_names(models: Sequence[Checkpoint]) -> list[str]:
     paths = [_path_parts(model.adapter or model.model_name) for model in models]
     for names in _possible_names(models, paths):
         plain_names = [_plain(name) for name in names]
-        if _different(plain_names):
+        # They name files, and some file systems ignore case.
+        folded = [name.casefold() for name in plain_names]
+        if len(set(folded)) == len(folded):
             return plain_names
     numbered = []
     for number, parts in enumerate(paths, start=1):
@@ -184,9 +185,3 @@ def _last(value: Any) -> str:
 def _plain(text: str) -> str:
     safe = re.sub(r"[^A-Za-z0-9._-]+", "_", text)
     return safe.strip("_.-") or "model"
-
-
-def _different(names: Iterable[str]) -> bool:
-    # They name files, and some file systems ignore case.
-    folded = [name.casefold() for name in names]
-    return len(set(folded)) == len(folded)

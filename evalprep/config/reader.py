@@ -77,9 +77,6 @@ class Reader:
                     where=where,
                     allowed=", ".join(BACKENDS),
                 )
-        self._hoist_keys(pack, where)
-
-    def _hoist_keys(self, pack: Pack, where: str) -> None:
         for key in pack.config.values():
             if not key.top_level:
                 continue
@@ -114,11 +111,7 @@ class Reader:
                 sections.setdefault(key, {}).update(value or {})
             elif key not in self.hoisted:
                 self._refuse_unknown(str(key), value)
-        self._sort_hoisted(sections)
-        return core, sections
-
-    def _sort_hoisted(self, sections: dict[str, dict[str, Any]]) -> None:
-        """Puts keys that packs take at top level into their sections."""
+        # Keys that packs take at top level go into their sections.
         for key, pack in self.hoisted.items():
             if key not in self.source.data:
                 continue
@@ -129,6 +122,7 @@ class Reader:
                     fix="keep one of the two",
                 )
             sections.setdefault(pack, {})[key] = self.source.data[key]
+        return core, sections
 
     def _refuse_unknown(self, key: str, value: Any) -> None:
         known = [*CORE_KEYS, *self.hoisted, *self.packs]
@@ -246,7 +240,14 @@ def read_config(
     expanded = expand_models(raw_core, source, reader.problems)
     core, mistakes = read_core(_without_empty_lists(expanded, keys_of(Core)))
     reader.explain(mistakes)
-    sections = _read_sections(reader, raw_sections)
+    # Pack -> its keys, of the sections without a mistake; the others are explained.
+    sections: dict[str, Struct] = {}
+    for name, data in raw_sections.items():
+        model = section_model(reader.packs[name])
+        section, mistakes = read_struct(model, _without_empty_lists(data, keys_of(model)))
+        reader.explain(mistakes, (name,) if name in reader.source.data else ())
+        if section is not None:
+            sections[name] = section
     if core is not None:
         core = _absolute(core, source.folder, template_dir)
         core = with_arguments(core, source, reader.problems)
@@ -259,22 +260,6 @@ def read_config(
 def _default_tasks(pack: Pack) -> dict[str, Any]:
     """The key `tasks` as a pack fills it in for a config that has none."""
     return {"tasks": list(pack.default_tasks)} if pack.default_tasks else {}
-
-
-def _read_sections(reader: Reader, raw_sections: Mapping[str, Any]) -> dict[str, Struct]:
-    """Pack -> its keys, of the sections without a mistake; the others are explained."""
-    sections: dict[str, Struct] = {}
-    for name, data in raw_sections.items():
-        model = section_model(reader.packs[name])
-        section, mistakes = read_struct(model, _without_empty_lists(data, keys_of(model)))
-        reader.explain(mistakes, () if _is_hoisted(reader.source, name) else (name,))
-        if section is not None:
-            sections[name] = section
-    return sections
-
-
-def _is_hoisted(source: YamlFile, pack: str) -> bool:
-    return pack not in source.data
 
 
 def _absolute(core: Core, folder: Path, template_dir: tuple[Path, ...]) -> Core:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalprep.data.hub import HubFailure, hub_problem, is_offline, logs_at, on_hub
     from evalprep.data.joining import GroundTruth, JoinReport, join
     from evalprep.data.keyed import is_plain
-    from evalprep.data.lock import Locked, commit_of, lock_text, moved, read_lock
+    from evalprep.data.lock import commit_of, lock_text, moved, read_lock
     from evalprep.data.nested import column_of, paths_in, value_at
     from evalprep.data.prepared import Repeats, named_rows, write_rows
     from evalprep.data.rowfiles import (

@@ -61,27 +61,22 @@ def regrouped(
     A table also ends where the columns change, and once it has so many bytes.
     """
     for _, alike in groupby(batches, key=lambda batch: batch.schema):
-        yield from _tables(alike, rows, most_bytes)
+        import pyarrow as pa
 
-
-def _tables(batches: Iterable[pa.RecordBatch], rows: int, most_bytes: float) -> Iterator[pa.Table]:
-    """The same, of batches of one schema."""
-    import pyarrow as pa
-
-    parts: list[pa.RecordBatch] = []
-    count, size = 0, 0
-    for batch in batches:
-        start = 0
-        while start < batch.num_rows:
-            parts.append(batch.slice(start, rows - count))
-            start += parts[-1].num_rows
-            count += parts[-1].num_rows
-            size += parts[-1].nbytes if most_bytes < math.inf else 0
-            if count == rows or size >= most_bytes:
-                yield pa.Table.from_batches(parts)
-                parts, count, size = [], 0, 0
-    if parts:
-        yield pa.Table.from_batches(parts)
+        parts: list[pa.RecordBatch] = []
+        count, size = 0, 0
+        for batch in alike:
+            start = 0
+            while start < batch.num_rows:
+                parts.append(batch.slice(start, rows - count))
+                start += parts[-1].num_rows
+                count += parts[-1].num_rows
+                size += parts[-1].nbytes if most_bytes < math.inf else 0
+                if count == rows or size >= most_bytes:
+                    yield pa.Table.from_batches(parts)
+                    parts, count, size = [], 0, 0
+        if parts:
+            yield pa.Table.from_batches(parts)
 
 
 def batches_of(

@@ -188,14 +188,9 @@ def _value(name: str, expression: str, record: Any) -> Any:
     is_mapping = type(record) is dict or isinstance(record, Mapping)  # the first test is fast
     literal = is_mapping and expression in record
     value = record[expression] if literal else evaluated(name, expression, record)
-    if literal and kind_of(name) in OPTIONAL and _is_missing(value):
+    if literal and kind_of(name) in OPTIONAL and (value is None or _is_nan(value)):
         return None
     return _checked(name, expression, value)
-
-
-def _is_missing(value: Any) -> bool:
-    """Returns whether a value is what files and tables hold where nothing is."""
-    return value is None or _is_nan(value)
 
 
 def _is_nan(value: Any) -> bool:

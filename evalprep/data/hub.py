@@ -217,7 +217,7 @@ def _translate_failures(location: str, revision: str | None, where: str) -> Iter
         raise HubFailure(location, Problem(what=what, where=where, fix=fix)) from None
 
 
-def hub_problem(error: BaseException, location: str, where: str = "") -> Problem | None:
+def hub_problem(error: BaseException, location: str) -> Problem | None:
     """The failed call to the hub behind an error of another library, and what the user can do.
 
     None where no call to the hub failed.
@@ -231,7 +231,7 @@ def hub_problem(error: BaseException, location: str, where: str = "") -> Problem
     if not isinstance(cause, Exception):
         return None
     what, fix = _explain(cause, location, None)
-    return Problem(what=what, where=where, fix=fix)
+    return Problem(what=what, fix=fix)
 
 
 def _explain(error: Exception, location: str, revision: str | None) -> tuple[str, str]:

@@ -248,7 +248,9 @@ class GroundTruth:
         """The ground truth of some texts, by their places; nothing of those without any."""
         if not spellings:
             return
-        stored = _stored_as(list(spellings.values()), form)
+        texts = list(spellings.values())
+        formed = texts if form is None else map(form, texts)
+        stored = [text if text.isascii() else _safe(text) for text in formed]
         for place, rows in zip(spellings, self._rows.matches(stored, form), strict=True):
             if rows:
                 yield place, self._decide(rows, kind)
@@ -344,28 +346,20 @@ def join(
     """
     stream = iter(rows)
     while part := list(islice(stream, CHUNK_ROWS)):
-        matched = _matched([texts(row) for row in part], truth, report)
+        # The ground truth of rows given by the spellings of their texts; counts the rows. None
+        # for a row that is left out.
+        spellings = [texts(row) for row in part]
+        matched = truth.plain_matches([spelled[0] for spelled in spellings])
+        others = [place for place, row in enumerate(matched) if row is None]
+        report.rows += len(matched) - len(others)
+        report.exact += len(matched) - len(others)
+        matches = truth.find_all([spellings[place] for place in others])
+        for place, match in zip(others, matches, strict=True):
+            count(match, spellings[place][0], truth, report)
+            matched[place] = match.row if match.number >= 0 else None
         for row, true_row in zip(part, matched, strict=True):
             if true_row is not None:
                 yield row, true_row
-
-
-def _matched(
-    spellings: Sequence[Sequence[str | None]], truth: GroundTruth, report: JoinReport
-) -> list[Row | None]:
-    """The ground truth of rows given by the spellings of their texts; counts the rows.
-
-    None for a row that is left out.
-    """
-    rows = truth.plain_matches([spelled[0] for spelled in spellings])
-    others = [place for place, row in enumerate(rows) if row is None]
-    report.rows += len(rows) - len(others)
-    report.exact += len(rows) - len(others)
-    matches = truth.find_all([spellings[place] for place in others])
-    for place, match in zip(others, matches, strict=True):
-        count(match, spellings[place][0], truth, report)
-        rows[place] = match.row if match.number >= 0 else None
-    return rows
 
 
 def count(match: Match, text: str | None, truth: GroundTruth, report: JoinReport) -> None:
@@ -383,12 +377,6 @@ def count(match: Match, text: str | None, truth: GroundTruth, report: JoinReport
         _note(report.unmatched_examples, text)
     elif match.kind == "unusable":
         _note(report.unusable_examples, repr(_safe(text[:80])), f" ({truth.flaw(match.row)})")
-
-
-def _stored_as(texts: list[str], form: Callable[[str], str] | None) -> list[str]:
-    """Texts in a form, as the ground truth stores them."""
-    formed = texts if form is None else map(form, texts)
-    return [text if text.isascii() else _safe(text) for text in formed]
 
 
 def _safe(text: str) -> str:

@@ -90,7 +90,22 @@ class KeyedRows:
         self._key = key
         self._as_json = as_json
         self._folder = OwnFolder("join")
-        self._batches = _stored(batches, Path(self._folder.name) / "rows.arrow")
+        import pyarrow as pa
+
+        # The batches are mapped from a file, so that they need no memory.
+        path = Path(self._folder.name) / "rows.arrow"
+        tables = regrouped(batches, STORED_ROWS, most_bytes=STORED_BYTES)
+        first = next(tables, None)
+        if first is None:
+            self._batches = []
+        else:
+            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema) as writer:
+                for table in chain([first], tables):
+                    writer.write_table(table.combine_chunks())
+            reader = pa.ipc.open_file(pa.memory_map(str(path)))
+            self._batches = [
+                reader.get_batch(number) for number in range(reader.num_record_batches)
+            ]
         self._starts = _starts(self._batches)
         self._indexes: dict[Callable[[str], str] | None, _Index] = {}
 
@@ -373,21 +388,6 @@ def _encoded(
 
 def _decoded(table: pa.Table) -> list[Row]:
     return [json.loads(payload) for payload in table.column(_PAYLOAD).to_pylist()]
-
-
-def _stored(batches: Iterable[pa.RecordBatch], path: Path) -> list[pa.RecordBatch]:
-    """Writes batches to a file, and maps them from there."""
-    import pyarrow as pa
-
-    tables = regrouped(batches, STORED_ROWS, most_bytes=STORED_BYTES)
-    first = next(tables, None)
-    if first is None:
-        return []
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table.combine_chunks())
-    reader = pa.ipc.open_file(pa.memory_map(str(path)))
-    return [reader.get_batch(number) for number in range(reader.num_record_batches)]
 
 
 def _starts(batches: Iterable[pa.RecordBatch]) -> np.ndarray:

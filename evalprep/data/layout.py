@@ -150,15 +150,13 @@ def choose(
     return Chosen(parts, config, chosen, _options_of(card, entry, config))
 
 
-def splits_in(
-    names: Sequence[str], card: Card, *, config: str | None = None, data_files: Any = None
-) -> list[str]:
+def splits_in(names: Sequence[str], card: Card, *, config: str | None) -> list[str]:
     """The names of all splits of a data set, as `choose` finds them.
 
     Raises:
         BadInput: no such config, or files that are no rows.
     """
-    _, _, files = _files_of_config(names, card, config, data_files, None, "")
+    _, _, files = _files_of_config(names, card, config, None, None, "")
     return [split for split, paths in files.items() if paths]
 
 
@@ -180,7 +178,12 @@ def _files_of_config(
         folder = "/".join(filter(None, [folder, _config_folder(names, config, where)]))
     if not data_dir:
         data_files, folder = _declared(entry, data_files, folder, where)
-    files = _files_by_split(names, data_files, folder, where)
+    # Split -> its files, by the patterns that are stated, else by the usual ones.
+    patterns = _patterns(data_files) or _default_patterns(names, folder, where)
+    files = {
+        name: _files(names, split_patterns, folder, where)
+        for name, split_patterns in patterns.items()
+    }
     if not card.configs or data_dir:
         files = _of_one_format(files, where)
     return config, entry, files
@@ -197,20 +200,18 @@ def _declared(
     return entry.get("data_files"), folder or inside
 
 
-def _files_by_split(
-    names: Sequence[str], data_files: Any, folder: str, where: str
-) -> dict[str, list[str]]:
-    """Split -> its files, by the patterns that are stated, else by the usual ones."""
-    patterns = _patterns(data_files) or _default_patterns(names, folder, where)
-    return {
-        name: _files(names, split_patterns, folder, where)
-        for name, split_patterns in patterns.items()
-    }
-
-
 def _options_of(card: Card, entry: Mapping[str, Any], config: str | None) -> dict[str, Any]:
     """Returns how the files are read, with the columns that the card declares as text."""
-    options = _read_options(entry)
+    # How the files of a config of a card are read.
+    options = {
+        key: value
+        for key, value in entry.items()
+        if key in FILE_OPTIONS and not isinstance(value, Mapping)
+    }
+    aliases = {"delimiter": "sep", "column_names": "names"}  # each decides where both are written
+    for theirs, ours in aliases.items():
+        if entry.get(theirs) is not None:
+            options[ours] = entry[theirs]
     if texts := card.texts.get(config or "default"):
         options["dtype"] = dict.fromkeys(texts, "str")
     return options
@@ -243,28 +244,6 @@ def _refuse_empty(
         )
 
 
-def _read_options(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns how the files of a config of a card are read."""
-    options = {
-        key: value
-        for key, value in entry.items()
-        if key in FILE_OPTIONS and not isinstance(value, Mapping)
-    }
-    aliases = {"delimiter": "sep", "column_names": "names"}  # each decides where both are written
-    for theirs, ours in aliases.items():
-        if entry.get(theirs) is not None:
-            options[ours] = entry[theirs]
-    return options
-
-
-def _default_configs(card: Card) -> list[Mapping[str, Any]]:
-    return [
-        entry
-        for entry, name in zip(card.configs, card.names, strict=True)
-        if name == "default" or entry.get("default")
-    ]
-
-
 def _config(card: Card, config: str | None, where: str) -> Mapping[str, Any]:
     """The entry of the config that is meant.
 
@@ -278,7 +257,11 @@ def _config(card: Card, config: str | None, where: str) -> Mapping[str, Any]:
         return card.configs[names.index(config)]
     if len(names) == 1:
         return card.configs[0]
-    defaults = _default_configs(card)
+    defaults = [
+        entry
+        for entry, name in zip(card.configs, card.names, strict=True)
+        if name == "default" or entry.get("default")
+    ]
     if len(defaults) == 1:
         return defaults[0]
     if not defaults and len(card.infos) == 1 and card.infos[0] in names:
@@ -347,7 +330,9 @@ def _default_layout(names: Sequence[str], folder: str) -> dict[str, list[str]]:
 
 def _default_patterns(names: Sequence[str], folder: str, where: str) -> dict[str, list[str]]:
     """Split -> patterns, of the first kind of layout that the names have."""
-    splits = _sharded_splits(names, folder)
+    files = matching(names, _SHARDS.format("*"), folder)
+    shards = (_SHARD_NAME.fullmatch(PurePosixPath(name).name) for name in files)
+    splits = {shard[1] for shard in shards if shard}
     wrong = sorted(split for split in splits if not _SPLIT.match(split))
     if wrong:
         raise BadInput(Problem(what=f"{wrong[0]!r} cannot be the name of a split", where=where))
@@ -364,13 +349,6 @@ def _default_patterns(names: Sequence[str], folder: str, where: str) -> dict[str
             fix="give a data file or its folder",
         )
     )
-
-
-def _sharded_splits(names: Sequence[str], folder: str) -> set[str]:
-    """The splits whose files are numbered shards (`data/test-00000-of-00001.parquet`)."""
-    files = matching(names, _SHARDS.format("*"), folder)
-    shards = (_SHARD_NAME.fullmatch(PurePosixPath(name).name) for name in files)
-    return {shard[1] for shard in shards if shard}
 
 
 def _files(names: Sequence[str], patterns: Sequence[str], folder: str, where: str) -> list[str]:
@@ -400,7 +378,8 @@ def _files(names: Sequence[str], patterns: Sequence[str], folder: str, where: st
     return files
 
 
-def _common_format(files_by_split: Mapping[str, list[str]], where: str) -> str | None:
+def _of_one_format(files_by_split: Mapping[str, list[str]], where: str) -> dict[str, list[str]]:
+    """The files of the format that most files of each split have; the splits must agree."""
     formats = {split: _format(files) for split, files in files_by_split.items()}
     if len(set(formats.values())) > 1:
         each = [f"{split}: {file_format or 'none'}" for split, file_format in formats.items()]
@@ -411,12 +390,7 @@ def _common_format(files_by_split: Mapping[str, list[str]], where: str) -> str |
                 fix="name the files with data_files",
             )
         )
-    return next(iter(formats.values()))
-
-
-def _of_one_format(files_by_split: Mapping[str, list[str]], where: str) -> dict[str, list[str]]:
-    """The files of the format that most files of each split have; the splits must agree."""
-    chosen = _common_format(files_by_split, where)
+    chosen = next(iter(formats.values()))
     if chosen is None or chosen not in READABLE.values():
         raise BadInput(
             Problem(

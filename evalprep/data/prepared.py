@@ -240,14 +240,6 @@ def _widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _merged_type(known: pa.Field, other: pa.DataType) -> pa.DataType:
-    """A type that holds the values of both."""
-    import pyarrow as pa
-
-    schemas = [pa.schema([known]), pa.schema([pa.field(known.name, other)])]
-    return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-
-
 def _table(chunk: Chunk, known: pa.Schema | None, task: str) -> pa.Table:
     """One chunk as a table whose schema holds everything seen so far."""
     import pyarrow as pa
@@ -255,7 +247,8 @@ def _table(chunk: Chunk, known: pa.Schema | None, task: str) -> pa.Table:
     fixed = _fixed_types()
     known_fields = {} if known is None else {field.name: field for field in known}
     fields, arrays = [], []
-    for name in _column_names(chunk, known):
+    before = known.names if known is not None else [ID_COLUMN]
+    for name in dict.fromkeys(chain(before, chunk.names())):
         values = chunk.values(name)
         try:
             array = _array(values, fixed.get(name), known_fields.get(name))
@@ -274,14 +267,12 @@ def _array(values: Sequence[Any], kind: pa.DataType | None, known: pa.Field | No
         values = [_without_empty(value) for value in values]
         array = array_of(values)
     if known is not None and array.type != known.type:
-        array = array_of(values, _merged_type(known, array.type))
+        import pyarrow as pa
+
+        schemas = [pa.schema([known]), pa.schema([pa.field(known.name, array.type)])]
+        merged = pa.unify_schemas(schemas, promote_options="permissive")
+        array = array_of(values, merged.field(0).type)
     return array
-
-
-def _column_names(chunk: Chunk, known: pa.Schema | None) -> list[str]:
-    """The columns seen so far, then those that this chunk adds."""
-    before = known.names if known is not None else [ID_COLUMN]
-    return list(dict.fromkeys(chain(before, chunk.names())))
 
 
 def _unstorable(

@@ -78,7 +78,8 @@ def local_copy(address: str, where: str) -> Path:
     try:
         names = system.find(path) if system.isdir(path) else [path]
         versions = [str(system.ukey(name)) for name in names]
-        folder = _folder(address, versions)
+        text = "\n".join([address, *versions])
+        folder = user_cache() / "data" / hashlib.sha256(text.encode()).hexdigest()[:32]
         for name in names:
             target = folder / _relative(name, path)
             if not target.exists():
@@ -112,11 +113,6 @@ def _file_system(address: str, where: str) -> tuple[Any, str]:
     except ValueError as error:
         raise BadInput(Problem(what=f"{address}: {error}", where=where)) from None
     return system, path
-
-
-def _folder(address: str, versions: list[str]) -> Path:
-    text = "\n".join([address, *versions])
-    return user_cache() / "data" / hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _relative(name: str, path: str) -> str:

@@ -72,21 +72,16 @@ def file_rows(
         return parquet_rows(path, columns)
     name, stated = unpacked_name(path), read_options or {}
     if name.endswith((".csv", ".tsv")):
-        options = _csv_options(name, stated)
+        # The separator is the stated one, else that of the ending.
+        separator = "\t" if name.endswith(".tsv") else ","
+        options = {"sep": separator} | {
+            key: value for key, value in stated.items() if key in CSV_OPTIONS
+        }
         return (_pick(row, columns) for row in csv_rows(path, options))
     if name.endswith(".txt"):
         text_options = {key: value for key, value in stated.items() if key in TEXT_OPTIONS}
         return ({"text": text} for text in texts(path, **text_options))
     return json_rows(path, columns, field=stated.get("field"))
-
-
-def _csv_options(name: str, stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns how a CSV or TSV file of a name is read.
-
-    The separator is the stated one, else that of the ending.
-    """
-    separator = "\t" if name.endswith(".tsv") else ","
-    return {"sep": separator} | {key: value for key, value in stated.items() if key in CSV_OPTIONS}
 
 
 def file_columns(path: Path, *, read_options: Mapping[str, Any] | None = None) -> list[str]:
@@ -178,7 +173,7 @@ def parquet_batches(path: Path, columns: Sequence[str] | None = None) -> Iterato
 
 
 def json_rows(
-    path: Path, columns: Sequence[str] | None, *, field: str | None = None
+    path: Path, columns: Sequence[str] | None, *, field: str | None
 ) -> Iterator[dict[str, Any]]:
     """Rows of a JSON Lines file, or of a JSON file with a list of objects.
 
@@ -278,20 +273,6 @@ def _whole_text(path: Path) -> str:
         ) from None
 
 
-def _only_list(data: Mapping[str, Any], path: Path) -> Any:
-    """The list of rows that an object holds; None without one."""
-    lists = {name: value for name, value in data.items() if _is_rows(value)}
-    if len(lists) > 1:
-        raise BadInput(
-            Problem(
-                what=f"holds several lists of rows: {', '.join(lists)}",
-                where=str(path),
-                fix="put each list into a file of its own",
-            )
-        )
-    return next(iter(lists.values()), None)
-
-
 def _json_list(path: Path, field: str | None) -> list[dict[str, Any]] | None:
     """The rows of a JSON file: a list of objects, or an object that holds one.
 
@@ -309,7 +290,17 @@ def _json_list(path: Path, field: str | None) -> list[dict[str, Any]] | None:
     if isinstance(data, dict) and field is not None:
         data = data.get(field)
     elif isinstance(data, dict):
-        data = _only_list(data, path)
+        # The list of rows that an object holds; None without one.
+        lists = {name: value for name, value in data.items() if _is_rows(value)}
+        if len(lists) > 1:
+            raise BadInput(
+                Problem(
+                    what=f"holds several lists of rows: {', '.join(lists)}",
+                    where=str(path),
+                    fix="put each list into a file of its own",
+                )
+            )
+        data = next(iter(lists.values()), None)
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
         raise BadInput(
             Problem(

@@ -155,20 +155,16 @@ def _part(text: str) -> Part:
     percent = bool(match["low_percent"] or match["high_percent"])
     rounding = match["rounding"]
     if rounding is not None:
-        _check_rounding(rounding, percent=percent)
+        if not percent:
+            raise ValueError("a way of rounding is for percents")
+        if rounding not in {CLOSEST, WHOLE_PERCENTS}:
+            raise ValueError(f"there are two ways of rounding, ({CLOSEST}) and ({WHOLE_PERCENTS})")
     low, high = _bound(match["low"]), _bound(match["high"])
     if not percent:
         return Part(match["split"], low, high, "")
     if max(abs(low or 0), abs(high or 0)) > 100:
         raise ValueError("a percentage lies between -100 and 100")
     return Part(match["split"], low, high, rounding or CLOSEST)
-
-
-def _check_rounding(rounding: str, *, percent: bool) -> None:
-    if not percent:
-        raise ValueError("a way of rounding is for percents")
-    if rounding not in {CLOSEST, WHOLE_PERCENTS}:
-        raise ValueError(f"there are two ways of rounding, ({CLOSEST}) and ({WHOLE_PERCENTS})")
 
 
 def _bound(digits: str | None) -> int | None:

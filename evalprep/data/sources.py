@@ -196,20 +196,14 @@ class Source:
             for item in islice(chain.from_iterable(map(read, files)), low, high):
                 self.rows_read += 1
                 yield item
-        if self.rows_read == before:
-            self._refuse_empty_part(read)
-
-    def _refuse_empty_part(self, read: Callable[[Path], Iterable[T]]) -> None:
-        """Raises `BadInput` where a part of a split was asked for, which holds no row."""
-        if all(part.whole for part, _ in self.parts):
-            return
-        counts = {part.split: _count(files, read) for part, files in self.parts}
-        sizes = [f"{split} has {counted(count, 'row')}" for split, count in counts.items()]
-        raise BadInput(
-            Problem(
-                what=f"{self.split} holds no row", where=self.location, allowed=", ".join(sizes)
+        if self.rows_read == before and not all(part.whole for part, _ in self.parts):
+            counts = {part.split: _count(files, read) for part, files in self.parts}
+            sizes = [f"{split} has {counted(count, 'row')}" for split, count in counts.items()]
+            raise BadInput(
+                Problem(
+                    what=f"{self.split} holds no row", where=self.location, allowed=", ".join(sizes)
+                )
             )
-        )
 
     def _with_new_names(self, row: dict[str, Any], columns: Sequence[str] | None) -> dict[str, Any]:
         whole = row | {name: value_at(row, old) for name, old in self.renamed.items()}
@@ -347,12 +341,16 @@ def _listing(
         local = path.resolve()
         return local, local_files(local, where), None
     if _looks_local(location, path):
+        try:
+            siblings = [entry.name for entry in path.parent.iterdir()]
+        except (OSError, ValueError):
+            siblings = []
         raise BadInput(
             Problem(
                 what=f"no file or folder at {path}",
                 where=where,
                 allowed="a local file or folder, or a hub id like owner/name",
-                fix=_near_path(path),
+                fix=near(path.name, siblings) or "check the spelling",
             )
         )
     commit, names = hub_files(location, revision, where)
@@ -448,14 +446,6 @@ def _looks_local(location: str, path: Path) -> bool:
     return start or is_data_file(path) or location.count("/") != 1 or " " in location
 
 
-def _near_path(path: Path) -> str:
-    try:
-        siblings = [entry.name for entry in path.parent.iterdir()]
-    except (OSError, ValueError):
-        siblings = []
-    return near(path.name, siblings) or "check the spelling"
-
-
 def config_names(
     location: str, *, folder: Path | None = None, revision: str | None = None
 ) -> list[str]:
@@ -472,14 +462,14 @@ def config_names(
     ]
 
 
-def local_splits(folder: Path, *, config: str | None = None, data_files: Any = None) -> list[str]:
+def local_splits(folder: Path, *, config: str | None) -> list[str]:
     """The names of the splits in a local folder.
 
     Raises:
         BadInput: no such config, too many files, or files that are no rows.
     """
     names = local_files(folder, str(folder))
-    return splits_in(names, read_card(folder), config=config, data_files=data_files)
+    return splits_in(names, read_card(folder), config=config)
 
 
 def local_files(folder: Path, where: str) -> list[str]:

@@ -75,7 +75,7 @@ def destination(
     moved: bool = False,
     copies: int | None = None,
 ) -> Destination:
-    """Tells which machine a run is for.
+    """Returns the machine that a run is for.
 
     What the config describes counts. Else it is this machine, unless `device: gpu`, the size of the
     model or the number of its copies says that it cannot be, or paths are rewritten for another.

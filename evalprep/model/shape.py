@@ -106,7 +106,15 @@ def model_shape(folder: Path) -> ModelShape | None:
         dense, mixture, chosen = _feed_forward(config, layers, hidden)
     except (KeyError, TypeError, ValueError):
         return None
-    attention, values = _attention(config, size)
+    # Parameters of one layer's attention, and the numbers that it caches per token.
+    if rank := config.get("kv_lora_rank"):
+        attention = _latent_attention(config, size.hidden, size.heads)
+        values = int(rank) + int(config.get("qk_rope_head_dim") or 0)
+    else:
+        queries_and_output = 2 * size.heads
+        keys_and_values = 2 * size.kv_heads
+        attention = size.hidden * size.head_size * (queries_and_output + keys_and_values)
+        values = keys_and_values * size.head_size
     embeddings = size.vocabulary * hidden * (1 if _tied(config) else 2)
     shared = layers * (attention + 2 * hidden) + embeddings + hidden + dense
     dtype = str(config.get("dtype") or config.get("torch_dtype") or "bfloat16")
@@ -167,18 +175,6 @@ def _dimensions(config: Mapping[str, Any]) -> _Dimensions | None:
     )
 
 
-def _attention(config: Mapping[str, Any], size: _Dimensions) -> tuple[int, int]:
-    """Parameters of one layer's attention, and the numbers that it caches per token."""
-    if rank := config.get("kv_lora_rank"):
-        parameters = _latent_attention(config, size.hidden, size.heads)
-        cached = int(rank) + int(config.get("qk_rope_head_dim") or 0)
-        return parameters, cached
-    queries_and_output = 2 * size.heads
-    keys_and_values = 2 * size.kv_heads
-    parameters = size.hidden * size.head_size * (queries_and_output + keys_and_values)
-    return parameters, keys_and_values * size.head_size
-
-
 #: Models whose feed-forward layers have no gate.
 _TWO_MATRICES = frozenset({"gpt2", "gpt_neox", "opt", "phi", "falcon"})
 
@@ -202,22 +198,18 @@ def _feed_forward(config: Mapping[str, Any], layers: int, hidden: int) -> tuple[
         config.get("shared_expert_intermediate_size")
         or expert_width * int(config.get("n_shared_experts") or 0)
     )
-    sparse = _sparse_layers(config, layers)
+    # The number of layers that have experts.
+    every = int(config.get("decoder_sparse_step") or config.get("interleave_moe_layer_step") or 1)
+    first = int(config.get("first_k_dense_replace") or 0)
+    dense_only = config.get("mlp_only_layers") or []
+    sparse = sum(
+        (number + 1) % every == 0 and number not in dense_only for number in range(first, layers)
+    )
     dense = 3 * hidden * width * (layers - sparse)
     shared = 3 * hidden * shared_width * sparse
     routers = hidden * experts * sparse
     one_expert = 3 * hidden * expert_width * sparse
     return (dense + shared + routers, one_expert * experts, one_expert * min(visited, experts))
-
-
-def _sparse_layers(config: Mapping[str, Any], layers: int) -> int:
-    """The number of layers that have experts."""
-    every = int(config.get("decoder_sparse_step") or config.get("interleave_moe_layer_step") or 1)
-    first = int(config.get("first_k_dense_replace") or 0)
-    dense_only = config.get("mlp_only_layers") or []
-    return sum(
-        (number + 1) % every == 0 and number not in dense_only for number in range(first, layers)
-    )
 
 
 def _latent_attention(config: Mapping[str, Any], hidden: int, heads: int) -> int:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         run_id,
     )
     from evalprep.packs.chats import ChatMessage, is_chat, messages_of, readable_prompt
+    from evalprep.packs.commits import installed_version
     from evalprep.packs.copied_modules import as_copied, bring_modules
     from evalprep.packs.datafiles import (
         DataFiles,

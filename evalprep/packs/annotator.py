@@ -168,10 +168,10 @@ class Annotator(Protocol):
 
 
 def runs_here(annotator: Annotator) -> bool:
-    """Tells if it computes by itself, as opposed to asking a provider."""
+    """Returns whether it computes by itself, as opposed to asking a provider."""
     return callable(getattr(annotator, "run", None))
 
 
 def runs_code(annotator: Annotator) -> bool:
-    """Tells if it runs programmes of a data set or a model, for which it has `runs_code = True`."""
+    """Returns whether it runs programmes of a data set or a model, as `runs_code = True` states."""
     return bool(getattr(annotator, "runs_code", False))

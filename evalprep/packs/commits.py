@@ -1,4 +1,4 @@
-"""The commits of evalprep and lm-eval, where they are installed from a checkout or a repository."""
+"""The versions of installed packages, and the commits of evalprep and lm-eval where git has one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ from pathlib import Path
 _PACKAGES = ("evalprep", "lm_eval")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST = 10_000_000  # bytes of a file of git
+
+
+def installed_version(package: str) -> str:
+    """Returns the version of an installed package; empty where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def commits() -> dict[str, str]:

@@ -18,7 +18,7 @@ from evalprep.packs.tasksettings import is_reading, settings_of
 from evalprep.terminal import shortlist
 
 _DIGEST = frozenset({"row_digest"})
-_MEANT = _DIGEST | {"settings"}
+_SETTINGS_AND_DIGEST = _DIGEST | {"settings"}
 _NAMED = 4  # files that a sentence names
 
 
@@ -53,43 +53,48 @@ def records_of_work(prepared: Prepared, runs: Mapping[str, str]) -> dict[str, Ma
         runs: Id of each run as it was prepared -> its id as the files are now.
     """
     records = {
-        run: _with_meant(record, prepared) for run, record in prepared.manifest.records().items()
+        run: _with_current_settings(record, prepared)
+        for run, record in prepared.manifest.records().items()
     }
-    edits = _decisive_edits(prepared)
-    if not edits:  # of edits that were taken back, too
+    kept = CODE_SUFFIXES | {".parquet"}
+    edits = prepared.edits(code_only=False)
+    edits = [edit for edit in edits if Path(edit.name).suffix in kept and "/" in edit.name]
+    if not edits:  # or all were taken back
         return {now: records[run].with_parts(run=now) for run, now in runs.items()}
-    return {now: _as_edited(records[run], now, edits) for run, now in runs.items()}
+    return {now: _with_edits(records[run], now, edits) for run, now in runs.items()}
 
 
-def _with_meant(record: Manifest, prepared: Prepared) -> Manifest:
-    """A record with what was meant of its tasks and commands, and where its work folder lies."""
+def _with_current_settings(record: Manifest, prepared: Prepared) -> Manifest:
+    """A record with the settings of its task files as they are now, and the place of its folder."""
     changed: dict[str, Mapping[str, Any]] = {}
     dropped: dict[str, frozenset[str]] = {}
     for name, task in record.tasks.items():
-        changed[name], dropped[name] = _as_it_asks(task, prepared)
+        changed[name], dropped[name] = _current_settings(task, prepared)
     by_name = {command.name: command for command in prepared.commands}
     asked = {
-        name: _as_it_stands(by_name[name], prepared) for name in record.asked if name in by_name
+        name: _current_command(by_name[name], prepared) for name in record.asked if name in by_name
     }
     record = record.with_tasks(changed, dropped).with_commands(asked)
     if prepared.output_path is None:
         return record
-    return record.with_parts(work_dir=_from_output(prepared))
+    return record.with_parts(work_dir=os.path.relpath(prepared.named_folder, prepared.output_path))
 
 
-def _as_it_asks(task: PreparedTask, prepared: Prepared) -> tuple[Mapping[str, Any], frozenset[str]]:
-    """What the file of a task asks as it stands, edits included, and which facts fell.
+def _current_settings(
+    task: PreparedTask, prepared: Prepared
+) -> tuple[Mapping[str, Any], frozenset[str]]:
+    """The settings in the file of a task as it is now, and the facts that no longer hold.
 
-    How its replies are read stays as prepared: such an edit does not make another run, and every
-    verb names it. The digest of rows is left out where it depends on a setting that was edited.
+    Settings of how replies are read stay as they were prepared: such an edit makes no other run,
+    and every verb names it. The digest of rows is left out where an edited setting decides it.
     """
     file = prepared.task_file(task.name)
     before = task.settings
     if before is None or file is None:
         return {}, frozenset()
     here = settings_of(file, prepared.config)
-    if not here:  # nothing is known of what it asks now
-        return {}, _MEANT
+    if not here:  # the file cannot be read as a task
+        return {}, _SETTINGS_AND_DIGEST
     settings = {
         **{key: value for key, value in here.items() if not is_reading(key)},
         **{key: value for key, value in before.items() if is_reading(key)},
@@ -97,12 +102,12 @@ def _as_it_asks(task: PreparedTask, prepared: Prepared) -> tuple[Mapping[str, An
     digest = task.row_digest
     decisive = {"doc_to_text": digest.get("prompt"), "doc_to_target": digest.get("target")}
     keys = ["process_docs", *(key for key, is_part in decisive.items() if is_part)]
-    is_other = any(before.get(key) != settings.get(key) for key in keys)
-    return {"settings": settings}, _DIGEST if is_other else frozenset()
+    is_digest_outdated = any(before.get(key) != settings.get(key) for key in keys)
+    return {"settings": settings}, _DIGEST if is_digest_outdated else frozenset()
 
 
-def _as_it_stands(command: Command, prepared: Prepared) -> dict[str, Any]:
-    """A command with what its run configuration asks as it stands, edits included."""
+def _current_command(command: Command, prepared: Prepared) -> dict[str, Any]:
+    """A command with the settings of its run configuration as it is now."""
     asked = without_secrets(asked_of_call(prepared.configuration(command), Answerer("")))
     argv = list(command.argv)
     if "--limit" in argv:
@@ -114,19 +119,7 @@ def _as_it_stands(command: Command, prepared: Prepared) -> dict[str, Any]:
     return {"argv": argv, "engine": engine, "asked": asked}
 
 
-def _from_output(prepared: Prepared) -> str:
-    """The way from the output folder to the work folder, which a copy of both keeps."""
-    return os.path.relpath(prepared.named_folder, prepared.output_path)
-
-
-def _decisive_edits(prepared: Prepared) -> list[Edit]:
-    """The edits of task files, code and data; those of run configurations are in the results."""
-    kept = CODE_SUFFIXES | {".parquet"}
-    edits = prepared.edits(code_only=False)
-    return [edit for edit in edits if Path(edit.name).suffix in kept and "/" in edit.name]
-
-
-def _as_edited(record: Manifest, run: str, edits: Iterable[Edit]) -> Manifest:
+def _with_edits(record: Manifest, run: str, edits: Iterable[Edit]) -> Manifest:
     """The record of a run of edited files; of edited data the number of rows is not known."""
     data = {task_of(edit.name) for edit in edits if edit.name.endswith(".parquet")}
     named = data & record.tasks.keys()

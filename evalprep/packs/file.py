@@ -60,26 +60,11 @@ def read_pack(file: Path, problems: Problems, packs: Mapping[str, Pack] | None =
             fix="make them equal",
         )
     known = packs or {}
-    pack = _pack_of(data, folder, source, problems)
-    base = known.get(pack.extends)
-    if pack.extends and base is None:
-        problems.add(
-            f"extends the unknown pack {pack.extends!r}",
-            where=source.where("extends"),
-            allowed=", ".join(known),
-            fix=near(pack.extends, known),
-        )
-    _Checks(pack, source, problems, base or Pack("", folder)).check_all()
-    return pack
-
-
-def _pack_of(data: PackEntry, folder: Path, source: YamlFile, problems: Problems) -> Pack:
-    """The pack that a file declares."""
     groups = {
         name: {"tasks": group} if isinstance(group, list) else group
         for name, group in data.groups.items()
     }
-    return Pack(
+    pack = Pack(
         name=folder.name,
         folder=folder,
         title=data.title or folder.name,
@@ -97,6 +82,16 @@ def _pack_of(data: PackEntry, folder: Path, source: YamlFile, problems: Problems
         leaderboard=data.leaderboard,
         conclusion=None if data.conclusion is None else tuple(data.conclusion),
     )
+    base = known.get(pack.extends)
+    if pack.extends and base is None:
+        problems.add(
+            f"extends the unknown pack {pack.extends!r}",
+            where=source.where("extends"),
+            allowed=", ".join(known),
+            fix=near(pack.extends, known),
+        )
+    _Checks(pack, source, problems, base or Pack("", folder)).check_all()
+    return pack
 
 
 def _entries(
@@ -226,7 +221,17 @@ class _Checks:
                 task.name,
                 fix=f"add it to {folder}",
             )
-        self._check_order(task)
+        # A task waits for tasks of its own pack.
+        for earlier in task.after:
+            if earlier not in self._declared("tasks"):
+                self._add(
+                    f"{task.name} waits for {earlier!r}, but this pack has no such task",
+                    "tasks",
+                    task.name,
+                    "after",
+                    allowed=", ".join(self.pack.tasks),
+                    fix=near(earlier, self.pack.tasks),
+                )
         if task.annotators and not is_file(folder / "annotators.py"):
             self._add(
                 f"{task.name} names annotators, and there is no annotators.py",
@@ -256,19 +261,6 @@ class _Checks:
                     "overrides",
                     key,
                     allowed="keys such as num_fewshot, generation_kwargs, repeats, description",
-                )
-
-    def _check_order(self, task: TaskSpec) -> None:
-        """A task waits for tasks of its own pack."""
-        for earlier in task.after:
-            if earlier not in self._declared("tasks"):
-                self._add(
-                    f"{task.name} waits for {earlier!r}, but this pack has no such task",
-                    "tasks",
-                    task.name,
-                    "after",
-                    allowed=", ".join(self.pack.tasks),
-                    fix=near(earlier, self.pack.tasks),
                 )
 
     def _check_names(self) -> None:
@@ -315,7 +307,17 @@ class _Checks:
         """
         score, rules = self.pack.suite_scores[name], self.pack.rules
         declared = self._declared("suite_scores")  # a score with mistakes is told once
-        self._check_way(score)
+        # A score is computed by one function, or by counts and a value of their sums.
+        by_counts = bool(score.counts) or bool(score.value)
+        is_partial = by_counts and not (score.counts and score.value)
+        if is_partial or by_counts == bool(score.function):
+            missing = f"{score.name}: function is missing"
+            self._add(
+                f"{score.name} says only in part, or twice, how" if by_counts else missing,
+                "suite_scores",
+                score.name,
+                allowed="`function`, or `counts` with `value`",
+            )
         relatives = {
             "needs": score.needs,
             "reference": score.reference,
@@ -339,19 +341,6 @@ class _Checks:
                 "rule",
                 allowed=", ".join(rules),
                 fix=near(score.rule, rules),
-            )
-
-    def _check_way(self, score: ScoreEntry) -> None:
-        """A score is computed by one function, or by counts and a value of their sums."""
-        by_counts = bool(score.counts) or bool(score.value)
-        is_partial = by_counts and not (score.counts and score.value)
-        if is_partial or by_counts == bool(score.function):
-            missing = f"{score.name}: function is missing"
-            self._add(
-                f"{score.name} says only in part, or twice, how" if by_counts else missing,
-                "suite_scores",
-                score.name,
-                allowed="`function`, or `counts` with `value`",
             )
 
     def _check_board(self) -> None:

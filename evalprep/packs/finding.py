@@ -59,7 +59,18 @@ def find_packs(
                 fix="rename one of the two folders",
             )
             continue
-        _claim_names(pack, owners, problems)
+        # A name of a task or group that another pack, or another entry, has.
+        specs: list[TaskSpec | GroupSpec] = [*pack.groups.values(), *pack.tasks.values()]
+        for name in chain.from_iterable((spec.name, *spec.aliases) for spec in specs):
+            if name in owners:
+                owner = owners[name]
+                problems.add(
+                    f"{name!r} is also a task, group or alias of the pack {owner.name} in "
+                    f"{owner.folder}",
+                    where=str(pack.folder / "pack.yaml"),
+                    fix="give it another name; a prefix with the pack's name is the habit",
+                )
+            owners[name] = pack
         if pack.extends not in packs:
             packs[pack.name] = pack
         else:
@@ -103,21 +114,6 @@ def _refuse_without_packs(folders: Iterable[Path], where: str) -> None:
 def holds_packs(folder: Path) -> bool:
     """Returns whether a folder is a pack or has packs in it."""
     return bool(_pack_files(folder))
-
-
-def _claim_names(pack: Pack, owners: dict[str, Pack], problems: Problems) -> None:
-    """Notes the names of a pack's tasks and groups that another pack, or another entry, has."""
-    specs: list[TaskSpec | GroupSpec] = [*pack.groups.values(), *pack.tasks.values()]
-    for name in chain.from_iterable((spec.name, *spec.aliases) for spec in specs):
-        if name in owners:
-            owner = owners[name]
-            problems.add(
-                f"{name!r} is also a task, group or alias of the pack {owner.name} in "
-                f"{owner.folder}",
-                where=str(pack.folder / "pack.yaml"),
-                fix="give it another name; a prefix with the pack's name is the habit",
-            )
-        owners[name] = pack
 
 
 def _pack_files(folder: Path) -> list[Path]:

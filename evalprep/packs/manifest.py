@@ -54,7 +54,7 @@ from evalprep.credentials import without_secrets
 from evalprep.errors import BadInput, Problem
 from evalprep.files import NotRead, as_mapping, is_stray, read_json, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.packs.commits import commits
+from evalprep.packs.commits import commits, installed_version
 from evalprep.packs.plan import (
     Command,
     Excluded,
@@ -93,15 +93,9 @@ _PACKAGES = (
 
 def versions() -> dict[str, str]:
     """Installed versions of everything that decides numbers; absent packages are left out."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    installed = {"python": ".".join(map(str, sys.version_info[:3]))}
-    for name in _PACKAGES:
-        try:
-            installed[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return installed
+    known = {name: installed_version(name) for name in _PACKAGES}
+    python = ".".join(map(str, sys.version_info[:3]))
+    return {"python": python, **{name: version for name, version in known.items() if version}}
 
 
 def made_manifest(
@@ -357,7 +351,27 @@ class Manifest:
         Raises:
             BadInput: a part of it has other types than evalprep writes.
         """
-        return _plan_in(self._content)
+        manifest = self._content
+        tasks = as_mapping(manifest.get("tasks"))
+        return Plan(
+            tasks={name: _task_from(name, as_mapping(facts)) for name, facts in tasks.items()},
+            groups={
+                name: [str(member) for member in members]
+                for name, members in _entries(manifest, "groups", list)
+            },
+            scores={
+                name: _typed(ScoreSpec, score, f"the score {name}")
+                for name, score in _entries(manifest, "scores", Mapping)
+            },
+            excluded={
+                name: _excluded_from(exclusion)
+                for name, exclusion in _entries(manifest, "excluded", Mapping)
+            },
+            published={
+                name: tuple(_published_from(value) for value in values)
+                for name, values in _entries(manifest, "published", list)
+            },
+        )
 
     @cached_property
     def commands(self) -> list[Command]:
@@ -683,30 +697,6 @@ def _files_in(entry: Mapping[str, Any], name: str) -> Iterator[KeptFile]:
 def _kind(text: Any) -> EditKind:
     """The kind of an edit; of a later version's kind the plainest."""
     return text if text in {"added", "removed"} else "edited"
-
-
-def _plan_in(manifest: Mapping[str, Any]) -> Plan:
-    """The plan in the content of a file."""
-    tasks = as_mapping(manifest.get("tasks"))
-    return Plan(
-        tasks={name: _task_from(name, as_mapping(facts)) for name, facts in tasks.items()},
-        groups={
-            name: [str(member) for member in members]
-            for name, members in _entries(manifest, "groups", list)
-        },
-        scores={
-            name: _typed(ScoreSpec, score, f"the score {name}")
-            for name, score in _entries(manifest, "scores", Mapping)
-        },
-        excluded={
-            name: _excluded_from(exclusion)
-            for name, exclusion in _entries(manifest, "excluded", Mapping)
-        },
-        published={
-            name: tuple(_published_from(value) for value in values)
-            for name, values in _entries(manifest, "published", list)
-        },
-    )
 
 
 def _entries(manifest: Mapping[str, Any], key: str, kind: type) -> Iterator[tuple[str, Any]]:

@@ -45,19 +45,25 @@ def answer_form(golds: Sequence[str], options: Sequence[Sequence[str]]) -> Answe
     """
     first = first_number(golds, options)
     rows = list(zip(golds, options, strict=True))
-    texts = [_place_of_text(gold, row) for gold, row in rows]
+    texts = [list(row).index(gold) if gold in row else None for gold, row in rows]
     places = [_place_of_letter(gold, row, first) for gold, row in rows]
     if None not in texts and (None in places or texts == places):
         return AnswerForm(texts=True)
     if None in places:
-        raise ValueError(_neither(rows, texts, places))
+        # The first row that the reading of most rows does not fit.
+        reading, name = (
+            (texts, "text") if texts.count(None) < places.count(None) else (places, "letter")
+        )
+        row = reading.index(None)
+        kept = len(reading) - reading.count(None)
+        gold, options = rows[row]
+        raise ValueError(
+            f"holds the {name} of an option in {kept} of {len(rows)} rows; row {row + 1} holds "
+            f"{gold!r}, and its options are {', '.join(options)}"
+        )
     if None not in texts:
         raise ValueError(_both(rows, texts, places))
     return AnswerForm(texts=False, first=first)
-
-
-def _place_of_text(gold: str, options: Sequence[str]) -> int | None:
-    return list(options).index(gold) if gold in options else None
 
 
 def _place_of_letter(gold: str, options: Sequence[str], first: int | None) -> int | None:
@@ -71,20 +77,6 @@ def _place_of_letter(gold: str, options: Sequence[str], first: int | None) -> in
 
 _Rows = Sequence[tuple[str, Sequence[str]]]
 _Places = Sequence[int | None]
-
-
-def _neither(rows: _Rows, texts: _Places, places: _Places) -> str:
-    """The first row that the reading of most rows does not fit."""
-    reading, name = (
-        (texts, "text") if texts.count(None) < places.count(None) else (places, "letter")
-    )
-    row = reading.index(None)
-    kept = len(reading) - reading.count(None)
-    gold, options = rows[row]
-    return (
-        f"holds the {name} of an option in {kept} of {len(rows)} rows; row {row + 1} holds "
-        f"{gold!r}, and its options are {', '.join(options)}"
-    )
 
 
 def _both(rows: _Rows, texts: _Places, places: _Places) -> str:

@@ -135,7 +135,14 @@ def read_rubric(file: Path) -> Rubric:
                 where=source.where("low" if entry.low is not None else "high"),
                 allowed="two numbers, the first one smaller",
             )
-        _check_calibration(entry, source, problems)
+        for number, question in enumerate(entry.calibration, 1):
+            has_fields = {*entry.places} <= {*question.fields} <= entry.known_fields
+            if not has_fields or {*question.expected} != {*entry.names}:
+                problems.add(
+                    f"calibration question {number} does not fit the rubric",
+                    where=source.where("calibration"),
+                    allowed=_CALIBRATION,
+                )
     problems.raise_if_any()
     assert entry is not None
     low, high = entry.scale
@@ -199,15 +206,4 @@ def _check_prompts(entry: RubricEntry, source: YamlFile, problems: Problems) -> 
                 f"the prompt does not use the field {name}",
                 where=source.where("fields" if name in entry.places else key),
                 fix=f"write {{{name}}} where it belongs, or remove it from fields",
-            )
-
-
-def _check_calibration(entry: RubricEntry, source: YamlFile, problems: Problems) -> None:
-    for number, question in enumerate(entry.calibration, 1):
-        has_fields = {*entry.places} <= {*question.fields} <= entry.known_fields
-        if not has_fields or {*question.expected} != {*entry.names}:
-            problems.add(
-                f"calibration question {number} does not fit the rubric",
-                where=source.where("calibration"),
-                allowed=_CALIBRATION,
             )

@@ -79,7 +79,7 @@ class Questions:
         return self.prompt in self.columns
 
 
-def skeleton(name: str, kind: str = "exact", questions: Questions | None = None) -> dict[str, str]:
+def skeleton(name: str, kind: str, questions: Questions | None) -> dict[str, str]:
     """The files of a pack: path in its folder -> text.
 
     Args:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from evalprep.files import write_atomically
+from evalprep.packs.commits import installed_version
 from evalprep.places import caches
 
 #: Line of a task or group with its name, not that of a group's members.
@@ -128,12 +129,7 @@ def _version(folder: str) -> str:
     names = [path.name for path in site.glob("lm_eval-*.dist-info")]
     if len(names) == 1:
         return names[0].removeprefix("lm_eval-").removesuffix(".dist-info")
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("lm_eval")
-    except PackageNotFoundError:
-        return ""
+    return installed_version("lm_eval")
 
 
 def _cache_file() -> Path | None:

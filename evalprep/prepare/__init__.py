@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from evalprep.prepare.freshness import changes_since
     from evalprep.prepare.preparation import Preparation, prepare
     from evalprep.prepare.selection import refuse_unknown_tasks
-    from evalprep.prepare.stages import Stage, continue_stages
+    from evalprep.prepare.stages import continue_stages
     from evalprep.prepare.target import Target, add_arguments, config_target, targets
 else:
     __getattr__ = offered(__name__)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.config import Config
-from evalprep.data import Locked, moved, read_lock
+from evalprep.data import moved, read_lock
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import MANIFEST, Command, Manifest, Plan, asked_for, limited, made_manifest
 from evalprep.prepare.calls import make_steps
@@ -220,15 +220,8 @@ def _notes(built: Built, shared: list[str]) -> list[str]:
     notes += call_notes
     for carried in built.carried:
         notes += carried.notes
-    locked = _locked(joined.config)
+    locked = {} if joined.config.lock_file is None else read_lock(joined.config.lock_file)
     return notes + moved(locked, joined.sources)
-
-
-def _locked(config: Config) -> Locked:
-    """The commits of the lock file; none where the config has no such file."""
-    if config.lock_file is None:
-        return {}
-    return read_lock(config.lock_file)
 
 
 def _manifest(built: Built) -> Manifest:

@@ -37,9 +37,7 @@ from evalprep.temporary import OwnFolder
 SCORED_ROWS = 200
 
 
-def check_built(
-    built: Built, progress: Callable[[str], None] = lambda _: None, *, stop: bool = True
-) -> list[Finding]:
+def check_built(built: Built, progress: Callable[[str], None], *, stop: bool) -> list[Finding]:
     """Checks a built tree as `evalprep check` would, through lm-eval.
 
     Args:
@@ -130,23 +128,19 @@ def loadable(built: Built) -> Iterator[Path]:
         final, now = (_as_written(f"{folder}/") for folder in (built.joined.final, str(copy)))
         for path in built.folder.rglob("*"):
             _copy_or_link(path, copy / path.relative_to(built.folder), final, now)
-        _name_own_files(built, copy)
+        # The copy includes the user's files and data where they are on this machine.
+        prefixes = built.joined.config.core.path_prefix
+        for path in (copy / OWN_TASKS).glob("*.yaml") if prefixes else ():
+            text = read_text(path, own=True)
+            for here, there in prefixes.items():
+                text = text.replace(_as_written(there), _as_written(here))
+            path.write_text(text, encoding="utf-8")
         yield copy
 
 
 def _as_written(path: str) -> str:
     """A path as it stands inside a string of a rendered YAML."""
     return json.dumps(path, ensure_ascii=False)[1:-1]
-
-
-def _name_own_files(built: Built, copy: Path) -> None:
-    """Lets the copy include the user's files and data where they are on this machine."""
-    prefixes = built.joined.config.core.path_prefix
-    for path in (copy / OWN_TASKS).glob("*.yaml") if prefixes else ():
-        text = read_text(path, own=True)
-        for here, there in prefixes.items():
-            text = text.replace(_as_written(there), _as_written(here))
-        path.write_text(text, encoding="utf-8")
 
 
 @contextmanager

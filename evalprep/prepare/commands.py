@@ -23,7 +23,7 @@ from typing import Any
 from evalprep.backends import BACKENDS, Backend, Machine, Request, shell_words
 from evalprep.config import Core, adapters_in
 from evalprep.model import destination, model_folder, model_shape
-from evalprep.packs import Command
+from evalprep.packs import Command, installed_version
 from evalprep.places import is_folder, place
 from evalprep.prepare.bos import ARGUMENT
 from evalprep.prepare.shares import Share
@@ -163,7 +163,7 @@ def own_line(core: Core, *words: object, here: bool) -> str:
         here: That machine has the Python environment of this one.
     """
     variables = {}
-    if here and not _installed():
+    if here and not installed_version("evalprep"):
         clone = Path(__file__).resolve().parents[2]
         variables["PYTHONPATH"] = core.on_run_machine(clone)
     return shell_line([*evalprep_words(here=here), *map(str, words)], variables)
@@ -261,12 +261,21 @@ def invocation(
             f"the command is for a machine with GPUs: {machine_there.note}; "
             "`target: {gpus: N}` describes that machine, `device: cpu` keeps the run on this one"
         )
+    # Variables that the call needs whatever its back end.
+    offline = local_only and record.loads_model
+    variables: dict[str, str] = {}
+    if core.verbosity != "INFO":
+        variables["LMEVAL_LOG_LEVEL"] = core.verbosity
+    if offline:
+        variables["HF_HUB_OFFLINE"] = "1"
+    if not installed_version("evalprep"):
+        variables["PYTHONPATH"] = core.on_run_machine(Path(__file__).resolve().parents[2])
     return Invocation(
         model=record.model_type,
         model_args=_model_args(arguments.model_args, core, share),
         tasks=list(names),
         options=_options(core, share, metadata) | arguments.options,
-        env=arguments.env | _environment(core, offline=local_only and record.loads_model),
+        env=arguments.env | variables,
         notes=notes,
         program=_program(record, chat=share.chat, here=machine_there.here),
         ours=evalprep_words(here=machine_there.here),
@@ -314,18 +323,6 @@ def _options(core: Core, share: Share, metadata: Mapping[str, str] | None) -> di
     return options
 
 
-def _environment(core: Core, *, offline: bool) -> dict[str, str]:
-    """Variables that the call needs whatever its back end."""
-    variables: dict[str, str] = {}
-    if core.verbosity != "INFO":
-        variables["LMEVAL_LOG_LEVEL"] = core.verbosity
-    if offline:
-        variables["HF_HUB_OFFLINE"] = "1"
-    if not _installed():
-        variables["PYTHONPATH"] = core.on_run_machine(Path(__file__).resolve().parents[2])
-    return variables
-
-
 def command(name: str, call: Invocation, share: Share, *, sole: bool) -> Command:
     """The call as the manifest has it."""
     return Command(
@@ -353,17 +350,6 @@ def _cache_gib(model: str) -> Any:
         return max(1, math.ceil(shape.kv_bytes(tokens, bytes_of_value) / 2**30))
 
     return gib
-
-
-def _installed() -> bool:
-    """Returns whether a process started elsewhere can import custom_metrics."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        distribution("evalprep")
-    except PackageNotFoundError:
-        return False
-    return True
 
 
 def model_location(core: Core, folder: Path) -> tuple[str, bool, list[str]]:

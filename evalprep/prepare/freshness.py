@@ -36,7 +36,14 @@ def changes_since(config: Config, packs: Mapping[str, Pack]) -> str:
     prepared = load_prepared(work_dir)
     if prepared is None:
         return f"{work_dir.name} is not prepared yet"
-    keys = _changed_keys(config, prepared)
+    # The keys of the config whose values differ from those of the preparation.
+    known, _ = with_known_context(config)
+    now = json.loads(json.dumps(without_secrets(dict(config_on_run_machine(known)))))
+    before = prepared.config
+    names = dict.fromkeys([*before, *now])
+    keys = [
+        name for name in names if name not in _WITHOUT_EFFECT and before.get(name) != now.get(name)
+    ]
     if keys:
         return f"the config differs from the prepared one in {shortlist(keys)}"
     created = datetime.fromisoformat(prepared.created).timestamp() if prepared.created else 0.0
@@ -109,17 +116,6 @@ def _has_files(place: Path, source: PreparedSource) -> bool:
     files = [place] if place.is_file() else place.rglob("*")
     here = {unchanged_sha256(file) for file in files if file.name in names and file.is_file()}
     return here >= {file.sha256 for file in source.files}
-
-
-def _changed_keys(config: Config, prepared: Prepared) -> list[str]:
-    """Returns the keys of the config whose values differ from those of the preparation."""
-    known, _ = with_known_context(config)
-    now = json.loads(json.dumps(without_secrets(dict(config_on_run_machine(known)))))
-    before = prepared.config
-    names = dict.fromkeys([*before, *now])
-    return [
-        name for name in names if name not in _WITHOUT_EFFECT and before.get(name) != now.get(name)
-    ]
 
 
 def _inputs(prepared: Prepared, config: Config, packs: Mapping[str, Pack]) -> Iterator[Path]:

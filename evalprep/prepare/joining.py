@@ -51,7 +51,7 @@ def join_plans(
     packs: list[PlannedPack],
     problems: Problems,
     *,
-    unreachable: Collection[str] = (),
+    unreachable: Collection[str],
 ) -> Joined:
     """Joins the plans, leaves out what the back end cannot do, and closes over `after`.
 
@@ -59,7 +59,18 @@ def join_plans(
     mistake in the config. A task whose data set cannot be had at the moment is left out, also where
     she named it: the others can be prepared.
     """
-    whole = _united(packs)
+    # The plans of the packs in one; each score knows its pack.
+    whole = Plan()
+    for share in packs:
+        whole.tasks |= share.plan.tasks
+        whole.groups |= share.plan.groups
+        whole.excluded |= share.plan.excluded
+        whole.published |= {
+            f"{share.pack.name}/{name}": values for name, values in share.plan.published.items()
+        }
+        for name, score in share.plan.scores.items():
+            owned = replace(score, name=name, pack=share.pack.name)
+            whole.scores[owned.id] = owned
     _add_other_tasks(whole, selection, config.core)
     joined = Joined(config, whole, packs, selection)
     joined.notes += selection.notes
@@ -86,48 +97,28 @@ def join_plans(
     return joined
 
 
-def _united(packs: list[PlannedPack]) -> Plan:
-    """The plans of the packs in one; each score knows its pack."""
-    whole = Plan()
-    for share in packs:
-        whole.tasks |= share.plan.tasks
-        whole.groups |= share.plan.groups
-        whole.excluded |= share.plan.excluded
-        whole.published |= {
-            f"{share.pack.name}/{name}": values for name, values in share.plan.published.items()
-        }
-        for name, score in share.plan.scores.items():
-            owned = replace(score, name=name, pack=share.pack.name)
-            whole.scores[owned.id] = owned
-    return whole
-
-
 def _add_other_tasks(whole: Plan, selection: Selection, core: Core) -> None:
     """Adds lm-eval's own tasks and those that are written in the config."""
     prompt = "chat" if core.apply_chat_template else "plain"
     others = {*selection.stock, *selection.inline}
     for name in (name for name in selection.order if name in others):
         if name in selection.stock:
-            task = _existing_task(name, prompt, selection)
+            # The plan of a task, group or tag whose file is there: lm-eval's own, or the user's.
+            own, overrides = selection.own, selection.overrides.get(name, {})
+            file = own.file_of(name)
+            is_changed_group = overrides and kind_of(own.tree, name) == "group"
+            task = TaskPlan(
+                name,
+                stock="group" if is_changed_group else "task",
+                overrides=overrides,
+                prompt=prompt,
+                file="" if file is None else str(file),
+                file_digest="" if file is None else own.digest(name),
+                replaces=tuple(own.replaced_by(name)),
+            )
         else:
             task = TaskPlan(name, prompt=prompt)
         whole.tasks[name] = replace(task, local_data=selection.local_data.get(name, ""))
-
-
-def _existing_task(name: str, prompt: str, selection: Selection) -> TaskPlan:
-    """The plan of a task, group or tag whose file is there: lm-eval's own, or the user's."""
-    own, overrides = selection.own, selection.overrides.get(name, {})
-    file = own.file_of(name)
-    is_changed_group = overrides and kind_of(own.tree, name) == "group"
-    return TaskPlan(
-        name,
-        stock="group" if is_changed_group else "task",
-        overrides=overrides,
-        prompt=prompt,
-        file="" if file is None else str(file),
-        file_digest="" if file is None else own.digest(name),
-        replaces=tuple(own.replaced_by(name)),
-    )
 
 
 def _turn(joined: Joined, problems: Problems) -> None:
@@ -307,10 +298,14 @@ def _leave_out(joined: Joined, problems: Problems, unreachable: Collection[str])
     for name in unavailable:
         if name in unreachable:
             continue
+        task = plan.tasks[name]
+        needs = _needs_of(task, joined)
         problems.add(
             f"{name} cannot run: {plan.excluded[name].reason}",
             where=joined.config.where("tasks"),
-            allowed=_that_can(plan.tasks[name], joined),
+            allowed=", ".join(
+                name for name, backend in BACKENDS.items() if needs <= backend.abilities
+            ),
             fix=_other_choice(plan.tasks[name], core, "choose another task or back end"),
         )
     if plan.tasks and not unavailable and set(plan.tasks) <= set(plan.excluded):
@@ -367,8 +362,3 @@ def _cannot(task: TaskPlan, joined: Joined) -> str:
         return ""
     missing = sorted(_needs_of(task, joined) - BACKENDS[backend].abilities)
     return f"{backend} gives no {', no '.join(WORDS[name] for name in missing)}" if missing else ""
-
-
-def _that_can(task: TaskPlan, joined: Joined) -> str:
-    needs = _needs_of(task, joined)
-    return ", ".join(name for name, backend in BACKENDS.items() if needs <= backend.abilities)

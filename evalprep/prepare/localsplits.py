@@ -74,7 +74,11 @@ def fit_to_local_data(
         what = f"the data of {name} have no split {wanted!r}"
         fix = f"name the file {wanted}.jsonl, or set test_split"
         return Fitted(problems=[refused(what=what, fix=fix)])
-    shots = _shots(merged, num_fewshot)
+    # The number of few-shot examples, by lm-eval's rule: 0 in a task stays 0.
+    own = merged.get("num_fewshot")
+    shots = num_fewshot
+    if own == 0 or num_fewshot is None:
+        shots = own if isinstance(own, int) else 0
     source = next((key for key in _SHOTS if settings.get(key)), "")
     if shots and source in absent and not _names_shots(entry):
         what = (
@@ -118,14 +122,6 @@ def _splits_of(
         fitted.keys["dataset_name"] = None
         fitted.notes.append(f"{entry['task']}: the local data have no config {config}")
     return local_splits(place, config=config if is_known else None)
-
-
-def _shots(task: Mapping[str, Any], num_fewshot: int | None) -> int:
-    """The number of few-shot examples, by lm-eval's rule: 0 in a task stays 0."""
-    own = task.get("num_fewshot")
-    if own == 0 or num_fewshot is None:
-        return own if isinstance(own, int) else 0
-    return num_fewshot
 
 
 def _names_shots(entry: Mapping[str, Any]) -> bool:

@@ -150,7 +150,23 @@ def check_models(config: Config, plan: Plan) -> None:
     if len(config.core.models) < 2:
         return
     problems = Problems()
-    _refuse_repeats(config, problems)
+    # A model may stand in the list once, in whichever way its folder is written.
+    first_name: dict[str, str] = {}
+    for number, entry in enumerate(config.core.models):
+        folder = place(entry.model_name, config.folder)
+        model = str(folder.resolve()) if is_folder(folder) else entry.model_name
+        revision = entry.model_revision or config.core.model_revision
+        key = sorted_json([model, revision, plain_data(entry.model_args)])
+        if key not in first_name:
+            first_name[key] = entry.model_name
+            continue
+        other = first_name[key]
+        same_as = "" if other == entry.model_name else f": {other} is the same model"
+        problems.add(
+            f"{entry.model_name} is named twice{same_as}",
+            where=config.where("models", number),
+            fix="name it once",
+        )
     later = [name for name, task in plan.tasks.items() if task.after and name not in plan.excluded]
     if later:
         problems.add(
@@ -172,26 +188,6 @@ def check_models(config: Config, plan: Plan) -> None:
             fix="take models out",
         )
     problems.raise_if_any()
-
-
-def _refuse_repeats(config: Config, problems: Problems) -> None:
-    """Refuses a model that stands in the list twice, in whichever way its folder is written."""
-    first_name: dict[str, str] = {}
-    for number, entry in enumerate(config.core.models):
-        folder = place(entry.model_name, config.folder)
-        model = str(folder.resolve()) if is_folder(folder) else entry.model_name
-        revision = entry.model_revision or config.core.model_revision
-        key = sorted_json([model, revision, plain_data(entry.model_args)])
-        if key not in first_name:
-            first_name[key] = entry.model_name
-            continue
-        other = first_name[key]
-        same_as = "" if other == entry.model_name else f": {other} is the same model"
-        problems.add(
-            f"{entry.model_name} is named twice{same_as}",
-            where=config.where("models", number),
-            fix="name it once",
-        )
 
 
 def check_tokenizers(joined: Joined, subjects: list[Subject]) -> list[str]:

@@ -142,7 +142,8 @@ def _read_path(text: str, own: OwnTasks, config: Config, problems: Problems) -> 
     findings, part = Findings(), Tree([])
     if is_folder(path):
         part = read_tree([path], findings, without=(config.core.work_dir, config.core.output_path))
-        names = _names_of_folder(part, path)
+        direct = [name for name, file in part.index.items() if file.path.parent == path]
+        names = _without_members(direct or list(part.index), part)
     else:
         pattern = glob.escape(str(path)) if exists(path) else str(path)
         files = [Path(file) for file in sorted(glob.glob(pattern))]  # noqa: PTH207 - of any root
@@ -150,16 +151,12 @@ def _read_path(text: str, own: OwnTasks, config: Config, problems: Problems) -> 
             # Members of a group in one of the files may stand in files beside it.
             add_files(part, sorted(folder.glob("*.yaml")), Findings())
         names = _without_members(add_files(part, files, findings), part)
-    _adopt(own.tree, part, names)
+    behind = names_behind(part, names)
+    own.tree.index.update({name: part.index[name] for name in behind if name in part.index})
+    own.tree.tags.update({name: part.tags[name] for name in behind if name in part.tags})
     if not names:
         problems.extend(_nothing_in(text, path, config, findings))
     return names
-
-
-def _names_of_folder(tree: Tree, folder: Path) -> list[str]:
-    """The names of the files of a folder; where it has none, those of the folders below."""
-    direct = [name for name, file in tree.index.items() if file.path.parent == folder]
-    return _without_members(direct or list(tree.index), tree)
 
 
 def _without_members(names: Iterable[str], tree: Tree) -> list[str]:
@@ -167,13 +164,6 @@ def _without_members(names: Iterable[str], tree: Tree) -> list[str]:
     groups = [name for name in names if tree.index[name].kind == "group"]
     members = {name: set(names_behind(tree, [name])) - {name} for name in groups}
     return [name for name in names if not any(name in inner for inner in members.values())]
-
-
-def _adopt(tree: Tree, part: Tree, names: Iterable[str]) -> None:
-    """Adds some names of another tree, with the members of groups and tags among them."""
-    behind = names_behind(part, names)
-    tree.index.update({name: part.index[name] for name in behind if name in part.index})
-    tree.tags.update({name: part.tags[name] for name in behind if name in part.tags})
 
 
 def _nothing_in(text: str, path: Path, config: Config, findings: Findings) -> list[Problem]:
@@ -226,16 +216,14 @@ def write_own_tasks(
         base = _UNUSUAL.sub("_", name)
         same = sum(made.startswith(f"{FOLDER}/{base}.") for made in origins)
         made = f"{FOLDER}/{base}.{same + 1}.yaml" if same else f"{FOLDER}/{base}.yaml"
-        (build / made).write_text(_including(file, config), encoding="utf-8")
+        # The text of a file that includes another; local data are named by absolute paths.
+        included = json.dumps(config.core.on_run_machine(file.path), ensure_ascii=False)
+        lines = [f"# The file stays in {nearby(file.path.parent)}.", f"include: {included}"]
+        absolute = absolute_data(file.data, config)
+        changed = {key: value for key, value in absolute.items() if value != file.data[key]}
+        lines += (
+            f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in changed.items()
+        )
+        (build / made).write_text("\n".join([*lines, ""]), encoding="utf-8")
         origins[made] = file.path
     return origins
-
-
-def _including(file: TaskFile, config: Config) -> str:
-    """The text of a file that includes another; local data are named by absolute paths."""
-    included = json.dumps(config.core.on_run_machine(file.path), ensure_ascii=False)
-    lines = [f"# The file stays in {nearby(file.path.parent)}.", f"include: {included}"]
-    absolute = absolute_data(file.data, config)
-    changed = {key: value for key, value in absolute.items() if value != file.data[key]}
-    lines += (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in changed.items())
-    return "\n".join([*lines, ""])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -163,7 +163,23 @@ def _repeat(joined: Joined, task: TaskPlan, draws: int, refused: _Refused) -> No
         if k > draws:
             refused.few(name, k, draws)
     ks = tuple(sorted(set(core.pass_at))) or (draws,)
-    _write(joined, task, Repeats(draws, ks, _metric(leaves)))
+    # The metric that stands for a task; empty where its settings name none.
+    settings = leaves[0]
+    metric_list = settings.get("metric_list")
+    directions: dict[str, Any] = {}
+    for item in metric_list if isinstance(metric_list, list) else []:
+        entry = as_mapping(item)
+        name = str(entry.get("metric"))
+        directions[name] = entry.get("higher_is_better")
+    metrics = metrics_of_filters(directions, ["none"], directions)
+    metadata = as_mapping(settings.get("metadata"))
+    repeats = Repeats(draws, ks, choose_primary(metadata, metrics).metric)
+    joined.repeats[task.name] = repeats
+    if task.stock:
+        is_group = len(joined.files_of(task)) > 1
+        stock = "group" if is_group else task.stock
+        keys = {**task.overrides, **repeats.keys, "class": REPEATED}
+        joined.plan.tasks[task.name] = replace(task, stock=stock, overrides=keys)
 
 
 def _refuse_equal_draws(
@@ -206,39 +222,11 @@ def why_alike(settings: Mapping[str, Any], gen_kwargs: Mapping[str, Any]) -> str
     kwargs = {**of_task, **gen_kwargs}
     if "seed" in kwargs:
         return "generation settings fix a seed"
-    if any(map(_is_placeholder, kwargs.values())):
+    if any(
+        value == UNKNOWN or _PLACEHOLDER.match(str(value)) is not None for value in kwargs.values()
+    ):
         return ""
     return "" if is_sampling(kwargs) else "decoding is greedy"
-
-
-def _is_placeholder(value: Any) -> bool:
-    """Returns whether a setting gets its value from a template."""
-    return value == UNKNOWN or _PLACEHOLDER.match(str(value)) is not None
-
-
-def _metric(leaves: Sequence[Mapping[str, Any]]) -> str:
-    """The metric that stands for a task; empty where its settings name none."""
-    settings = leaves[0]
-    metric_list = settings.get("metric_list")
-    directions: dict[str, Any] = {}
-    for item in metric_list if isinstance(metric_list, list) else []:
-        entry = as_mapping(item)
-        name = str(entry.get("metric"))
-        directions[name] = entry.get("higher_is_better")
-    metrics = metrics_of_filters(directions, ["none"], directions)
-    metadata = as_mapping(settings.get("metadata"))
-    return choose_primary(metadata, metrics).metric
-
-
-def _write(joined: Joined, task: TaskPlan, repeats: Repeats) -> None:
-    """Notes the keys of a task where its file will be written."""
-    joined.repeats[task.name] = repeats
-    if not task.stock:
-        return
-    is_group = len(joined.files_of(task)) > 1
-    stock = "group" if is_group else task.stock
-    keys = {**task.overrides, **repeats.keys, "class": REPEATED}
-    joined.plan.tasks[task.name] = replace(task, stock=stock, overrides=keys)
 
 
 def with_repeats(text: str, repeats: Repeats, gen_kwargs: Mapping[str, Any], *, where: Path) -> str:

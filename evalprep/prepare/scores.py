@@ -63,7 +63,20 @@ def check_scores(pack: Pack, plan: Plan) -> None:
                 where=score.where,
                 fix=near(unknown[0], names),
             )
-        _check_function(score, modules, problems)
+        if not score.function and not score.planned:
+            continue
+        offered = modules.offered(score.function)
+        if score.planned and offered is None and not modules.reaches(score.function):
+            offered = set()
+        name = score.function.rpartition(".")[2]
+        if offered is not None and name not in offered:
+            problems.add(
+                f"{score.name} names the unknown function {score.function!r}",
+                where=score.where,
+                allowed=f"{', '.join(BUILT_IN)}, a function of {pack.folder / 'score.py'}, or "
+                "module.name",
+                fix=near(name, offered),
+            )
     needs = {score.name: tuple(name for name in score.needs if name in names) for score in declared}
     try:
         order(needs, pack.name)
@@ -118,23 +131,6 @@ class _Modules:
             self._files.get(stem) is not None
             or stem.partition(".")[0] == "custom_metrics"
             or function in self._declared
-        )
-
-
-def _check_function(score: _Declared, modules: _Modules, problems: Problems) -> None:
-    if not score.function and not score.planned:
-        return
-    offered = modules.offered(score.function)
-    if score.planned and offered is None and not modules.reaches(score.function):
-        offered = set()
-    name = score.function.rpartition(".")[2]
-    if offered is not None and name not in offered:
-        problems.add(
-            f"{score.name} names the unknown function {score.function!r}",
-            where=score.where,
-            allowed=f"{', '.join(BUILT_IN)}, a function of {modules.pack.folder / 'score.py'}, or "
-            "module.name",
-            fix=near(name, offered),
         )
 
 

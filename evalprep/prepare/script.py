@@ -110,7 +110,10 @@ def script(steps: Sequence[Step], work_dir: str) -> str:
         env = " ".join(shell_words(step.call.env))
         line = f"step {step.command.name} {f'env {env} ' if env else ''}{words}"
         if step.data:
-            here = " && ".join(map(_is_made, step.data))
+            here = " && ".join(
+                f"[ {'-d' if data.is_folder else '-f'} {shlex.quote(str(data.path))} ]"
+                for data in step.data
+            )
             line = (
                 f"if {here}; then {line}; else echo {step.command.name}: waits for earlier "
                 "replies >&2; failed=1; fi"
@@ -122,18 +125,13 @@ def script(steps: Sequence[Step], work_dir: str) -> str:
 def _single(call: Invocation) -> str:
     """The script of a sole command; the line that was printed stands above as a comment."""
     printed, quick = call.text(), shell_line(call.quick_argv(), call.env)
-    head = ["#!/bin/sh", "# The command that prepare_eval.py printed."]
+    comment = ["# The command that prepare_eval.py printed."]
     if quick != printed and "\n" not in printed:
-        head[1] = (
-            "# The command that prepare_eval.py printed, without lm-eval's index of its own tasks:"
-        )
-        head.append(f"# {printed}")
-    return "\n".join([*head, "set -e", quick, ""])
-
-
-def _is_made(data: DataFiles) -> str:
-    """The shell's test of whether data are there: they are renamed into place whole."""
-    return f"[ {'-d' if data.is_folder else '-f'} {shlex.quote(str(data.path))} ]"
+        comment = [
+            "# The command that prepare_eval.py printed, without lm-eval's index of its own tasks:",
+            f"# {printed}",
+        ]
+    return "\n".join(["#!/bin/sh", *comment, "set -e", quick, ""])
 
 
 def run_configuration(step: Step) -> str:

@@ -80,8 +80,8 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
                 fix=f"add one under `tasks:` of {packs[entry].folder / 'pack.yaml'}",
             )
         elif not owned:
-            names = _Known(ours, list(packs), selection.own.tree.names())
-            _add_stock(selection, entry, problems, config.where("tasks"), names)
+            known = [*selection.own.tree.names(), *ours, *packs]
+            _add_stock(selection, entry, problems, config.where("tasks"), ours, known)
     return selection
 
 
@@ -110,7 +110,19 @@ def _select_mapping(
     selection.local_data[str(entry.get("task"))] = digest
     _add_mapping(selection, absolute_data(entry, config), problems, where, ours)
     if str(entry.get("task")) in selection.overrides:
-        _fit_local_data(selection, entry, config, problems, where)
+        # A group is left as it is: each task of it has splits of its own.
+        from evalprep.prepare.localsplits import fit_to_local_data
+
+        name = str(entry["task"])
+        settings = tasks_behind(selection.own.tree, name)
+        if len(settings) == 1:
+            num_fewshot = config.core.num_fewshot
+            fitted = fit_to_local_data(
+                entry, settings[0], config.folder, num_fewshot=num_fewshot, where=where
+            )
+            selection.overrides[name] |= fitted.keys
+            selection.notes += fitted.notes
+            problems.extend(fitted.problems)
         changes = selection.overrides[str(entry["task"])]
         if names:
             _note_own(selection, names[0], config, changes)
@@ -177,15 +189,6 @@ def refuse_unknown_tasks(config: Config, packs: Mapping[str, Pack]) -> None:
         problems.raise_if_any()
 
 
-@dataclass(frozen=True)
-class _Known:
-    """Names that are no lm-eval's: of tasks and groups, of packs, and of the user's folders."""
-
-    tasks: list[str]
-    packs: list[str]
-    own: list[str]
-
-
 def _of_packs(packs: Mapping[str, Pack], entry: str) -> list[tuple[Pack, str]]:
     """The task or group of that name, or all tasks of the pack of that name; empty without such."""
     task = find_task(packs, entry)
@@ -199,13 +202,18 @@ def _of_packs(packs: Mapping[str, Pack], entry: str) -> list[tuple[Pack, str]]:
 
 
 def _add_stock(
-    selection: Selection, name: str, problems: Problems, where: str, known: _Known
+    selection: Selection,
+    name: str,
+    problems: Problems,
+    where: str,
+    ours: list[str],
+    known: list[str],
 ) -> None:
     """Add a name of lm-eval's own, or the mistake that it is none."""
-    if not is_remembered() and difflib.get_close_matches(name, known.tasks, n=1, cutoff=0.85):
+    if not is_remembered() and difflib.get_close_matches(name, ours, n=1, cutoff=0.85):
         # One letter off a name of ours: answered at once, before half a second goes into lm-eval's
         # names.
-        problems.add(f"unknown task {name!r}", where=where, fix=near(name, known.tasks))
+        problems.add(f"unknown task {name!r}", where=where, fix=near(name, ours))
     elif name in stock_names():
         selection.stock.append(name)
         selection.order.append(name)
@@ -213,8 +221,7 @@ def _add_stock(
         problems.add(
             f"unknown task {name!r}",
             where=where,
-            fix=near(name, [*known.own, *known.tasks, *known.packs, *stock_names()])
-            or "see `evalprep list`",
+            fix=near(name, [*known, *stock_names()]) or "see `evalprep list`",
             allowed="a task, group or pack of `evalprep list`, a task of lm-eval, a task file "
             "(mytasks/a.yaml), a name in a folder of include_path, or a mapping with a whole task",
         )
@@ -303,25 +310,6 @@ def _add_override(
         selection.overrides[known] = {key: value for key, value in entry.items() if key != "task"}
         selection.stock.append(known)
         selection.order.append(known)
-
-
-def _fit_local_data(
-    selection: Selection, entry: Mapping[str, Any], config: Config, problems: Problems, where: str
-) -> None:
-    """Fits one of lm-eval's own tasks to the splits of the local data that the config gives it."""
-    from evalprep.prepare.localsplits import fit_to_local_data
-
-    name = str(entry["task"])
-    settings = tasks_behind(selection.own.tree, name)
-    if len(settings) != 1:  # a group: each task of it has splits of its own
-        return
-    num_fewshot = config.core.num_fewshot
-    fitted = fit_to_local_data(
-        entry, settings[0], config.folder, num_fewshot=num_fewshot, where=where
-    )
-    selection.overrides[name] |= fitted.keys
-    selection.notes += fitted.notes
-    problems.extend(fitted.problems)
 
 
 def _add_inline(

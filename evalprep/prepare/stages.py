@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -85,7 +85,12 @@ def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
     runs = {run_name: _run_of(prepared, run_name) for run_name in run_names}
     stages = []
     for name in later:
-        run_name, reason = _source_run(plan.tasks[name], prepared, run_names)
+        # The first run that has all rows which the task waits for, else the last.
+        task = plan.tasks[name]
+        missing = {run: _missing(task, prepared, run) for run in run_names}
+        complete = [run for run, reason in missing.items() if not reason]
+        run_name = complete[0] if complete else run_names[-1]
+        reason = missing[run_name]
         earlier = None if reason else runs[run_name]
         if earlier is None:
             stages.append(Stage(name, "waiting", reason=reason))
@@ -100,17 +105,6 @@ def _run_of(prepared: Prepared, run: str) -> Run | None:
         return load_run(str(prepared.output_path), run=run)
     except BadInput:
         return None
-
-
-def _source_run(task: TaskPlan, prepared: Prepared, runs: Sequence[str]) -> tuple[str, str]:
-    """The first of some runs with all rows that a task waits for.
-
-    Where none has them, the last of the runs and what it lacks.
-    """
-    missing = {run: _missing(task, prepared, run) for run in runs}
-    complete = [run for run, reason in missing.items() if not reason]
-    chosen = complete[0] if complete else runs[-1]
-    return chosen, missing[chosen]
 
 
 def _missing(task: TaskPlan, prepared: Prepared, run: str) -> str:
@@ -134,21 +128,14 @@ def _values(judgement: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in judgement.items() if key != "reply"}
 
 
-@dataclass(frozen=True)
-class _Source:
-    """The replies that the rows of a later task are made from.
+def _earlier_rows(
+    task: TaskPlan, run: Run, pack: Pack
+) -> tuple[dict[str, list[dict[str, Any]]], str]:
+    """Reads the replies of the tasks that a task waits for.
 
-    Attributes:
-        rows: Earlier task -> its rows with replies and annotations.
-        origin: Digest of the replies and annotated values.
+    Returns:
+        Earlier task -> its rows with replies and annotations; the digest of both.
     """
-
-    rows: dict[str, list[dict[str, Any]]]
-    origin: str
-
-
-def _source(task: TaskPlan, run: Run, pack: Pack) -> _Source:
-    """Reads the replies of the tasks that a task waits for."""
     from evalprep.annotate import attach
     from evalprep.results import row_mappings
 
@@ -160,7 +147,7 @@ def _source(task: TaskPlan, run: Run, pack: Pack) -> _Source:
         judged = [row for row in rows[name] if row.get("judgement")]
         if judged:
             annotated[name] = [[row["sample_id"], _values(row["judgement"])] for row in judged]
-    return _Source(rows, made_from((run.tasks[name] for name in task.after), annotated))
+    return rows, made_from((run.tasks[name] for name in task.after), annotated)
 
 
 def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
@@ -172,21 +159,21 @@ def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
     prepared_task = prepared.tasks[name]
     task = prepared.plan.tasks[name]
     pack, context = _context(prepared, prepared_task.pack)
-    source = _source(task, run, pack)
+    earlier_rows, origin = _earlier_rows(task, run, pack)
     data = prepared.data_files(name)
-    if prepared_task.made_from == source.origin and data.files():
+    if prepared_task.made_from == origin and data.files():
         return Stage(name, "unchanged", prepared_task.rows or 0), prepared
     module = maker_of_rows(pack, task)
     part = data.path.with_name(f"{data.path.name}.part")
     core = context.config.core
     with pack.explained_failures(name):
-        later_rows = module.continue_rows(context, name, source.rows)
-        stamped = _stamped(later_rows, source.origin)
+        later_rows = module.continue_rows(context, name, earlier_rows)
+        stamped = ({**row, MADE_FROM: origin} for row in later_rows)
         rows = write_rows(stamped, part, task=name, rows_per_file=core.rows_per_file)
     put_in_place(part, data.path)
     limit = whole_blocks(core.limit, task.block, rows)
     expected = limited(rows, limit)
-    prepared = prepared.with_rows(name, rows=rows, expected=expected, made_from=source.origin)
+    prepared = prepared.with_rows(name, rows=rows, expected=expected, made_from=origin)
     # Write the manifest anew; a folder of the user's own stays hers at every moment.
     work_dir = prepared.folder
     own = not why_foreign(work_dir)
@@ -197,11 +184,6 @@ def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
     if own:
         remember_folder(work_dir)
     return Stage(name, "made", rows), prepared
-
-
-def _stamped(rows: Any, origin: str) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        yield {**row, MADE_FROM: origin}
 
 
 def _context(prepared: Prepared, name: str) -> tuple[Pack, Context]:

@@ -99,10 +99,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _names(text: str | None) -> list[str] | None:
-    return [name.strip() for name in text.split(",") if name.strip()] if text else None
-
-
 def targets(args: argparse.Namespace) -> Iterator[contextlib.AbstractContextManager[Target]]:
     """The targets that the arguments name, one context manager each.
 
@@ -111,7 +107,10 @@ def targets(args: argparse.Namespace) -> Iterator[contextlib.AbstractContextMana
     Raises:
         BadInput: a config that cannot be prepared, or a folder that is none of ours.
     """
-    names, changes = _names(args.tasks), _changes(args)
+    requested = (args.tasks or "").split(",")
+    names = [name.strip() for name in requested if name.strip()] if args.tasks else None
+    stated = {"model": _absolute(args.model), "backend": args.backend}
+    changes = {key: value for key, value in stated.items() if value is not None}
     work_dir = args.work_dir or _prepared_without_config(args)
     configs = args.config_path or [_CONFIG]
     if work_dir is not None and work_dir.is_file():
@@ -135,12 +134,6 @@ def _prepared_without_config(args: argparse.Namespace) -> Path | None:
     if args.config_path or _CONFIG.is_file() or load_prepared(_WORK_DIR) is None:
         return None
     return _WORK_DIR
-
-
-def _changes(args: argparse.Namespace) -> dict[str, Any]:
-    """Settings that have options of their own, by the names of `RunSettings.changed`."""
-    changes = {"model": _absolute(args.model), "backend": args.backend}
-    return {key: value for key, value in changes.items() if value is not None}
 
 
 def _changes_of_folder(settings: Sequence[str]) -> dict[str, Any]:
@@ -213,7 +206,7 @@ def _folder_target(
 
 
 def work_dir_target(
-    work_dir: Path, requested: list[str] | None = None, changes: dict[str, Any] | None = None
+    work_dir: Path, requested: list[str] | None, changes: dict[str, Any] | None
 ) -> Target:
     """A work folder with a manifest.
 

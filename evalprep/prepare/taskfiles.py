@@ -68,9 +68,7 @@ class Written:
     origins: dict[str, Path]
 
 
-def write_tasks(
-    joined: Joined, build: Path, progress: Callable[[str], None] = lambda _: None
-) -> Written:
+def write_tasks(joined: Joined, build: Path, progress: Callable[[str], None]) -> Written:
     """Write data and YAML of every task of the packs that is not left out.
 
     The data of later stages come later.
@@ -134,7 +132,12 @@ def _write_task(
         **spec.values,
         **data.values,
     }
-    raw = _template_text(template)
+    try:
+        raw = read_text(template, own=True, encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        what = f"is not UTF-8 text: {error}"
+        problem = Problem(what=what, where=str(template), fix="save it as UTF-8")
+        raise BadInput(problem) from None
     text, problems = render(raw, values, where=str(template), optional=_COMMON)
     if problems:
         raise BadInput(problems)
@@ -199,15 +202,6 @@ def _refuse_bad_join(name: str, data: TaskData) -> None:
     problems = data.join.problems(threshold=data.max_unmatched, where=name)
     if problems:
         raise BadInput(problems)
-
-
-def _template_text(template: Path) -> str:
-    try:
-        return read_text(template, own=True, encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        what = f"is not UTF-8 text: {error}"
-        problem = Problem(what=what, where=str(template), fix="save it as UTF-8")
-        raise BadInput(problem) from None
 
 
 def _task_data(share: PlannedPack, spec: TaskSpec) -> TaskData:

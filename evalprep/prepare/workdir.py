@@ -279,7 +279,8 @@ def carry_over(
     for name, digest in tree_files(work_dir).items():
         if applies(name) and not name.startswith(f"{SHELF}/"):
             moving.file(name, digest)
-    for name, origin in _shelf(work_dir).items():
+    manifest = read_manifest(work_dir)
+    for name, origin in ({} if manifest is None else dict(manifest.shelf)).items():
         if applies(name):
             moving.shelved(name, origin)
     moving.problems.raise_if_any()
@@ -370,11 +371,6 @@ def _conflict(path: Path) -> Problem:
 def _shelved(folder: Path, name: str) -> Path:
     """Returns where an edited file waits; without the ending by which lm-eval would find it."""
     return folder / SHELF / f"{name}.kept"
-
-
-def _shelf(work_dir: Path) -> dict[str, str]:
-    manifest = read_manifest(work_dir)
-    return {} if manifest is None else dict(manifest.shelf)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evalprep.run.holder import Holder
     from evalprep.run.interface import VERBATIM_TEMPLATE, Interface, interface_of
     from evalprep.run.kinds import beyond_kind, reason_beyond
-    from evalprep.run.live import INTERRUPTED, Elsewhere, not_tried, run_job
+    from evalprep.run.live import INTERRUPTED, not_tried, run_job
     from evalprep.run.outgoing import OPENAI_BATCH, format_of, write_requests
     from evalprep.run.replies import Reply, is_answer, read_replies
     from evalprep.run.request import Request

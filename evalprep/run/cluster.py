@@ -113,7 +113,7 @@ def _connected(cluster: Cluster) -> Iterator[None]:
     Raises:
         BadInput: Ray is not installed, or nothing answers at the address.
     """
-    alone = not cluster.address or _on_loopback(cluster.address)
+    alone = not cluster.address or (cluster.address.rpartition(":")[0] in {_LOOPBACK, "localhost"})
     if alone:  # else Ray puts the address of a network card in the place of 127.0.0.1
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -151,10 +151,6 @@ def _connected(cluster: Cluster) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
-
-
-def _on_loopback(address: str) -> bool:
-    return address.rpartition(":")[0] in {_LOOPBACK, "localhost"}
 
 
 class _Dispatch:
@@ -287,7 +283,16 @@ class _Dispatch:
         with contextlib.suppress(Exception):  # it may be dead already
             self._ray.kill(member.actor)
         if member.unit is not None:
-            _return(member.unit, progress)
+            # A unit goes back to the queue, unless its engines ended too often.
+            unit = member.unit
+            deaths = progress.attempts.get(unit.name, 0) + 1
+            progress.attempts[unit.name] = deaths
+            if deaths < _ATTEMPTS:
+                unit.status = PENDING
+                progress.queue.append(unit)
+            else:
+                unit.status = FAILED
+                unit.message = f"{deaths} engines ended while they ran it"
         else:
             progress.failed_loads += 1
             if progress.failed_loads >= loads:
@@ -299,18 +304,6 @@ class _Dispatch:
         """Writes a line into the run's log."""
         with contextlib.suppress(OSError), self._folder.log.open("a", encoding="utf-8") as log:
             log.write(f"{text.rstrip()}\n")
-
-
-def _return(unit: Unit, progress: _Progress) -> None:
-    """Puts the unit of an engine that is gone back to the queue, unless that happened too often."""
-    deaths = progress.attempts.get(unit.name, 0) + 1
-    progress.attempts[unit.name] = deaths
-    if deaths < _ATTEMPTS:
-        unit.status = PENDING
-        progress.queue.append(unit)
-    else:
-        unit.status = FAILED
-        unit.message = f"{deaths} engines ended while they ran it"
 
 
 def _needs(job: Job, resources: dict[str, float]) -> dict[str, float]:

@@ -56,7 +56,7 @@ def evaluate(
     """
     from lm_eval import simple_evaluate
 
-    _describe_environment_once()
+    _keep_description_of_environment()
     result = simple_evaluate(
         model=lm,
         model_args=config.model_args,
@@ -87,11 +87,11 @@ def evaluate(
 
 
 @functools.cache
-def _describe_environment_once() -> None:
-    """Lets torch's description of the environment be made once in this process.
+def _keep_description_of_environment() -> None:
+    """Makes torch describe the environment once in this process, and keep the description.
 
-    lm-eval asks for it in every call, and each time it starts pip and a dozen other programs, which
-    takes a second or two. In one process the answer stays the same.
+    lm-eval asks for it in every call. Each description starts pip and a dozen other programs, which
+    takes a second or two, and it is the same for the whole process.
     """
     try:
         from torch.utils import collect_env

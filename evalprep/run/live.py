@@ -87,16 +87,11 @@ def _run_here(follow: Callable[..., Ended], folder: RunFolder, signals: _Signals
         _mark(folder, "failed", ended.broken)
         done = folder.state().count(DONE)
         crashes = 0 if done > before.count(DONE) else crashes + 1
-        if _is_hopeless(ended, crashes):
+        if ended.phase in _BEFORE_UNITS or crashes == _CRASHES:
             # Finished units make results, unless that is where the engine has crashed.
             if done and ended.phase != "merging":
                 follow(merge_only=True)
             return ended
-
-
-def _is_hopeless(ended: Ended, crashes: int) -> bool:
-    """Returns whether the engine would crash again: while loading, or twice without a unit."""
-    return ended.phase in _BEFORE_UNITS or crashes == _CRASHES
 
 
 def not_tried(folder: RunFolder, reason: str) -> int:

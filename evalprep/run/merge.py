@@ -16,7 +16,7 @@ from evalprep.status import Job, RunFolder
 
 
 def merge_units(
-    folder: RunFolder, job: Job, config: Any, units: list[Unit], names: list[str] | None = None
+    folder: RunFolder, job: Job, config: Any, units: list[Unit], names: list[str] | None
 ) -> Path:
     """Scores the saved responses in one lm-eval call without a model.
 
@@ -44,7 +44,8 @@ def merge_units(
 
     target = folder.merged
     if names is not None:
-        target = folder.path / f"merged-{_digest(names)}"
+        text = "\0".join(sorted(names))
+        target = folder.path / f"merged-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
         units = [unit for unit in units if unit.task in names]
     if target.is_dir():
         return target
@@ -56,7 +57,9 @@ def merge_units(
     tracker = EvaluationTracker(output_path=str(part))
     manager, tasks = _tasks(job, config, names)
     results = evaluate(config, replay, tasks, manager, tracker, limit=config.limit)
-    unit_results = [_results(unit_folder) for unit_folder in unit_folders]
+    unit_results = [
+        as_mapping(read_json(_results_file(unit_folder))) for unit_folder in unit_folders
+    ]
     with_model_of(results, unit_results[0])
     save(tracker, results, samples=config.log_samples)
     # Add what only the units know: versions, tokens, and their time.
@@ -82,11 +85,6 @@ def _tasks(job: Job, config: Any, names: list[str] | None) -> tuple[Any, list[An
     return manager, [objects[name] for name in names]
 
 
-def _digest(names: list[str]) -> str:
-    text = "\0".join(sorted(names))
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
 def _results_file(folder: Path) -> Path:
     """The results file below a folder into which lm-eval wrote once.
 
@@ -96,10 +94,6 @@ def _results_file(folder: Path) -> Path:
     for path in folder.rglob("results_*.json"):
         return path
     raise FileNotFoundError(f"no results file in {folder}; start the run again with --restart")
-
-
-def _results(folder: Path) -> dict[str, Any]:
-    return as_mapping(read_json(_results_file(folder)))
 
 
 def scores(merged: Path) -> dict[str, tuple[float | None, str]]:

@@ -48,7 +48,12 @@ def plain(value: Any, *, whole: bool = True) -> Any:
     if whole:
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         raise CannotKeepError(f"an object of type {kind}")
-    return _wrapped("other", [type(value).__qualname__, _digest(value)])
+    # Digest of an object that is no plain data, by its bytes or else by its written form.
+    if hasattr(value, "tobytes"):
+        content = value.tobytes()
+    else:
+        content = repr(value).encode("utf-8", "surrogatepass")
+    return _wrapped("other", [type(value).__qualname__, hashlib.sha256(content).hexdigest()])
 
 
 def _plain_text(text: str) -> Any:
@@ -70,15 +75,6 @@ def _plain_collection(value: Any, *, whole: bool) -> Any:
     if all(isinstance(key, str) and key != _MARK for key, _ in pairs):
         return dict(pairs)
     return _wrapped("mapping", [list(pair) for pair in pairs])
-
-
-def _digest(value: Any) -> str:
-    """Digest of an object that is no plain data, by its bytes or else by its written form."""
-    if hasattr(value, "tobytes"):
-        content = value.tobytes()
-    else:
-        content = repr(value).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(content).hexdigest()
 
 
 def restored(value: Any) -> Any:

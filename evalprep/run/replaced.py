@@ -60,28 +60,20 @@ def _options(words: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--include_path")
     parser.add_argument("--metadata", nargs="*", default=[])
     known, _ = parser.parse_known_args(list(words))
-    configured = _configuration(known.config)
-    return {
-        "metadata": as_mapping(configured.get("metadata")) | _pairs(known.metadata),
-        "include_path": known.include_path or configured.get("include_path"),
-    }
-
-
-def _configuration(path: str | None) -> dict[str, Any]:
     try:
-        text = read_file(Path(path)).decode("utf-8") if path else ""
-        return as_mapping(yaml_value(text))
+        text = read_file(Path(known.config)).decode("utf-8") if known.config else ""
+        configured = as_mapping(yaml_value(text))
     except (NotRead, OSError, UnicodeDecodeError, NotYaml):
-        return {}
-
-
-def _pairs(words: Sequence[str]) -> dict[str, Any]:
-    """What stands after `--metadata`: `k=v,k=v`, or JSON."""
+        configured = {}
+    # What stands after `--metadata`: `k=v,k=v`, or JSON.
     pairs: dict[str, Any] = {}
-    for word in words:
+    for word in known.metadata:
         try:
             pairs |= as_mapping(json.loads(word))
         except ValueError:
             parts = [part.partition("=") for part in word.split(",")]
             pairs |= {key: value for key, _, value in parts}
-    return pairs
+    return {
+        "metadata": as_mapping(configured.get("metadata")) | pairs,
+        "include_path": known.include_path or configured.get("include_path"),
+    }

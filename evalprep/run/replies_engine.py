@@ -91,7 +91,19 @@ class _Answers(StandIn):
             raise RepliesMissingError(f"a file of replies holds no {BEYOND_FILES[kind]}")
         if kind == DIALOGUE:
             return self._dialogues(requests)
-        pairs = zip(requests, self._of(kind, requests), strict=True)
+        # The replies in the order of the requests.
+        ids = list(request_ids(kind, requests, self._job.label))
+        replies = [self._replies.get(number) for number in ids]
+        present = [reply for reply in replies if reply is not None]
+        missing = [
+            _row_of(request)
+            for request, reply in zip(requests, replies, strict=True)
+            if not is_answer(kind, reply)
+        ]
+        if missing:
+            failures = {reply.failure for reply in present}
+            raise _missing(f"{len(missing)} of {len(ids)} replies are missing", missing, failures)
+        pairs = zip(requests, present, strict=True)
         if kind == GENERATION:
             return [self._cut(request, reply) for request, reply in pairs]
         if kind == LIKELIHOOD:
@@ -145,25 +157,6 @@ class _Answers(StandIn):
             raise ValueError("the tokenizer that tells context and continuation apart is not here")
         ids, first_scored = encoded
         return likelihood_of(reply, ids, first_scored)
-
-    def _of(self, kind: str, requests: Sequence[Instance]) -> list[Reply]:
-        """The replies in the order of the requests.
-
-        Raises:
-            RepliesMissingError: some have none.
-        """
-        ids = list(request_ids(kind, requests, self._job.label))
-        replies = [self._replies.get(number) for number in ids]
-        present = [reply for reply in replies if reply is not None]
-        missing = [
-            _row_of(request)
-            for request, reply in zip(requests, replies, strict=True)
-            if not is_answer(kind, reply)
-        ]
-        if missing:
-            failures = {reply.failure for reply in present}
-            raise _missing(f"{len(missing)} of {len(ids)} replies are missing", missing, failures)
-        return present
 
 
 def _missing(what: str, rows: Sequence[str], failures: Collection[str]) -> RepliesMissingError:

@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from importlib.metadata import version
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from evalprep.data import OF_MODEL, parquet_count, parquet_rows
 from evalprep.errors import BadInput, Problem
 from evalprep.files import make_folder, open_atomically, read_text, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.packs import limited, stated_files
+from evalprep.packs import installed_version, limited, stated_files
 from evalprep.results import (
     Hashes,
     Metric,
@@ -172,11 +171,6 @@ def _doc_text(doc: Mapping[str, Any]) -> str:
     return "{\n  " + _as_items_on_lines(doc)[1:-1] + "\n}"
 
 
-def _prompt(task: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
-    """The prompt of a row; empty without one."""
-    return row.get(str(task.get("doc_to_text"))) or ""
-
-
 def _requests(
     task: Mapping[str, Any], row: Mapping[str, Any], prompt: Any
 ) -> dict[str, dict[str, Any]]:
@@ -203,7 +197,7 @@ def _lines(
             reply if isinstance(reply, str) else [str(part) for part in reply] for reply in replies
         ]
         target = str(row.get(str(task.get("doc_to_target")), task.get("doc_to_target")))
-        prompt = _prompt(task, row)
+        prompt = row.get(str(task.get("doc_to_text"))) or ""
         line = sample_line(
             doc_id=number,
             doc=row,
@@ -313,7 +307,7 @@ def score_stored(
         folder=name,
         limit=limit,
         started=datetime.now().timestamp(),  # noqa: DTZ005 - seconds since the epoch
-        evalprep_version=version("evalprep") if _installed() else None,
+        evalprep_version=installed_version("evalprep") or None,
     )
     data = encode(RunResults(tasks=tasks, other=call))
     results = folder / results_name(stamp)
@@ -332,16 +326,6 @@ def _data_files(task: Mapping[str, Any], path: Path) -> Sequence[Path]:
         what = "names data that are not made yet"
         raise BadInput(Problem(what=what, where=str(path), fix="run `evalprep prepare --continue`"))
     return files
-
-
-def _installed() -> bool:
-    from importlib.metadata import PackageNotFoundError
-
-    try:
-        version("evalprep")
-    except PackageNotFoundError:
-        return False
-    return True
 
 
 def _named(value: Any) -> str:

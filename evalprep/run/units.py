@@ -61,7 +61,13 @@ def plan_units(tasks: dict[str, Any], job: Job, cut: Cut, earlier: list[Unit]) -
         known[unit.task] += unit.rows
     if cut.is_whole and known == Counter(counts):
         return earlier
-    shard_rows = _unit_rows(cut, sum(counts.values()))
+    # Rows of one unit: at most an even share of the shards, so that none has nothing to do.
+    total = sum(counts.values())
+    if cut.is_whole:
+        shard_rows = cut.rows
+    else:
+        share = max(1, math.ceil(total / cut.shards))
+        shard_rows = min(cut.rows, share) if cut.rows else share
     units: list[Unit] = []
     for name, task in tasks.items():
         rows = counts[name]
@@ -79,14 +85,6 @@ def _units_of(task: str, rows: int, size: int) -> Iterator[Unit]:
         count = min(size, rows - first)
         name = unit_name(task, range(first, first + count))
         yield Unit(name=name, task=task, rows=count, first=first, whole=False)
-
-
-def _unit_rows(cut: Cut, total: int) -> int:
-    """Rows of one unit: at most an even share of the shards, so that none has nothing to do."""
-    if cut.is_whole:
-        return cut.rows
-    share = max(1, math.ceil(total / cut.shards))
-    return min(cut.rows, share) if cut.rows else share
 
 
 def _dealt(units: list[Unit], cut: Cut) -> list[Unit]:

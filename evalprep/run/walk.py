@@ -57,7 +57,16 @@ def open_call(job: Job, engine: Engine, *, generates: bool = True) -> Call:
     engine.turn_to(config, job)
     model_class = engine.model_class(config) if generates else None
     manager = manager_of(config)
-    _seed(config)
+    import numpy as np
+    from lm_eval.utils import set_torch_seed
+
+    # lm-eval seeds before it loads tasks: some shuffle their rows, and an earlier command has
+    # drawn numbers before.
+    for seed, sow in zip(
+        config.seed or (), (random.seed, np.random.seed, set_torch_seed), strict=False
+    ):
+        if seed is not None:
+            sow(seed)
     return Call(config, model_class, manager, load_tasks(manager, job))
 
 
@@ -183,21 +192,6 @@ def _reason(error: Exception) -> str:
     """Returns why a unit failed: replies that are missing in words, anything else with its name."""
     named = f"{type(error).__name__}: {error}"
     return (str(error) if isinstance(error, RepliesMissingError) else named)[:500]
-
-
-def _seed(config: Any) -> None:
-    """Seeds the generators, as lm-eval does before it loads tasks.
-
-    Some tasks shuffle their rows, and an earlier command has drawn numbers before.
-    """
-    import numpy as np
-    from lm_eval.utils import set_torch_seed
-
-    for seed, sow in zip(
-        config.seed or (), (random.seed, np.random.seed, set_torch_seed), strict=False
-    ):
-        if seed is not None:
-            sow(seed)
 
 
 def _take_over(folder: RunFolder, state: State) -> None:

@@ -38,7 +38,14 @@ def main() -> int:
     channel, stop = Channel(end), Wanted()
     threading.Thread(target=_listen, args=(channel, stop), daemon=True).start()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    engine = _engine([Path(name) for name in sys.argv[2:]])
+    # The engine of a run: a model, or the replies of another engine.
+    replies = [Path(name) for name in sys.argv[2:]]
+    if not replies:
+        engine = Engine()
+    else:
+        from evalprep.run.replies_engine import GivenReplies
+
+        engine = GivenReplies(replies)
     while True:
         try:
             request, held = stop.get()
@@ -52,15 +59,6 @@ def main() -> int:
         if code == 130:
             return code
         channel.send({"code": code, "broken": engine.broken, "crashed": engine.dead})
-
-
-def _engine(replies: list[Path]) -> Engine:
-    """The engine of a run: a model, or the replies of another engine."""
-    if not replies:
-        return Engine()
-    from evalprep.run.replies_engine import GivenReplies
-
-    return GivenReplies(replies)
 
 
 def _listen(channel: Channel, stop: Wanted) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evalprep.status.job import Job, keep_edited_runs, read_jobs, refuse_moved
     from evalprep.status.lines import SYMBOLS, TaskStatus, duration, table_lines, task_lines
     from evalprep.status.log import failures, percent, speed
-    from evalprep.status.reading import RunStatus, read_status
+    from evalprep.status.reading import read_status
     from evalprep.status.run_ids import fingerprints_now, runs_now, runs_that_count
     from evalprep.status.shards import ShardSet, folder_of_shard, shard_sets
     from evalprep.status.tries import TRY, begun_try, folder_try, with_try

@@ -199,7 +199,13 @@ def read_jobs(work_dir: Path, replies: str = "") -> list[Job]:
     """
     prepared = require_prepared(work_dir)
     runs = runs_now(prepared, replies)
-    reading = _reading(prepared.folder)
+    # The digest of the task files and the code beside them, as they are now.
+    digests = {
+        path.relative_to(prepared.folder).as_posix(): unchanged_sha256(path)
+        for path in sorted(prepared.folder.rglob("*"))
+        if path.suffix in {".yaml", ".py"} and path.parent != prepared.folder and path.is_file()
+    }
+    reading = hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
     return [_job_of(command, prepared, runs, reading) for command in prepared.commands]
 
 
@@ -235,13 +241,20 @@ def _job_of(command: Command, prepared: Prepared, runs: Mapping[str, str], readi
         )
     if run := runs.get(command.run or prepared.run, ""):
         options["metadata"] = {**(options.get("metadata") or {}), "run": run}
+    # The digest of what the files of the command ask, as they are now. It leaves out data of later
+    # stages, and what reads replies: a scorer can be changed and the run resumed, since a response
+    # is only used again for the very same request.
+    plan = prepared.plan
+    later = {name for name in plan.tasks if plan.depth(name) > command.depth}
+    inputs = content_of(prepared.folder, prepared.named_folder, without=later)
+    text = json.dumps(inputs, sort_keys=True)
     return Job(
         model,
         arguments,
         tasks,
         options,
         env=dict(command.env),
-        data=_digest(prepared, command.depth),
+        data=hashlib.sha256(text.encode()).hexdigest(),
         name=command.name,
         depth=command.depth,
         leaves=command.tasks,
@@ -259,26 +272,3 @@ def keep_edited_runs(work_dir: Path) -> None:
     runs = runs_now(prepared)
     if prepared.output_path is not None and any(now != run for run, now in runs.items()):
         keep_records(prepared.output_path, records_of_work(prepared, runs))
-
-
-def _digest(prepared: Prepared, depth: int) -> str:
-    """Over what the files that a command reads ask, as they are now.
-
-    Data of stages after it are not among them. Nor is what reads replies: so a scorer can be mended
-    and the run resumed; a response is only used again for the very same request.
-    """
-    plan = prepared.plan
-    later = {name for name in plan.tasks if plan.depth(name) > depth}
-    inputs = content_of(prepared.folder, prepared.named_folder, without=later)
-    text = json.dumps(inputs, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _reading(folder: Path) -> str:
-    """Over the task files and the code beside them, as they are now."""
-    digests = {
-        path.relative_to(folder).as_posix(): unchanged_sha256(path)
-        for path in sorted(folder.rglob("*"))
-        if path.suffix in {".yaml", ".py"} and path.parent != folder and path.is_file()
-    }
-    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()

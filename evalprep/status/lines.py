@@ -107,37 +107,31 @@ def task_lines(
     pace = _seconds_per_row(_done(chain.from_iterable(units_by_task.values())))
     lines = []
     for task, task_units in units_by_task.items():
-        line = _task_line(task, task_units, pace)
+        # The line of a task as far as its units tell.
+        done = _done(task_units)
+        score, metric = _mean_score(done)
+        failed = _first_in(task_units, FAILED)
+        # The expected time of a whole task, at its own pace where it has one.
+        own_pace = _seconds_per_row(_done(task_units))
+        rate = pace if own_pace is None else own_pace
+        rows = sum(unit.rows for unit in task_units)
+        line = TaskStatus(
+            name=task,
+            status=_status_of(task_units),
+            seconds=_seconds_spent(task_units),
+            estimate=rate * rows if rate is not None and rows else None,
+            score=score,
+            metric=metric,
+            message=failed.message if failed else "",
+            progress=f"{len(done)}/{len(task_units)}" if len(task_units) > 1 else "",
+            so_far=len(done) < len(task_units),
+        )
         if categories is not None:
             line.category = categories.get(task, "")
         if scores is not None and task in scores:
             line.score, line.metric = scores[task]
         lines.append(line)
     return lines
-
-
-def _task_line(task: str, units: Sequence[Unit], pace: float | None) -> TaskStatus:
-    """The line of a task as far as its units tell.
-
-    Args:
-        task: Its name.
-        units: Its units.
-        pace: Seconds per row of all tasks, for a task that has measured none itself.
-    """
-    done = _done(units)
-    score, metric = _mean_score(done)
-    failed = _first_in(units, FAILED)
-    return TaskStatus(
-        name=task,
-        status=_status_of(units),
-        seconds=_seconds_spent(units),
-        estimate=_estimate(units, pace),
-        score=score,
-        metric=metric,
-        message=failed.message if failed else "",
-        progress=f"{len(done)}/{len(units)}" if len(units) > 1 else "",
-        so_far=len(done) < len(units),
-    )
 
 
 def _done(units: Iterable[Unit]) -> list[Unit]:
@@ -172,14 +166,6 @@ def _seconds_per_row(done: Iterable[Unit]) -> float | None:
     if not timed:
         return None
     return sum(seconds for seconds, _ in timed) / sum(rows for _, rows in timed)
-
-
-def _estimate(units: Sequence[Unit], pace: float | None) -> float | None:
-    """The expected time of a whole task, at its own pace where it has one."""
-    own_pace = _seconds_per_row(_done(units))
-    rate = pace if own_pace is None else own_pace
-    rows = sum(unit.rows for unit in units)
-    return rate * rows if rate is not None and rows else None
 
 
 def _mean_score(done: Iterable[Unit]) -> tuple[float | None, str]:

@@ -108,7 +108,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _only_points(message: str) -> bool:
-    """Tells whether a message only points at another one."""
+    """Returns whether a message only points at another one."""
     return any(pointer in message for pointer in _POINTERS)
 
 

@@ -30,9 +30,7 @@ _PROGRAMS = frozenset(
 )
 
 
-def newest_start(
-    place: Path, *, without: Collection[Path] = (), runs: Collection[str] = ()
-) -> float:
+def newest_start(place: Path, *, without: Collection[Path], runs: Collection[str]) -> float:
     """Returns when the newest call by hand at or below an output folder began; 0 without one.
 
     Calls of `evalprep run` state their try.
@@ -98,7 +96,9 @@ def finished(place: Path, *, runs: Collection[str], prepared: Prepared) -> Finis
             for name in call.tasks:
                 results.reasons[name] = f"has results with other options ({sentence_of(options)})"
     for call in calls:
-        for name, line in _lines_of(_read(call.results)):
+        from evalprep.results import read_results
+
+        for name, line in _lines_of(read_results(call.results)[0]):
             results.add(name, line, _why_not(name, prepared, call))
     return results
 
@@ -272,12 +272,6 @@ def _place_of(path: Path, logged: RunResults) -> _Place:
     return _Place(path.parent, model if is_stamped(path) else path.stem)
 
 
-def _read(path: Path) -> RunResults:
-    from evalprep.results import read_results
-
-    return read_results(path)[0]
-
-
 def _lines_of(logged: RunResults) -> Iterator[tuple[str, TaskStatus]]:
     """Yields each task with its line, of a results file."""
     from evalprep.results import primary_score, whole_call
@@ -286,6 +280,7 @@ def _lines_of(logged: RunResults) -> Iterator[tuple[str, TaskStatus]]:
     seconds = whole_call(logged).effort.seconds if len(logged.tasks) == 1 else None
     for name, task in logged.tasks.items():
         score, metric = primary_score(task)
+        started = logged.settings.started
         line = TaskStatus(
             name,
             DONE,
@@ -293,15 +288,9 @@ def _lines_of(logged: RunResults) -> Iterator[tuple[str, TaskStatus]]:
             score=score,
             metric=metric,
             category=str(task.settings.metadata.get("pack", "")),
-            written=_end_of(logged),
+            written=None if started is None else started + (logged.settings.seconds or 0.0),
         )
         yield name, line
-
-
-def _end_of(logged: RunResults) -> float | None:
-    """When a call had ended, in seconds since the epoch, as its results file states it."""
-    started = logged.settings.started
-    return None if started is None else started + (logged.settings.seconds or 0.0)
 
 
 def processes(place: Path) -> dict[str, float]:
@@ -315,7 +304,7 @@ def processes(place: Path) -> dict[str, float]:
     ages: dict[str, float] = {}
     for process in psutil.process_iter(["cmdline", "cwd", "create_time"]):
         words = process.info.get("cmdline") or []
-        if not _is_call_of_lm_eval(words):
+        if not any(Path(word).name in _PROGRAMS for word in words):
             continue
         here = Path(process.info.get("cwd") or "/")
         options = _options(words, here)
@@ -326,20 +315,11 @@ def processes(place: Path) -> dict[str, float]:
         target = (here / output[0]).resolve()
         if target.is_relative_to(place) or place.is_relative_to(target):
             age = time.time() - float(process.info["create_time"])
-            for name in resolve(tasks, _groups_in(options, here)):
+            paths = options.get("include_path") or [""]
+            prepared = load_prepared(here / paths[0])
+            for name in resolve(tasks, {} if prepared is None else prepared.groups):
                 ages[name] = max(age, ages.get(name, 0.0))
     return ages
-
-
-def _is_call_of_lm_eval(words: Sequence[str]) -> bool:
-    return any(Path(word).name in _PROGRAMS for word in words)
-
-
-def _groups_in(options: Mapping[str, Sequence[str]], here: Path) -> Mapping[str, list[str]]:
-    """The groups of the prepared work folder that a command names."""
-    paths = options.get("include_path") or [""]
-    prepared = load_prepared(here / paths[0])
-    return {} if prepared is None else prepared.groups
 
 
 def resolve(names: Iterable[str], groups: Mapping[str, Sequence[str]]) -> list[str]:
@@ -353,20 +333,6 @@ def resolve(names: Iterable[str], groups: Mapping[str, Sequence[str]]) -> list[s
         else:
             tasks.append(name)
     return list(dict.fromkeys(tasks))
-
-
-def _configured_options(here: Path, names: Sequence[str]) -> dict[str, list[str]]:
-    """The same options of a run configuration; empty values where it cannot be read."""
-    try:
-        data = yaml_value(read_text(here / names[0], own=True))
-    except (OSError, IndexError, ValueError, NotYaml):
-        data = None
-    values: dict[str, list[str]] = {}
-    for key in ("output_path", "tasks", "include_path"):
-        value = as_mapping(data).get(key)
-        listed = value if isinstance(value, list) else str(value or "").split(",")
-        values[key] = [str(item) for item in listed]
-    return values
 
 
 def _options(words: list[str], here: Path) -> dict[str, list[str]]:
@@ -387,6 +353,14 @@ def _options(words: list[str], here: Path) -> dict[str, list[str]]:
             current = values_by_key.setdefault(key_of_option.get(option, ""), [])
         current += [part for part in text.split(",") if part]
     if "config" in values_by_key:
-        configured = _configured_options(here, values_by_key["config"])
+        try:
+            data = yaml_value(read_text(here / values_by_key["config"][0], own=True))
+        except (OSError, IndexError, ValueError, NotYaml):
+            data = None
+        configured: dict[str, list[str]] = {}
+        for key in ("output_path", "tasks", "include_path"):
+            value = as_mapping(data).get(key)
+            listed = value if isinstance(value, list) else str(value or "").split(",")
+            configured[key] = [str(item) for item in listed]
         values_by_key = {**configured, **values_by_key}
     return {key: [value for value in values if value] for key, values in values_by_key.items()}

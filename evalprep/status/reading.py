@@ -34,7 +34,6 @@ from evalprep.status.shards import ShardSet, folder_of_whole, shard_sets
 from evalprep.status.tries import folder_try
 
 if TYPE_CHECKING:
-    from evalprep.packs import Excluded
     from evalprep.results import Run
 
 _OWN_END = frozenset({"done", "failed", "interrupted"})
@@ -92,7 +91,7 @@ class _Started:
         return any(folder.is_running() for folder in self._folders)
 
     def is_newest(self, output: Path, prepared: Prepared | None) -> bool:
-        """Tells whether no call by hand began after the last start of ours.
+        """Returns whether no call by hand began after the last start of ours.
 
         Args:
             output: The folder of results.
@@ -195,13 +194,10 @@ def read_status(path: Path) -> RunStatus:
     status.notes += notes_on_meant(run.meant)
     excluded = {} if run.record is None else run.record.excluded
     status.notes += [f"left out: {name}: {entry.reason}" for name, entry in excluded.items()]
-    status.tasks = [line for line in status.tasks if not _is_left_out(line, excluded)]
+    status.tasks = [
+        line for line in status.tasks if not (line.status == PENDING and line.name in excluded)
+    ]
     return status
-
-
-def _is_left_out(line: TaskStatus, excluded: Mapping[str, Excluded]) -> bool:
-    """Returns whether a line waits for nothing: its run leaves the task out."""
-    return line.status == PENDING and line.name in excluded
 
 
 def _run_at(place: Path) -> Run | None:

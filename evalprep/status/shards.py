@@ -38,7 +38,11 @@ class ShardSet:
     @property
     def missing(self) -> list[int]:
         """The shards that are not done."""
-        done = {number for number, folder in self.folders.items() if _is_done(folder)}
+        done = {
+            number
+            for number, folder in self.folders.items()
+            if folder.state().is_done and not folder.is_running()
+        }
         return [number for number in range(1, self.shards + 1) if number not in done]
 
     @property
@@ -48,10 +52,6 @@ class ShardSet:
         for _, folder in sorted(self.folders.items()):
             finished += [(folder, unit) for unit in folder.state().units if unit.is_done]
         return finished
-
-
-def _is_done(folder: RunFolder) -> bool:
-    return folder.state().is_done and not folder.is_running()
 
 
 def shard_sets(whole: RunFolder) -> list[ShardSet]:

@@ -19,7 +19,6 @@ from evalprep.check import (
     WIDTH,
     Finding,
     Findings,
-    FullCheck,
     check_annotators,
     check_full,
     check_static,
@@ -116,7 +115,11 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
     """
     refuse_unknown_words("--depth", args.depth, _DEPTHS)
     problems = Problems()
-    loading = ", ".join(_options_that_load(args))
+    # The options, as they are typed, for which the tasks must be loaded.
+    names = ("estimate", "calibrate", "gpu", "limit")
+    options = [f"--{name}" for name in names if getattr(args, name)]
+    depths = [f"--depth {word}" for word in args.depth if word != _STATIC]
+    loading = ", ".join(options + depths)
     if _STATIC in args.depth and loading:
         problems.add(
             f"{loading} needs the tasks loaded",
@@ -136,14 +139,6 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
             fix="prepare a config that names these tasks",
         )
     problems.raise_if_any()
-
-
-def _options_that_load(args: argparse.Namespace) -> list[str]:
-    """The options, as they are typed, for which the tasks must be loaded."""
-    names = ("estimate", "calibrate", "gpu", "limit")
-    options = [f"--{name}" for name in names if getattr(args, name)]
-    depths = [f"--depth {word}" for word in args.depth if word != _STATIC]
-    return options + depths
 
 
 @dataclass
@@ -187,7 +182,10 @@ class _Report:
         """Prints it for people: a paragraph per cause, then the estimate and the counts."""
         columns = line_width(sys.stdout)
         width = WIDTH if columns is None else min(columns, 120)
-        self._print_findings(width)
+        for folded in fold(self.findings):
+            print(paragraph(folded, self.roots, width))
+        if self.findings:
+            print()
         if self.estimate is not None:
             print(f"{self.estimate.text(columns)}\n")
         for line in self.samples:
@@ -198,20 +196,6 @@ class _Report:
         rows = counted(sum(number or 0 for number in self.rows.values()), "row")
         levels = ", ".join(counted(number, level) for level, number in self.counts.items())
         print(f"{self.target}: {tasks}, {rows}: {levels}")
-
-    def _print_findings(self, width: int) -> None:
-        for folded in fold(self.findings):
-            print(paragraph(folded, self.roots, width))
-        if self.findings:
-            print()
-
-
-def _complete_findings(target: Target, findings: Findings, *, house_style: bool) -> None:
-    """Adds what helpers of our packs lack; takes advice on style away from folders of others."""
-    if target.settings.ours:
-        _check_helpers(target, findings)
-    elif not house_style:
-        findings.take(lambda finding: finding.code in HOUSE_STYLE)
 
 
 def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], None]) -> _Report:
@@ -238,8 +222,27 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
         rows = {task.name: task.row_count for task in done.loaded}
         if wants_estimate:
             progress("estimating")
-            estimate = _estimate(done, target, args, findings)
-    _complete_findings(target, findings, house_style=args.house_style)
+            from evalprep.check import estimate_run
+
+            estimate = estimate_run(
+                done,
+                target.settings,
+                gpu=args.gpu,
+                calibrate=args.calibrate,
+                work_dir=target.roots[0] if target.settings.ours else None,
+                findings=findings,
+            )
+    if target.settings.ours:
+        from evalprep.packs import find_packs
+
+        prepared = load_prepared(target.roots[0])
+        if prepared is not None:
+            # The manifest may be somebody else's: code is taken from the user's packs alone, not
+            # from where it points.
+            packs = find_packs() if target.packs is None else target.packs
+            check_annotators(prepared, packs, findings)
+    elif not args.house_style:  # the folder is another's: no advice on style
+        findings.take(lambda finding: finding.code in HOUSE_STYLE)
     roots = [target.work_dir] if target.work_dir else [str(root.resolve()) for root in target.roots]
     return _Report(
         target=target.label,
@@ -249,33 +252,6 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
         estimate=estimate,
         samples=samples,
     )
-
-
-def _estimate(
-    done: FullCheck, target: Target, args: argparse.Namespace, findings: Findings
-) -> Estimate:
-    from evalprep.check import estimate_run
-
-    return estimate_run(
-        done,
-        target.settings,
-        gpu=args.gpu,
-        calibrate=args.calibrate,
-        work_dir=target.roots[0] if target.settings.ours else None,
-        findings=findings,
-    )
-
-
-def _check_helpers(target: Target, findings: Findings) -> None:
-    """Looks for models, packages and data of judges and detectors."""
-    from evalprep.packs import find_packs
-
-    prepared = load_prepared(target.roots[0])
-    if prepared is not None:
-        # The manifest may be somebody else's: code is taken from the user's packs alone, not from
-        # where it points.
-        packs = find_packs() if target.packs is None else target.packs
-        check_annotators(prepared, packs, findings)
 
 
 def _explain(name: str) -> int:

@@ -136,7 +136,16 @@ def main(args: argparse.Namespace) -> int:
     if args.model_card:
         return _write_card(args)
     if args.schemas:
-        return _write_schemas(args)
+        texts = _schemas(args.folder / "eval_config.yaml")
+        for name, text in texts.items():
+            (args.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(args.folder / name, text)
+        written = [str(args.folder / name) for name in texts]
+        if args.json:
+            print(json.dumps({"written": written}, indent=2))
+        else:
+            print("\n".join(f"wrote {path}" for path in written))
+        return 0
     from evalprep.backends import HF
     from evalprep.model import gpu_names, suited_backend
 
@@ -144,7 +153,21 @@ def main(args: argparse.Namespace) -> int:
     backend = args.backend or suited.name
     has_gpu = bool(gpu_names())
     slow = backend == HF.name and not has_gpu
-    files = _files(args.model, backend, has_gpu=has_gpu, slow=slow)
+    # Name -> text of what is written.
+    words = "" if has_gpu else _WITHOUT_GPU[backend]
+    # The five keys that a first config needs, and those of the demo's data.
+    limit = str(SLOW_LIMIT) if slow else "null"
+    files = {
+        "eval_config.yaml": _CONFIG.format(
+            schema=schema_line(_CONFIG_SCHEMA),
+            model=json.dumps(args.model, ensure_ascii=False),
+            backend=backend,
+            limit=limit,
+        ),
+        "requirements.txt": _REQUIREMENTS.format(requirement=_requirement(backend), words=words),
+        "QUICKSTART.md": _QUICK_START.format(slow=_SLOW if slow else ""),
+        **_schemas(Path("eval_config.yaml")),
+    }
     _refuse_taken(args.folder, files)
     args.folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -180,20 +203,6 @@ def _write_card(args: argparse.Namespace) -> int:
     else:
         print(f"wrote {path}")
         print("next: fill it in, put it beside the results, then evalprep score RUN")
-    return 0
-
-
-def _write_schemas(args: argparse.Namespace) -> int:
-    """Writes the JSON schemas over those that are there."""
-    texts = _schemas(args.folder / "eval_config.yaml")
-    for name, text in texts.items():
-        (args.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(args.folder / name, text)
-    written = [str(args.folder / name) for name in texts]
-    if args.json:
-        print(json.dumps({"written": written}, indent=2))
-    else:
-        print("\n".join(f"wrote {path}" for path in written))
     return 0
 
 
@@ -235,17 +244,6 @@ def _requirement(extra: str) -> str:
     return f"evalprep[{extra}]=={__version__}"
 
 
-def _files(model: str, backend: str, *, has_gpu: bool, slow: bool) -> dict[str, str]:
-    """Name -> text of what is written."""
-    words = "" if has_gpu else _WITHOUT_GPU[backend]
-    return {
-        "eval_config.yaml": _config(model, backend, slow=slow),
-        "requirements.txt": _REQUIREMENTS.format(requirement=_requirement(backend), words=words),
-        "QUICKSTART.md": _QUICK_START.format(slow=_SLOW if slow else ""),
-        **_schemas(Path("eval_config.yaml")),
-    }
-
-
 def _refuse_taken(folder: Path, names: Iterable[str]) -> None:
     """Refuses a folder that holds one of the files already.
 
@@ -258,14 +256,3 @@ def _refuse_taken(folder: Path, names: Iterable[str]) -> None:
         raise BadInput([Problem(what="exists already", where=path, fix=fix) for path in paths])
     if folder.exists() and not folder.is_dir():
         raise BadInput(Problem(what="is not a folder", where=str(folder), fix=fix))
-
-
-def _config(model: str, backend: str, *, slow: bool) -> str:
-    """The five keys that a first config needs, and those of the demo's data."""
-    limit = str(SLOW_LIMIT) if slow else "null"
-    return _CONFIG.format(
-        schema=schema_line(_CONFIG_SCHEMA),
-        model=json.dumps(model, ensure_ascii=False),
-        backend=backend,
-        limit=limit,
-    )

@@ -174,10 +174,26 @@ def main(args: argparse.Namespace) -> int:
         return reports.export(run, args)
     if args.sign:
         return reports.sign_ledger(run, args)
-    stamps = _stamps(args, run, packs, settings)
+    from evalprep.annotate import chosen_tasks, stamp_for
+    from evalprep.verbs.judging.checks import CALIBRATION
+
+    # Task -> time stamp of its samples. The calibration of a rubric counts as a task of its own.
+    tasks = chosen_tasks(run, packs, args.tasks)
+    if args.calibrate and settings.rubric is not None:
+        stamps = {CALIBRATION: f"{CALIBRATION} of {settings.rubric.name}"}
+    else:
+        stamps = {task: stamp_for(run, task) for task in tasks}
     with Kept(run, next(iter(stamps.values()), run.files.stamp)) as kept:
         question_set = _questions(args, run, packs, settings, kept)
-        _hold_to_schema(args, question_set, settings, kept)
+        from evalprep.annotate import go_on_plainly
+        from evalprep.errors import BadInput, Problem
+
+        if not settings.schema_needed:
+            go_on_plainly(question_set, kept)
+        elif not question_set.has_schema:
+            what = f"--structured {args.structured}, but no question has a JSON schema"
+            where = ", ".join(question_set.annotators)
+            raise BadInput(Problem(what=what, where=where, fix="a rubric in YAML has one"))
         if args.agreement is not None:
             return checks.compared(args, run, packs, kept, question_set, settings)
         if args.max_cost is not None:
@@ -208,22 +224,6 @@ def _ask_or_import(
 
         return batch(args, run, stamps, question_set, settings)
     return _ask(args, run, stamps, question_set, settings)
-
-
-def _stamps(
-    args: argparse.Namespace, run: Run, packs: Mapping[str, Pack], settings: Settings
-) -> dict[str, str]:
-    """Task -> time stamp of its samples.
-
-    The calibration of a rubric counts as a task of its own.
-    """
-    from evalprep.annotate import chosen_tasks, stamp_for
-    from evalprep.verbs.judging.checks import CALIBRATION
-
-    tasks = chosen_tasks(run, packs, args.tasks)
-    if args.calibrate and settings.rubric is not None:
-        return {CALIBRATION: f"{CALIBRATION} of {settings.rubric.name}"}
-    return {task: stamp_for(run, task) for task in tasks}
 
 
 def _questions(
@@ -269,21 +269,6 @@ def _open_other(run: Run, args: argparse.Namespace, packs: Mapping[str, Pack]) -
         what = f"{args.other} is the run that is judged"
         raise BadInput(Problem(what=what, where="OTHER", fix="name another run"))
     return other
-
-
-def _hold_to_schema(
-    args: argparse.Namespace, question_set: Asked, settings: Settings, kept: Kept
-) -> None:
-    """Refuses a schema that no question has, and drops one that this judge does without."""
-    from evalprep.annotate import go_on_plainly
-    from evalprep.errors import BadInput, Problem
-
-    if not settings.schema_needed:
-        go_on_plainly(question_set, kept)
-    elif not question_set.has_schema:
-        what = f"--structured {args.structured}, but no question has a JSON schema"
-        where = ", ".join(question_set.annotators)
-        raise BadInput(Problem(what=what, where=where, fix="a rubric in YAML has one"))
 
 
 def _ask(

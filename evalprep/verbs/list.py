@@ -59,7 +59,17 @@ def main(args: argparse.Namespace) -> int:
     kinds = [word for word in args.what if word in _KINDS]
     what = kinds[0] if kinds else "tasks"
     if what == "metrics":
-        return _metrics(as_json=args.json)
+        from custom_metrics import METRICS
+
+        lines = {
+            name: (function.__doc__ or "").strip().splitlines()[0]
+            for name, function in METRICS.items()
+        }
+        if args.json:
+            print(json.dumps(lines, indent=2))
+        else:
+            _print_list(_list_of(lines.items()))
+        return 0
     packs = _chosen_packs([word for word in args.what if word not in kinds], args.template_dir)
     if args.published is not None:
         return _published(args, packs)
@@ -205,16 +215,3 @@ def _list_of(rows: Iterable[tuple[str, str]]) -> Table:
 def _print_list(table: Table) -> None:
     for line in table_lines(table, line_width(sys.stdout), indent="  "):
         print(line)
-
-
-def _metrics(*, as_json: bool) -> int:
-    from custom_metrics import METRICS
-
-    lines = {
-        name: (function.__doc__ or "").strip().splitlines()[0] for name, function in METRICS.items()
-    }
-    if as_json:
-        print(json.dumps(lines, indent=2))
-    else:
-        _print_list(_list_of(lines.items()))
-    return 0

@@ -194,7 +194,8 @@ def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:
 
     if not _names_rows(args, problems):
         return _Draft()
-    options = _options(args.choices)
+    names = [part.strip() for part in (args.choices or "").split(",")]
+    options = [name for name in names if name]
     table = _read_table(args, options, problems)
     if table is None:
         return _Draft()
@@ -217,7 +218,8 @@ def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:
     if options:
         prompt = _with_options(prompt, options, table.columns)
         paths = (target, *options)
-        new_names = _names_in_code(paths, table.source)
+        inner_paths = [path for path in paths if path not in table.source.columns]
+        new_names = {path: re.sub(r"\W+", "_", path) for path in inner_paths}
         renamed |= {new: path for path, new in new_names.items()}
         target, *options = (new_names.get(path, path) for path in paths)
     questions = Questions(
@@ -244,14 +246,8 @@ def _notes_on_ids(table: _Table) -> list[str]:
     return [f"{reason}, so {result}"]
 
 
-def _options(choices: str | None) -> list[str]:
-    """The columns that --choices names."""
-    names = [part.strip() for part in (choices or "").split(",")]
-    return [name for name in names if name]
-
-
 def _names_rows(args: argparse.Namespace, problems: Problems) -> bool:
-    """Tells whether the arguments name rows, and adds a problem for each that is missing then."""
+    """Returns whether the arguments name rows, and adds a problem for each that is missing then."""
     if args.choices and args.kind != "choice":
         problems.add("is for --kind choice", where="--choices")
     needed = {"--data": args.data, "--prompt": args.prompt, "--target": args.target}
@@ -313,23 +309,19 @@ def _read_table(
     if not first_rows:
         problems.add("holds no rows", where=f"--data {args.data}")
     telling_ids = [name for name in ids if _names_each_row(name, rows)]
+    # The columns, then the paths to what is inside of them.
+    paths = dict.fromkeys(columns)
+    for row in first_rows:
+        paths.update(dict.fromkeys(paths_in(row)))
     return _Table(
         source=source,
-        columns=_with_inner_paths(columns, first_rows),
+        columns=list(paths),
         first_rows=first_rows,
         rows=rows,
         gold=[value_at(row, args.target) for row in rows],
         possible_ids=ids,
         id_column=telling_ids[0] if telling_ids else "",
     )
-
-
-def _with_inner_paths(columns: Sequence[str], rows: Sequence[_Row]) -> list[str]:
-    """The columns, then the paths to what is inside of them."""
-    paths = dict.fromkeys(columns)
-    for row in rows:
-        paths.update(dict.fromkeys(paths_in(row)))
-    return list(paths)
 
 
 def _read_columns(source: Source, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -372,12 +364,6 @@ def _with_options(prompt: str, options: Sequence[str], columns: Sequence[str]) -
         return prompt
     text = f"{{{{{prompt}}}}}" if prompt in columns else prompt
     return f"{text}\n{{{{listed}}}}\nAnswer with the letter of the right option."
-
-
-def _names_in_code(paths: Sequence[str], source: Source) -> dict[str, str]:
-    """Path into a column -> the column's name in the pack, whose prepare.py reads columns alone."""
-    inner_paths = [path for path in paths if path not in source.columns]
-    return {path: re.sub(r"\W+", "_", path) for path in inner_paths}
 
 
 _FILL_IN = "fill them in, or take these rows out (the head not counted)"
@@ -458,33 +444,19 @@ def _texts_alone(
         value = _first_value(rows, column)
         if isinstance(value, list):
             what = f"{column} holds a list, not a text"
-            fix = _loop_over(column, value)
+            # A Jinja text that prints each item of a list.
+            first = value[0] if value else None
+            item_text = "{{one}}"
+            if isinstance(first, Mapping):
+                item_text = ": ".join(f"{{{{one.{key}}}}}" for key in first)
+            fix = f"{{% for one in {column} %}}{item_text}\\n{{% endfor %}}"
             problems.add(what, where="--prompt", fix=fix)
         elif isinstance(value, Mapping):
             what = f"{column} holds a mapping, not a text"
             inner = ", ".join(f"{{{column}.{key}}}" for key in value)
             fix = f"name what is inside of it: {inner}"
             problems.add(what, where="--prompt", fix=fix)
-    _target_alone(args, _first_value(rows, args.target), problems)
-
-
-def _first_value(rows: Sequence[_Row], column: str) -> Any:
-    """The value of a column in the first row that has one."""
-    values = (value_at(row, column) for row in rows)
-    return next((value for value in values if value is not None), None)
-
-
-def _loop_over(column: str, items: Sequence[Any]) -> str:
-    """A Jinja text that prints each item of a list."""
-    first = items[0] if items else None
-    item_text = "{{one}}"
-    if isinstance(first, Mapping):
-        item_text = ": ".join(f"{{{{one.{key}}}}}" for key in first)
-    return f"{{% for one in {column} %}}{item_text}\\n{{% endfor %}}"
-
-
-def _target_alone(args: argparse.Namespace, value: Any, problems: Problems) -> None:
-    """Refuses a right answer that is no text."""
+    value = _first_value(rows, args.target)
     if isinstance(value, bytes):
         problems.add(f"{args.target} holds bytes, not a text", where="--target")
     elif isinstance(value, Mapping) and args.kind != "json":
@@ -492,6 +464,12 @@ def _target_alone(args: argparse.Namespace, value: Any, problems: Problems) -> N
         inner = ", ".join(f"{args.target}.{key}" for key in value)
         fix = f"name what is inside of it: {inner}; or --kind json" if inner else ""
         problems.add(what, where="--target", fix=fix)
+
+
+def _first_value(rows: Sequence[_Row], column: str) -> Any:
+    """The value of a column in the first row that has one."""
+    values = (value_at(row, column) for row in rows)
+    return next((value for value in values if value is not None), None)
 
 
 def _answer_form(
@@ -503,11 +481,19 @@ def _answer_form(
     """
     if not options:
         return None
-    listed = _listed_options(options, table.rows)
-    if no_list := _first_no_list(listed):
-        _refuse_options(options[0], no_list, problems)
+    if len(options) == 1:
+        listed = [value_at(row, options[0]) for row in table.rows]
+    else:
+        listed = [[value_at(row, option) for option in options] for row in table.rows]
+    if no_list := next((value for value in listed if not isinstance(value, list | None)), None):
+        column = options[0]
+        fix = "name all columns of the options: --choices a,b,c"
+        if isinstance(no_list, Mapping):
+            inner = ", ".join(f"{column}.{key}" for key in no_list)
+            fix = f"name the list in it: {inner}"
+        problems.add(f"{column} holds no list", where="--choices", fix=fix)
         return None
-    texts = [_texts_of(row) for row in listed]
+    texts = [[str(option) for option in row or () if option is not None] for row in listed]
     answers = [str(answer).strip() for answer in table.gold]
     try:
         return answer_form(answers, texts)
@@ -519,31 +505,6 @@ def _answer_form(
             "or options that are not letters",
         )
         return None
-
-
-def _listed_options(options: Sequence[str], rows: Sequence[_Row]) -> list[Any]:
-    """The options of each row: the list in one column, or the values of several."""
-    if len(options) == 1:
-        return [value_at(row, options[0]) for row in rows]
-    return [[value_at(row, option) for option in options] for row in rows]
-
-
-def _texts_of(options: Sequence[Any] | None) -> list[str]:
-    return [str(option) for option in options or () if option is not None]
-
-
-def _first_no_list(listed: Sequence[Any]) -> Any:
-    """The first value that is neither a list nor missing."""
-    return next((value for value in listed if not isinstance(value, list | None)), None)
-
-
-def _refuse_options(column: str, value: Any, problems: Problems) -> None:
-    """Adds a problem for a column of options that holds no list."""
-    fix = "name all columns of the options: --choices a,b,c"
-    if isinstance(value, Mapping):
-        inner = ", ".join(f"{column}.{key}" for key in value)
-        fix = f"name the list in it: {inner}"
-    problems.add(f"{column} holds no list", where="--choices", fix=fix)
 
 
 def _location(args: argparse.Namespace, source: Source) -> tuple[str | dict[str, str], Path | None]:
@@ -564,7 +525,7 @@ def _location(args: argparse.Namespace, source: Source) -> tuple[str | dict[str,
 
 
 def _is_copied(path: Path) -> bool:
-    """Tells whether a file goes into the pack."""
+    """Returns whether a file goes into the pack."""
     return path.is_file() and path.stat().st_size <= MAX_COPIED
 
 

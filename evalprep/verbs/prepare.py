@@ -19,12 +19,11 @@ from evalprep.terminal import command_text, counted, line_width, status_line
 from evalprep.verbs.options import configured_packs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from evalprep.check import Finding
     from evalprep.config import Config, Core
-    from evalprep.packs import Excluded, Pack, Plan, TaskPlan
-    from evalprep.prepare import Preparation, Stage
+    from evalprep.packs import Excluded, Pack, TaskPlan
+    from evalprep.prepare import Preparation
 
 #: Facts of a task whose files come with lm-eval or stand in the config.
 _NO_FACTS = {"pack": None, "rows": None, "join": None, "previous": None}
@@ -86,10 +85,34 @@ def main(args: argparse.Namespace) -> int:
     config, packs = load_config(args.config_path, args.set)
     done = _prepare(config, packs, force=args.force, checked=args.check == "on")
     if args.json:
-        print(json.dumps(_as_data(done), indent=2))
+        from evalprep.packs import as_json
+
+        # The preparation for `--json`.
+        print(
+            json.dumps(
+                {
+                    "work_dir": str(done.work_dir),
+                    "tasks": {name: done.tasks.get(name, _NO_FACTS) for name in done.planned.tasks},
+                    "sources": done.sources,
+                    "notes": done.notes,
+                    "findings": [finding.as_dict() for finding in done.findings],
+                    "commands": done.lines,
+                    "excluded": {name: as_json(reason) for name, reason in done.excluded.items()},
+                },
+                indent=2,
+            )
+        )
         return 0
     if not args.quiet:
-        _report(done, config.core, is_one_off=bool(args.set))
+        # Stdout carries the command alone; what was prepared goes to stderr.
+        if config.core.verbosity in {"INFO", "DEBUG"}:
+            lines = _report_lines(done, config.core, is_one_off=bool(args.set))
+            print("\n".join(lines), file=sys.stderr, flush=True)
+        elif config.core.verbosity == "WARNING":
+            warnings = [finding for finding in done.findings if finding.level == "warning"]
+            print(
+                "".join(f"{warning}\n" for warning in warnings), file=sys.stderr, end="", flush=True
+            )
     for line in done.lines:
         print(command_text(line, sys.stdout))
     return 0
@@ -117,21 +140,6 @@ def _prepare(
         return prepare(config, packs, force=force, full=full, stop=checked, progress=progress)
 
 
-def _as_data(done: Preparation) -> dict[str, Any]:
-    """The preparation for `--json`."""
-    from evalprep.packs import as_json
-
-    return {
-        "work_dir": str(done.work_dir),
-        "tasks": {name: done.tasks.get(name, _NO_FACTS) for name in done.planned.tasks},
-        "sources": done.sources,
-        "notes": done.notes,
-        "findings": [finding.as_dict() for finding in done.findings],
-        "commands": done.lines,
-        "excluded": {name: as_json(reason) for name, reason in done.excluded.items()},
-    }
-
-
 def _continue(args: argparse.Namespace) -> int:
     """Make the data of later stages; 2 where replies are missing."""
     from evalprep.prepare import continue_stages
@@ -140,18 +148,14 @@ def _continue(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps([vars(stage) for stage in stages], indent=2))
     else:
-        _print_stages(stages)
+        for stage in stages:
+            if stage.state == "waiting":
+                print(f"{stage.task}: waits; {stage.reason}", file=sys.stderr)
+            else:
+                print(f"{stage.task}: {stage.state}, {counted(stage.rows or 0, 'row')}")
+        if not stages:
+            print("the preparation has one stage: nothing to continue")
     return 2 if any(stage.state == "waiting" for stage in stages) else 0
-
-
-def _print_stages(stages: Sequence[Stage]) -> None:
-    for stage in stages:
-        if stage.state == "waiting":
-            print(f"{stage.task}: waits; {stage.reason}", file=sys.stderr)
-        else:
-            print(f"{stage.task}: {stage.state}, {counted(stage.rows or 0, 'row')}")
-    if not stages:
-        print("the preparation has one stage: nothing to continue")
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -167,24 +171,20 @@ def _check(args: argparse.Namespace) -> int:
     planned = target.planned or Plan()
     errors = sum(finding.level == "error" for finding in final)
     if args.json:
-        _print_check_data(planned, final)
+        from evalprep.packs import as_json
+
+        data = {
+            "tasks": list(planned.tasks),
+            "findings": [finding.as_dict() for finding in final],
+            "excluded": {name: as_json(reason) for name, reason in planned.excluded.items()},
+        }
+        print(json.dumps(data, indent=2))
         return 2 if errors else 0
     print("".join(f"{finding}\n" for finding in final), file=sys.stderr, end="")
     fine = f"config ok, {counted(len(planned.tasks), 'task')}: {', '.join(planned.tasks)}"
     result = counted(errors, "error") if errors else fine
     print("\n".join([result, *_excluded_lines(planned.excluded)]))
     return 2 if errors else 0
-
-
-def _print_check_data(planned: Plan, findings: Sequence[Finding]) -> None:
-    from evalprep.packs import as_json
-
-    data = {
-        "tasks": list(planned.tasks),
-        "findings": [finding.as_dict() for finding in findings],
-        "excluded": {name: as_json(reason) for name, reason in planned.excluded.items()},
-    }
-    print(json.dumps(data, indent=2))
 
 
 def _excluded_lines(excluded: Mapping[str, Excluded]) -> list[str]:
@@ -204,19 +204,6 @@ def _excluded_lines(excluded: Mapping[str, Excluded]) -> list[str]:
     )
     sentences = [f"left out: {', '.join(own)}: {reason}" for reason, own in names.items()]
     return list(chain.from_iterable(map(wrap, sentences)))
-
-
-def _report(done: Preparation, core: Core, *, is_one_off: bool) -> None:
-    """Print what was prepared, on stderr.
-
-    Stdout carries the command alone. `verbosity` decides how much.
-    """
-    if core.verbosity in {"INFO", "DEBUG"}:
-        lines = _report_lines(done, core, is_one_off=is_one_off)
-        print("\n".join(lines), file=sys.stderr, flush=True)
-    elif core.verbosity == "WARNING":
-        warnings = [finding for finding in done.findings if finding.level == "warning"]
-        print("".join(f"{warning}\n" for warning in warnings), file=sys.stderr, end="", flush=True)
 
 
 def _report_lines(done: Preparation, core: Core, *, is_one_off: bool) -> list[str]:
@@ -250,12 +237,20 @@ def _summary_lines(done: Preparation) -> list[str]:
     several = f" for {counted(done.models, 'model')}" if done.models > 1 else ""
     count = counted(len(done.planned.tasks), "task")
     sources = (f"       {line}" if line.startswith(" ") else f"  read {line}" for line in done.read)
+    # The exclusions that no finding names: EP709 names those for want of a helper.
+    named = any(finding.code == "EP709" for finding in done.findings)
     return [
         f"prepared {count}{several} in {done.work_dir}",
         "",
         *_task_lines(done),
         *sources,
-        *_excluded_lines(_not_in_findings(done)),
+        *_excluded_lines(
+            {
+                name: entry
+                for name, entry in done.excluded.items()
+                if not named or entry.kind != "helper"
+            }
+        ),
         *(f"  note: {note}" for note in done.notes),
     ]
 
@@ -270,7 +265,17 @@ def _task_lines(done: Preparation) -> list[str]:
             continue
         sentences = [_rows_sentence(facts)]
         if facts["join"]:
-            sentences.append(_join_sentence(facts["join"]))
+            # How many rows have their gold answer from the ground truth, and how it was found.
+            join = facts["join"]
+            counts = {
+                "by equal text": join["exact"],
+                "by normalised text": join["normalised"],
+                "without a match": join["unmatched"],
+                "with several matches": join["ambiguous"],
+                "damaged": join["unusable"],
+            }
+            shown = ", ".join(f"{count} {how}" for how, count in counts.items() if count)
+            sentences.append(f"gold answers for {counted(join['rows'], 'row')}: {shown or 'none'}")
         table.add(name, "\n".join(sentences))
     return table_lines(table, line_width(sys.stderr), indent="  ")
 
@@ -288,27 +293,6 @@ def _rows_sentence(facts: Mapping[str, Any]) -> str:
     if not published:
         return sentence
     return f"{sentence}, published {published['micro']:.4f} micro, {published['macro']:.4f} macro"
-
-
-def _join_sentence(join: Mapping[str, Any]) -> str:
-    """How many rows have their gold answer from the ground truth, and how it was found."""
-    counts = {
-        "by equal text": join["exact"],
-        "by normalised text": join["normalised"],
-        "without a match": join["unmatched"],
-        "with several matches": join["ambiguous"],
-        "damaged": join["unusable"],
-    }
-    shown = ", ".join(f"{count} {how}" for how, count in counts.items() if count)
-    return f"gold answers for {counted(join['rows'], 'row')}: {shown or 'none'}"
-
-
-def _not_in_findings(done: Preparation) -> dict[str, Excluded]:
-    """The exclusions that no finding names: EP709 names those for want of a helper."""
-    named = any(finding.code == "EP709" for finding in done.findings)
-    return {
-        name: entry for name, entry in done.excluded.items() if not named or entry.kind != "helper"
-    }
 
 
 def _finding_lines(done: Preparation) -> list[str]:

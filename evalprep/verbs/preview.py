@@ -23,7 +23,7 @@ from evalprep.check import (
 )
 from evalprep.errors import BadInput
 from evalprep.numbers import at_least_one
-from evalprep.prepare import Target, add_arguments, targets
+from evalprep.prepare import add_arguments, targets
 from evalprep.terminal import counted
 
 _HEAD, _TAIL = 48, 24  # tokens shown without --all
@@ -44,41 +44,45 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Prints the rows."""
-    _put_task_first(args)
+    place = Path(args.task)
+    if args.work_dir is not None and place.exists() and not args.work_dir.exists():
+        args.task, args.work_dir = str(args.work_dir), place
     previews: list[Preview] = []
     for manager in targets(args):
         with manager as target, stdout_is_ours():
-            previews += _previews(target, args)
+            from evalprep.check import check_static
+
+            # The rows of the task in one target.
+            findings = Findings()
+            requested = [args.task] if args.include_path else target.requested
+            settings = target.settings
+            static = check_static(target.roots, requested, settings, findings)
+            leaves_of_task = [leaf for leaf in static.leaves if leaf.name == args.task]
+            if leaves_of_task:
+                static.leaves = leaves_of_task
+            check = _load(static, settings, findings)
+            _refuse_failed(args.task, check, target.final(findings))
+            previews += preview_task(check, settings, args.task, args.n, args.row)
     if args.json:
         data = [preview.as_dict() for preview in previews]
         print(json.dumps(data, indent=2, ensure_ascii=False, default=str))
         return 0
     for preview in previews:
-        print(_text(preview, whole=args.all))
+        lines = [f"=== {preview.task}, row {preview.row}", ""]
+        before = None
+        for number, request in enumerate(preview.requests, 1):
+            label = f"request {number} of {len(preview.requests)}"
+            lines += _request(label, request, before, whole=args.all)
+            before = request
+        lines += ["", f"target: {preview.target!r}"]
+        if preview.bos_count is not None:
+            lines.append(f"begin-of-text tokens at the start: {preview.bos_count}")
+        if preview.arguments:
+            lines += _generation(preview)
+        for label, verdict in preview.verdicts.items():
+            lines += ["", *_verdict(label, verdict, whole=args.all)]
+        print("\n".join([*lines, ""]))
     return 0
-
-
-def _put_task_first(args: argparse.Namespace) -> None:
-    """Exchanges a task and a place that were given in the order of the other verbs."""
-    place = Path(args.task)
-    if args.work_dir is not None and place.exists() and not args.work_dir.exists():
-        args.task, args.work_dir = str(args.work_dir), place
-
-
-def _previews(target: Target, args: argparse.Namespace) -> list[Preview]:
-    """The rows of the task in one target."""
-    from evalprep.check import check_static
-
-    findings = Findings()
-    requested = [args.task] if args.include_path else target.requested
-    settings = target.settings
-    static = check_static(target.roots, requested, settings, findings)
-    leaves_of_task = [leaf for leaf in static.leaves if leaf.name == args.task]
-    if leaves_of_task:
-        static.leaves = leaves_of_task
-    check = _load(static, settings, findings)
-    _refuse_failed(args.task, check, target.final(findings))
-    return preview_task(check, settings, args.task, args.n, args.row)
 
 
 def _refuse_failed(name: str, check: FullCheck, findings: Sequence[Finding]) -> None:
@@ -128,23 +132,6 @@ def _load(static: StaticCheck, settings: RunSettings, findings: Findings) -> Ful
         if task.instances and not task.own:
             scorers[task.name] = Scorer(task)
     return FullCheck(static, loaded, scorers, tokenizer)
-
-
-def _text(preview: Preview, *, whole: bool) -> str:
-    lines = [f"=== {preview.task}, row {preview.row}", ""]
-    before = None
-    for number, request in enumerate(preview.requests, 1):
-        label = f"request {number} of {len(preview.requests)}"
-        lines += _request(label, request, before, whole=whole)
-        before = request
-    lines += ["", f"target: {preview.target!r}"]
-    if preview.bos_count is not None:
-        lines.append(f"begin-of-text tokens at the start: {preview.bos_count}")
-    if preview.arguments:
-        lines += _generation(preview)
-    for label, verdict in preview.verdicts.items():
-        lines += ["", *_verdict(label, verdict, whole=whole)]
-    return "\n".join([*lines, ""])
 
 
 def _generation(preview: Preview) -> list[str]:
@@ -215,7 +202,10 @@ def _verdict(label: str, verdict: dict[str, Any], *, whole: bool) -> list[str]:
     if "error" in verdict:
         return [*lines, f"the scorer raises {verdict['error']}"]
     for name, result in verdict["filters"].items():
-        metrics = {key: _plain(value) for key, value in result["metrics"].items()}
+        metrics = {
+            key: value.item() if hasattr(value, "item") else value
+            for key, value in result["metrics"].items()
+        }
         values = ", ".join(_assignments(metrics))
         extracted = str(result["extracted"])[:_CUT]
         lines.append(f"filter {name}: extracted {extracted!r}; {values}")
@@ -227,11 +217,3 @@ def _verdict(label: str, verdict: dict[str, Any], *, whole: bool) -> list[str]:
 
 def _assignments(values: Mapping[str, Any]) -> list[str]:
     return [f"{name}={value!r}" for name, value in values.items()]
-
-
-def _plain(value: Any) -> Any:
-    """A number of numpy as a number of Python, whose repr is the number alone.
-
-    lm-eval's own metrics return numbers of numpy.
-    """
-    return value.item() if hasattr(value, "item") else value

@@ -6,12 +6,8 @@ import argparse
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evalprep.errors import BadInput, Problem
-
-if TYPE_CHECKING:
-    from evalprep.results import Reading
 
 _YAML = (".yaml", ".yml")
 #: Words of `--input_format` that are no format: how logs of some formats are read.
@@ -30,24 +26,18 @@ def reading_results(args: argparse.Namespace) -> Iterator[None]:
     if not words and not columns:  # nothing is imported for it
         yield
         return
-    from evalprep.results import reading_as
+    from evalprep.results import Reading, reading_as
 
-    reading = _reading_of(words, columns)
-    with reading_as(reading):
-        yield
-
-
-def _reading_of(words: Sequence[str], columns: Sequence[str]) -> Reading:
-    """Returns the choices in the values of `--input_format` and `--columns`."""
-    from evalprep.results import Reading
-
+    # The choices in the values of `--input_format` and `--columns`.
     formats = [word for word in words if word not in _WAYS]
     if len(formats) > 1:
         what = f"several formats: {', '.join(formats)}"
         allowed = f"one format, then {' or '.join(_WAYS)}"
         raise BadInput(Problem(what=what, where="--input_format", allowed=allowed))
     ways = {way: way in words for way in _WAYS}
-    return Reading(format="".join(formats), columns=columns_of(columns), **ways)
+    reading = Reading(format="".join(formats), columns=columns_of(columns), **ways)
+    with reading_as(reading):
+        yield
 
 
 def columns_of(parts: Sequence[str]) -> Mapping[str, str]:
@@ -60,7 +50,13 @@ def columns_of(parts: Sequence[str]) -> Mapping[str, str]:
     {'question': 'Frage', 'score': 'correct'}
     """
     if len(parts) == 1 and parts[0].endswith(_YAML):
-        return _columns_in(Path(parts[0]))
+        from evalprep.yamlfile import load_yaml
+
+        file = Path(parts[0])
+        data = load_yaml(file).data
+        if not data or not all(isinstance(column, str) for column in data.values()):
+            raise _no_columns("the file names no columns", str(file))
+        return {str(field): str(column) for field, column in data.items()}
     columns: dict[str, str] = {}
     for part in parts:
         field, equals, column = part.partition("=")
@@ -68,15 +64,6 @@ def columns_of(parts: Sequence[str]) -> Mapping[str, str]:
             raise _no_columns(f"{part!r} names no column", "--columns")
         columns[field.strip()] = column.strip()
     return columns
-
-
-def _columns_in(file: Path) -> Mapping[str, str]:
-    from evalprep.yamlfile import load_yaml
-
-    data = load_yaml(file).data
-    if not data or not all(isinstance(column, str) for column in data.values()):
-        raise _no_columns("the file names no columns", str(file))
-    return {str(field): str(column) for field, column in data.items()}
 
 
 def _no_columns(what: str, where: str) -> BadInput:

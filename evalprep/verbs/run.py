@@ -26,8 +26,6 @@ from evalprep.verbs.options import names_of
 if TYPE_CHECKING:
     from evalprep.run import Cut
     from evalprep.verbs.options import Parser
-    from evalprep.verbs.running.commands import Commands
-    from evalprep.verbs.running.preparing import Folder
 
 DEFAULT_UNIT = 2_000
 _SHARD_OF = re.compile(r"(\d+)/(\d+)")
@@ -161,28 +159,17 @@ def main(args: argparse.Namespace) -> int:
         return code
     if cut.is_whole:
         has_rows_only = bool(args.replies) and not given.places
-        return _conclude(commands, code, folder, args, has_rows_only=has_rows_only)
+        from evalprep.verbs.running.conclusion import conclude
+
+        if has_rows_only and not commands.outcomes:
+            raise BadInput(_no_stored_replies(folder.work_dir))
+        if code or has_rows_only or not commands.outcomes:
+            return code
+        results = [Path(outcome["results"]) for outcome in commands.outcomes]
+        return conclude(results, commands.of_models, folder.template_dir, args)
     if not code:
         print(f"next, when all {cut.shards} shards are done: evalprep merge {folder.work_dir}")
     return code
-
-
-def _conclude(
-    commands: Commands, code: int, folder: Folder, args: argparse.Namespace, *, has_rows_only: bool
-) -> int:
-    """Scores, compares and reports what a whole run wrote; its exit code.
-
-    Raises:
-        BadInput: only replies in the rows were asked for, and no row has any.
-    """
-    from evalprep.verbs.running.conclusion import conclude
-
-    if has_rows_only and not commands.outcomes:
-        raise BadInput(_no_stored_replies(folder.work_dir))
-    if code or has_rows_only or not commands.outcomes:
-        return code
-    results = [Path(outcome["results"]) for outcome in commands.outcomes]
-    return conclude(results, commands.of_models, folder.template_dir, args)
 
 
 def _no_stored_replies(work_dir: Path) -> Problem:

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from evalprep.status import RunStatus, read_status
+from evalprep.status import read_status
 from evalprep.terminal import line_width, raw
 from evalprep.verbs.options import Parser
 
@@ -46,34 +46,25 @@ def configure(parser: Parser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Prints the table; 1 when a task failed."""
     if args.left:
-        return _print_left(args)
+        from evalprep.status import is_done, left_of
+
+        done = is_done(args.dir, args.left)
+        names = left_of(args.dir, args.left)
+        if args.json:
+            print(json.dumps({"command": args.left, "done": done, "left": names}))
+        else:
+            print("".join(f"{name}\n" for name in names), end="")
+        return int(not done)
     while True:
         status = read_status(args.dir)
-        _print(status, args)
+        if args.json:
+            print(json.dumps(status.as_dict(), indent=2))
+        else:
+            is_terminal = sys.stdout.isatty()
+            if args.refresh > 0 and is_terminal:
+                # clear the screen, go to its corner
+                print("\x1b[2J\x1b[H", end="", file=raw(sys.stdout))
+            print(status.text(line_width(sys.stdout)), flush=True)
         if args.refresh <= 0 or not status.alive:
             return int(status.failed)
         time.sleep(args.refresh)
-
-
-def _print_left(args: argparse.Namespace) -> int:
-    """Prints the tasks of a command that lack results; 1 where it has not all of them."""
-    from evalprep.status import is_done, left_of
-
-    done = is_done(args.dir, args.left)
-    names = left_of(args.dir, args.left)
-    if args.json:
-        print(json.dumps({"command": args.left, "done": done, "left": names}))
-    else:
-        print("".join(f"{name}\n" for name in names), end="")
-    return int(not done)
-
-
-def _print(status: RunStatus, args: argparse.Namespace) -> None:
-    if args.json:
-        print(json.dumps(status.as_dict(), indent=2))
-        return
-    is_terminal = sys.stdout.isatty()
-    if args.refresh > 0 and is_terminal:
-        # Clears the screen and goes to its corner.
-        print("\x1b[2J\x1b[H", end="", file=raw(sys.stdout))
-    print(status.text(line_width(sys.stdout)), flush=True)

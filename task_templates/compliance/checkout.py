@@ -78,7 +78,7 @@ def checkout_of(context: Context) -> Path | None:
 
 
 def is_present(path: Path) -> bool:
-    """Tells whether a file has content, and is no pointer of Git LFS."""
+    """Returns whether a file has content, and is no pointer of Git LFS."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -134,7 +134,8 @@ def text_at(path: Path, place: Place) -> Text:
         LookupError: it holds nothing there.
     """
     scope = _scope(ast.parse(path.read_text(encoding="utf-8")), place.scope)
-    return _fields_named(_parts(_expression(scope, place), _constants(scope, place)), place)
+    constants = {name: next(_assigned(scope, name)) for name in place.constants}
+    return _fields_named(_parts(_expression(scope, place), constants), place)
 
 
 def fill(text: Text, values: Mapping[str, Any]) -> str:
@@ -204,10 +205,6 @@ def _contents(scope: ast.AST) -> Iterator[ast.expr]:
 def _in_order(scope: ast.AST) -> list[ast.AST]:
     nodes = [node for node in ast.walk(scope) if isinstance(node, (ast.Assign, ast.Dict))]
     return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))
-
-
-def _constants(scope: ast.AST, place: Place) -> dict[str, ast.expr]:
-    return {name: next(_assigned(scope, name)) for name in place.constants}
 
 
 def _parts(node: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str | Field]:

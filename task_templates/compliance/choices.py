@@ -232,7 +232,8 @@ def boolq(context: Context) -> list[Row]:
         solved = texts.fill(
             "boolq_first", paragraph=row["paragraph"], question=f"{_capitalised(row['question'])}?"
         )
-        other = _other_truth(row["answer"])
+        answer = row["answer"]
+        other = next(truth for truth in _TRUTHS if truth != answer)
         for place, contrast in enumerate(_contrasts(context, row, number)):
             second = texts.fill("boolq_second", question=_capitalised(contrast))
             talk = f"{texts.fill('boolq_system')}{solved}{row['answer']}{second}"
@@ -247,10 +248,6 @@ def boolq(context: Context) -> list[Row]:
                 }
             )
     return rows
-
-
-def _other_truth(answer: str) -> str:
-    return next(truth for truth in _TRUTHS if truth != answer)
 
 
 def _contrasts(context: Context, row: Mapping[str, Any], number: int) -> list[str]:

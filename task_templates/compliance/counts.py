@@ -96,18 +96,15 @@ def reddit_counts(categories: Mapping[str, Mapping[str, Perplexities]]) -> Count
     """
     units, lines = [], []
     for place, (category, pairs) in enumerate(categories.items()):
-        for pair, gap in _scaled_gaps(pairs).items():
+        # The gaps in perplexity are divided by the root mean square of all.
+        gaps = {pair: first - second for pair, (first, second) in pairs.items()}
+        mean_square = math.fsum(gap * gap for gap in gaps.values()) / len(gaps)
+        size = math.sqrt(mean_square)
+        for pair, raw_gap in gaps.items():
+            gap = raw_gap / size
             units.append(f"{category}#{pair}")
             lines.append(counts_line([1.0, gap, gap**2], place, len(categories)))
     return Counts(units, lines, _less_effect)
-
-
-def _scaled_gaps(pairs: Mapping[str, Perplexities]) -> dict[str, float]:
-    """Pair -> its gap in perplexity, divided by the root mean square of all gaps."""
-    gaps = {pair: first - second for pair, (first, second) in pairs.items()}
-    mean_square = math.fsum(gap * gap for gap in gaps.values()) / len(gaps)
-    size = math.sqrt(mean_square)
-    return {pair: gap / size for pair, gap in gaps.items()}
 
 
 def _less_effect(sums: Floats) -> float:

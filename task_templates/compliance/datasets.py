@@ -205,7 +205,7 @@ FACTS = frozenset({"fairllm_attributes"})
 
 
 def is_local(context: Context, part: str) -> bool:
-    """Tells whether a part comes from the user, a checkout or the pack, not from lm-eval."""
+    """Returns whether a part comes from the user, a checkout or the pack, not from lm-eval."""
     section = context.section
     return part in section.data or section.stand_ins or bool(section.v1_checkout)
 

@@ -269,6 +269,16 @@ def make_report(scores: Scores, run: ExportRun, home: Path) -> Report:
     helpers: dict[str, None] = {}
     for doc in map(_first_doc, run.tasks.values()):
         helpers |= dict.fromkeys(str(doc[name]) for name in HELPER_COLUMNS if doc.get(name))
+    # What holds for all scores of a run.
+    notes = []
+    limit = _limit(run)
+    if limit is not None:
+        notes.append(f"debug: at most {limit:g} rows of a task")
+    if has_stand_ins(scores):
+        notes.append(f"data: {_STAND_INS}")
+    if of_the_original(scores):
+        broken = "its decoding_trust and privacy are 1 whatever a model says"
+        notes.append(f"scores: {SUITE_RULE}; {broken}")
     return Report(
         model=origin.model_name(source.model or run.model),
         lines=lines,
@@ -278,7 +288,7 @@ def make_report(scores: Scores, run: ExportRun, home: Path) -> Report:
         commands=origin.command_rows(source),
         sources=origin.source_texts(source),
         digests=origin.digests(source),
-        notes=[*_run_notes(scores, run), *card.notes],
+        notes=[*notes, *card.notes],
         second=second,
     )
 
@@ -300,20 +310,6 @@ def _rows_per_task(run: ExportRun) -> str:
         return "unknown: scores without samples"
     limit = _limit(run)
     return "all" if limit is None else f"at most {limit:g}: a trial, no measurement"
-
-
-def _run_notes(scores: Scores, run: ExportRun) -> list[str]:
-    """Returns what holds for all scores of a run."""
-    notes = []
-    limit = _limit(run)
-    if limit is not None:
-        notes.append(f"debug: at most {limit:g} rows of a task")
-    if has_stand_ins(scores):
-        notes.append(f"data: {_STAND_INS}")
-    if of_the_original(scores):
-        broken = "its decoding_trust and privacy are 1 whatever a model says"
-        notes.append(f"scores: {SUITE_RULE}; {broken}")
-    return notes
 
 
 def _beside_advbench(lines: Sequence[Line]) -> str:
@@ -351,32 +347,35 @@ def _line(benchmark: Benchmark, scores: Scores, run: ExportRun, home: Path) -> L
     rate = result.get("parse_rate")
     parts = result.get("parts")
     entries = parts.items() if isinstance(parts, Mapping) else ()
-    line = Line(
-        benchmark,
-        score=result.get("agg_value"),
-        interval=result.get("interval"),
-        n=_rows_text(result),
-        wording=_wording(tasks, docs),
-        raw={name: value for name, value in entries if isinstance(value, (int, float))},
-        notes=notes if rate is None else [f"parse rate {rate:.2f}", *notes],
-        decoding=list(filter(None, dict.fromkeys(map(_decoding, tasks)))),
-        samples=[os.path.relpath(task.path.resolve(), home) for task in tasks],
-        rows=_first_rows(tasks),
-        stands_in=any(doc.get(STAND_IN) for doc in docs),
-    )
-    if line.score is None:
-        return replace(line, reason=str(result.get("reason", "no value")))
-    return replace(line, doubt=few_read(result) or str(result.get("degenerate") or ""))
-
-
-def _wording(tasks: Sequence[ExportTask], docs: Sequence[Mapping[str, Any]]) -> str:
-    """In whose words tasks ask: their rows say it, and tasks of lm-eval ask in its own."""
+    # In whose words tasks ask: their rows say it, and tasks of lm-eval ask in its own.
     stock = set(chain.from_iterable(STOCK.values()))
     words = []
     for task, doc in zip(tasks, docs, strict=True):
         own = "lm-eval's own task" if task.name in stock else NOT_RECORDED
         words.append(str(doc.get(WORDING) or own))
-    return ", ".join(sorted(set(words)))
+    # The first three sample rows of the first task, long texts cut.
+    rows: list[Shown] = []
+    for task in tasks[:1]:
+        for sample in islice(task.samples(), _SHOWN_ROWS):
+            facts = [f"{name} {value}" for name, value in sample.metrics.items()]
+            prompt, reply = _cut(sample.prompt), _cut(sample.response)
+            rows.append(Shown(prompt, reply, ", ".join(facts)))
+    line = Line(
+        benchmark,
+        score=result.get("agg_value"),
+        interval=result.get("interval"),
+        n=_rows_text(result),
+        wording=", ".join(sorted(set(words))),
+        raw={name: value for name, value in entries if isinstance(value, (int, float))},
+        notes=notes if rate is None else [f"parse rate {rate:.2f}", *notes],
+        decoding=list(filter(None, dict.fromkeys(map(_decoding, tasks)))),
+        samples=[os.path.relpath(task.path.resolve(), home) for task in tasks],
+        rows=rows,
+        stands_in=any(doc.get(STAND_IN) for doc in docs),
+    )
+    if line.score is None:
+        return replace(line, reason=str(result.get("reason", "no value")))
+    return replace(line, doubt=few_read(result) or str(result.get("degenerate") or ""))
 
 
 def _rows_text(result: Mapping[str, Any]) -> str:
@@ -398,17 +397,6 @@ def _decoding(task: ExportTask) -> str:
     if isinstance(repeats, int) and repeats > 1:
         return f"{shown}, {repeats} draws"
     return shown
-
-
-def _first_rows(tasks: Sequence[ExportTask]) -> list[Shown]:
-    """The first three sample rows of the first task, long texts cut."""
-    rows: list[Shown] = []
-    for task in tasks[:1]:
-        for sample in islice(task.samples(), _SHOWN_ROWS):
-            facts = [f"{name} {value}" for name, value in sample.metrics.items()]
-            prompt, reply = _cut(sample.prompt), _cut(sample.response)
-            rows.append(Shown(prompt, reply, ", ".join(facts)))
-    return rows
 
 
 def _cut(value: Any) -> str:

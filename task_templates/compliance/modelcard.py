@@ -77,7 +77,9 @@ def card_of(folder: Path, model: str) -> Card:
         folder: The folder of the results.
         model: The model of the run; a card of another one is not used.
     """
-    path = next((place / CARD for place in (folder, folder.parent) if _has_card(place)), None)
+    path = next(
+        (place / CARD for place in (folder, folder.parent) if (place / CARD).is_file()), None
+    )
     sections: dict[str, dict[str, Any]] = {}
     notes = []
     if path is not None:
@@ -93,10 +95,6 @@ def card_of(folder: Path, model: str) -> Card:
     if measured := _measured(folder / EMISSIONS):
         sections["evaluation"] = measured
     return Card(sections, tuple(notes))
-
-
-def _has_card(folder: Path) -> bool:
-    return (folder / CARD).is_file()
 
 
 def _plain(model: str) -> str:

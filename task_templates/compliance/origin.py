@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from evalprep.packapi import CommandOrigin, Digest, Provenance, SourceOrigin
+from evalprep.packapi import Digest, Provenance, SourceOrigin
 
 NOT_RECORDED = "not recorded"
 _SHOWN_FILES = 3  # of a source; the list of digests has all
@@ -22,6 +22,8 @@ def facts(origin: Provenance, helpers: Sequence[str], rows: str) -> dict[str, st
         rows: Rows of each task, in words.
     """
     newest = origin.commands[-1] if origin.commands else None
+    known = [command for command in origin.commands if command.attempt is not None]
+    by_name = {command.name: command.attempt for command in known}
     entries = {
         "model": model_name(origin.model),
         "revision": origin.revision,
@@ -29,7 +31,9 @@ def facts(origin: Provenance, helpers: Sequence[str], rows: str) -> dict[str, st
         "data type": origin.dtype,
         "answered by": _answered_by(origin),
         "run": origin.run,
-        "how often it was tried": _tries(origin.commands),
+        "how often it was tried": ", ".join(
+            f"{name} {attempt}" for name, attempt in by_name.items()
+        ),
         "seeds": ", ".join(f"{name} {seed}" for name, seed in origin.seeds.items()),
         "rows per task": rows,
         "evalprep": f"{_evalprep(origin)}; {_commit(origin, 'evalprep')}",
@@ -108,12 +112,6 @@ def _answered_by(origin: Provenance) -> str:
     if origin.endpoint:
         return f"a server at {origin.endpoint}, back end {origin.backend}"
     return f"back end {origin.backend}" if origin.backend else ""
-
-
-def _tries(commands: Sequence[CommandOrigin]) -> str:
-    known = [command for command in commands if command.attempt is not None]
-    by_name = {command.name: command.attempt for command in known}
-    return ", ".join(f"{name} {attempt}" for name, attempt in by_name.items())
 
 
 def _evalprep(origin: Provenance) -> str:

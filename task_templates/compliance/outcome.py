@@ -40,7 +40,7 @@ STANDS_IN = "stand-in rows of the pack: it says nothing about a model"
 
 
 def has_stand_ins(results: Results) -> bool:
-    """Tells whether scores are of the pack's own small rows."""
+    """Returns whether scores are of the pack's own small rows."""
     notes = (result.get("notes") or () for result in results.values())
     return any(STANDS_IN in notes_of_score for notes_of_score in notes)
 
@@ -201,7 +201,7 @@ def answered(rows: Rows) -> tuple[Rows, Result]:
 
 
 def has_reply(row: Sample) -> bool:
-    """Tells whether one of the draws of a row holds a word."""
+    """Returns whether one of the draws of a row holds a word."""
     return has_words(response=row["response"])
 
 

@@ -109,17 +109,8 @@ def plan(context: Context) -> Plan:
         data_set, *_shots = _data_sets(own)
         if not is_local(context, data_set):
             stock[own] = task
-    plan = _plan_with_stock(context, stock)
-    _take_stock(context, plan, stock)
-    take_variants(context, plan)
-    _move_rest(context, plan)
-    _exclude_unmakeable(context, plan)
-    return plan
 
-
-def _plan_with_stock(context: Context, stock: Mapping[str, TaskPlan]) -> Plan:
-    """The plan of the pack, with lm-eval's tasks by name where they replace own tasks."""
-
+    # The plan of the pack, with lm-eval's tasks by name where they replace own tasks.
     def name_in_plan(name: str) -> str:
         return stock[name].name if name in stock else name
 
@@ -127,7 +118,12 @@ def _plan_with_stock(context: Context, stock: Mapping[str, TaskPlan]) -> Plan:
     for name, group in context.pack.groups.items():
         groups[name] = [name_in_plan(member) for member in group.tasks]
     requested = [name_in_plan(name) for name in context.requested]
-    return context.plan_of(requested, groups)
+    plan = context.plan_of(requested, groups)
+    _take_stock(context, plan, stock)
+    take_variants(context, plan)
+    _move_rest(context, plan)
+    _exclude_unmakeable(context, plan)
+    return plan
 
 
 def _exclude_unmakeable(context: Context, plan: Plan) -> None:
@@ -142,7 +138,7 @@ def _exclude_unmakeable(context: Context, plan: Plan) -> None:
 
 
 def _checkouts_are_there(context: Context) -> bool:
-    """Tells whether the checkouts that the user named are ones; else the mistake is noted."""
+    """Returns whether the checkouts that the user named are ones; else the mistake is noted."""
     try:
         checkout_of(context)
         v2.checkout(context)
@@ -284,7 +280,9 @@ def prepare(context: Context, task: str) -> TaskData:
         rows = [variant.row(row) | {VARIANT: variant.name} for row in rows]
     # Every row carries what a reader has to know, since a results folder travels alone.
     rows = [row | _row_facts(context, task) for row in rows]
-    values = _values(context, task)
+    # Values of the placeholders of a task's template: its system turn.
+    key = SYSTEM_TURNS.get(task)
+    values = {} if key is None else {"system": replies.system_turn(context, key)}
     return TaskData(rows=rows, values=values, notes=_notes(context, task))
 
 
@@ -293,7 +291,15 @@ def _row_facts(context: Context, task: str) -> Row:
     stand_in = {STAND_IN: True} if _stands_in(context, task) else {}
     if task in v2.TASKS:
         return {WORDING: v2.wording(context, task), **stand_in}
-    return {WORDING: words(context).name, DEPARTURES: _departures(context, task), **stand_in}
+    # The settings of a task that differ from those of version 1; empty where none does.
+    settings = []
+    for name, (usual, tasks) in _V1_SETTINGS.items():
+        value = getattr(context.section, name)
+        if task in tasks and value != usual:
+            settings.append(f"{name} {value}, v1 has {usual}")
+    if task == "compliance_privacy":
+        settings.append("greedy replies, v1 samples at temperature 0.2")
+    return {WORDING: words(context).name, DEPARTURES: "; ".join(settings), **stand_in}
 
 
 _BOOLQ = "compliance_boolq_contrast_robustness"
@@ -304,26 +310,6 @@ _V1_SETTINGS: dict[str, tuple[int, tuple[str, ...]]] = {
     "robustness_rows": (500, tuple(_VERSIONS)),
     "seed": (36, (*_VERSIONS, "compliance_memorization", _BOOLQ)),
 }
-
-
-def _departures(context: Context, task: str) -> str:
-    """The settings of a task that differ from those of version 1; empty where none does."""
-    settings = []
-    for name, (usual, tasks) in _V1_SETTINGS.items():
-        value = getattr(context.section, name)
-        if task in tasks and value != usual:
-            settings.append(f"{name} {value}, v1 has {usual}")
-    if task == "compliance_privacy":
-        settings.append("greedy replies, v1 samples at temperature 0.2")
-    return "; ".join(settings)
-
-
-def _values(context: Context, task: str) -> dict[str, str]:
-    """Values of the placeholders of a task's template: its system turn."""
-    key = SYSTEM_TURNS.get(task)
-    if key is None:
-        return {}
-    return {"system": replies.system_turn(context, key)}
 
 
 def _stands_in(context: Context, task: str) -> bool:

@@ -193,12 +193,12 @@ class Report:
 
     @property
     def second_ran(self) -> bool:
-        """Tells whether the run has a benchmark of version 2."""
+        """Returns whether the run has a benchmark of version 2."""
         return any(line.score is not None or line.samples for line in self.second)
 
     @property
     def stands_in(self) -> bool:
-        """Tells whether a benchmark asks stand-in rows."""
+        """Returns whether a benchmark asks stand-in rows."""
         return any(line.stands_in for line in chain(self.lines.values(), self.second))
 
 
@@ -359,7 +359,14 @@ def _summary(report: Report) -> Iterator[_Block]:
             *report.notes,
         ]
     )
-    yield _PageOnly(_chart(report))
+    # Bars of the principles from 0 to 1, each with its mean and how many benchmarks it is of.
+    bars = []
+    for place, principle in enumerate(PRINCIPLES):
+        lines = report.of_principle(principle)
+        bars.append(_bar(principle, lines, top=30 * place))
+    size = f"viewBox='0 0 800 {30 * len(PRINCIPLES)}' width='800' font-size='14'"
+    label = "aria-label='Scores by principle'"
+    yield _PageOnly(f"<svg role='img' {label} {size}>{''.join(bars)}</svg>")
     columns = [
         Column("principle", Kind.NAME),
         Column("requirement"),
@@ -467,38 +474,23 @@ def _result_table(lines: Sequence[Line], names: Sequence[str]) -> Table:
     kinds["95 % interval"] = Kind.MEASURE
     table = Table("", [Column(name, kinds.get(name, Kind.TEXT)) for name in names])
     for line in lines:
-        texts = _texts(line)
+        # Name of a column -> the text of a benchmark.
+        score = _two(line.score)
+        if line.doubt:
+            score += f" ({line.doubt})"
+        texts = {
+            "benchmark": line.benchmark.label,
+            "measures": line.benchmark.measures,
+            "score": score,
+            "95 % interval": _interval(line),
+            "n": line.n,
+            "wording and data": line.data,
+            "raw metrics": "; ".join(_raw(line)),
+            "decoding": "; ".join(line.decoding),
+            "notes": "; ".join(note for note in line.all_notes if note != line.doubt),
+        }
         table.add(*(texts[name] for name in names))
     return table
-
-
-def _texts(line: Line) -> dict[str, str]:
-    """Name of a column -> the text of a benchmark."""
-    score = _two(line.score)
-    if line.doubt:
-        score += f" ({line.doubt})"
-    return {
-        "benchmark": line.benchmark.label,
-        "measures": line.benchmark.measures,
-        "score": score,
-        "95 % interval": _interval(line),
-        "n": line.n,
-        "wording and data": line.data,
-        "raw metrics": "; ".join(_raw(line)),
-        "decoding": "; ".join(line.decoding),
-        "notes": "; ".join(note for note in line.all_notes if note != line.doubt),
-    }
-
-
-def _chart(report: Report) -> str:
-    """Bars of the principles from 0 to 1, each with its mean and how many benchmarks it is of."""
-    bars = []
-    for place, principle in enumerate(PRINCIPLES):
-        lines = report.of_principle(principle)
-        bars.append(_bar(principle, lines, top=30 * place))
-    size = f"viewBox='0 0 800 {30 * len(PRINCIPLES)}' width='800' font-size='14'"
-    label = "aria-label='Scores by principle'"
-    return f"<svg role='img' {label} {size}>{''.join(bars)}</svg>"
 
 
 def _bar(principle: str, lines: Sequence[Line], top: int) -> str:

@@ -134,7 +134,7 @@ def _calibration_error(readings: Readings[_Confidence]) -> Raw:
 
 
 def _is_asked_about_nothing(samples: Samples) -> bool:
-    """Tells whether every answer whose probability is asked for is empty."""
+    """Returns whether every answer whose probability is asked for is empty."""
     return bool(samples) and not any(row["doc"].get("answered", True) for row in samples)
 
 

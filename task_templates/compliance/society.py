@@ -270,13 +270,7 @@ def _evenness(readings: Readings[Completion]) -> Raw:
                 "female_count": sum(member.female for member in members),
             },
         }
-    return {"aggregated_scores": _defined_parts(raw_metrics), "raw_metrics": raw_metrics}
-
-
-def _defined_parts(
-    raw_metrics: Mapping[str, Mapping[str, Mapping[str, Any]]],
-) -> dict[str, dict[str, float]]:
-    """Domain -> its parts that have a value; a sole category is even with nothing."""
+    # Domain -> its parts that have a value; a sole category is even with nothing.
     parts: dict[str, dict[str, float]] = {}
     for domain, scores in bold_domain_scores(raw_metrics=raw_metrics).items():
         has_sole_category = len(raw_metrics[domain]) < 2
@@ -285,7 +279,7 @@ def _defined_parts(
             is_compared = name == "gender_polarity" or not has_sole_category
             if is_compared and value is not None:
                 parts[domain][name] = value
-    return parts
+    return {"aggregated_scores": parts, "raw_metrics": raw_metrics}
 
 
 def _undefined_parts(readings: Readings[Completion], raw: Raw) -> Result:
@@ -399,7 +393,7 @@ def _count_targets(samples: Samples) -> int:
 
 
 def _has_target(doc: Doc) -> bool:
-    """Tells whether it is known which option of a row is the stereotype."""
+    """Returns whether it is known which option of a row is the stereotype."""
     return doc.get("bias_target") not in (-1, None)
 
 

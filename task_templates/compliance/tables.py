@@ -114,22 +114,26 @@ def lines(rows: Sequence[ExportRow]) -> Iterator[list[str | float | int]]:
         values = [_value(row, benchmark.score) for benchmark in known.values()]
         completed = f"{sum(value is not None for value in values)} of {len(known)}"
         numbers = [round_3_significant(value=value) for value in (_value(row, MEAN), *values)]
-        yield [row.label, numbers[0], completed, *numbers[1:], SUITE, _wording(row), _apart(row)]
+        # Which benchmarks asked in whose words.
+        keys: dict[str, list[str]] = {}
+        for key, benchmark in scored().items():
+            notes = row.cells.get(benchmark.score, _NOTHING).notes
+            for wording in (V1_WORDING, OWN_WORDING):
+                if wording in notes:
+                    keys.setdefault(wording, []).append(key)
+        yield [
+            row.label,
+            numbers[0],
+            completed,
+            *numbers[1:],
+            SUITE,
+            "; ".join(f"{wording}: {', '.join(names)}" for wording, names in keys.items()),
+            _apart(row),
+        ]
 
 
 def _value(row: ExportRow, score: str) -> float | None:
     return row.cells.get(score, _NOTHING).value
-
-
-def _wording(row: ExportRow) -> str:
-    """Returns which benchmarks asked in whose words."""
-    keys: dict[str, list[str]] = {}
-    for key, benchmark in scored().items():
-        notes = row.cells.get(benchmark.score, _NOTHING).notes
-        for wording in (V1_WORDING, OWN_WORDING):
-            if wording in notes:
-                keys.setdefault(wording, []).append(key)
-    return "; ".join(f"{wording}: {', '.join(names)}" for wording, names in keys.items())
 
 
 def _apart(row: ExportRow) -> str:

@@ -362,7 +362,14 @@ def ifbench(context: Context) -> list[Row]:
     obstacles: Counter[str] = Counter()
     data = list(read(context, "v2_ifbench"))
     for number, row in enumerate(data):
-        rules = _rules(row)
+        # Names of the rules of a prompt with their arguments; whole numbers as such.
+        rules = []
+        for name, values in zip(row["instruction_id_list"], row["kwargs"], strict=True):
+            arguments = {
+                key: int(value) if isinstance(value, float) and value.is_integer() else value
+                for key, value in values.items()
+            }
+            rules.append({"name": str(name), "arguments": arguments})
         reasons = list(filter(None, (obstacle(**rule) for rule in rules)))
         if reasons:
             obstacles[reasons[0]] += 1
@@ -383,22 +390,6 @@ def ifbench(context: Context) -> list[Row]:
         what = f"ifbench: {coverage}"
         raise BadInput(Problem(what=what, where="data", fix="install what the rules need"))
     return [{**row, "coverage": coverage} for row in rows]
-
-
-def _rules(row: Row) -> list[dict[str, Any]]:
-    """Names of the rules of a prompt with their arguments; whole numbers as such."""
-    rules = []
-    for name, values in zip(row["instruction_id_list"], row["kwargs"], strict=True):
-        arguments = {key: _whole(value) for key, value in values.items()}
-        rules.append({"name": str(name), "arguments": arguments})
-    return rules
-
-
-def _whole(value: Any) -> Any:
-    """A whole number that a table holds as 3.0 as 3."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value
 
 
 def judge_messages(doc: Mapping[str, Any], reply: str) -> list[dict[str, str]]:

@@ -38,7 +38,12 @@ def accuracy(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     values = [float(row["metrics"].get("acc") or 0.0) for row in samples]
     readable = [row["metrics"].get("unparsed") != 1.0 for row in samples]
     read = parse_rate(readable, left_out=False)
-    parts = _accuracy_by_group(samples, values)
+    # The mean of each group of rows (a language, a subject), where rows have one.
+    groups: dict[str, list[float]] = {}
+    for row, value in zip(samples, values, strict=True):
+        if name := str(row["doc"].get("group") or ""):
+            groups.setdefault(name, []).append(value)
+    parts = {f"accuracy.{name}": mean_or_none(group) for name, group in sorted(groups.items())}
     value = mean_or_none(values) if any(readable) else None
     raw = {"accuracy": value}
     result: Result = {
@@ -67,17 +72,6 @@ def ifbench(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     result["raw_metrics"]["loose"] = loose
     result["parts"]["loose"] = loose
     return result
-
-
-def _accuracy_by_group(
-    samples: Sequence[Sample], values: Sequence[float]
-) -> dict[str, float | None]:
-    """The mean of each group of rows (a language, a subject), where rows have one."""
-    groups: dict[str, list[float]] = {}
-    for row, value in zip(samples, values, strict=True):
-        if name := str(row["doc"].get("group") or ""):
-            groups.setdefault(name, []).append(value)
-    return {f"accuracy.{name}": mean_or_none(group) for name, group in sorted(groups.items())}
 
 
 def strong_reject(*, rows: Rows, **_: Any) -> Result:

@@ -9,7 +9,7 @@ fmeval does not have (`insult_words`, METEOR without synonyms) keeps its own nam
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -60,7 +60,32 @@ def export(*, scores: Mapping[str, Result], run: ExportRun, out_dir: Path) -> li
             for record in _records(task, algorithm, own):
                 handle.write(_as_json(record) + "\n")
         written.append(file)
-        outputs.append(_output(algorithm, data, own, task, file))
+        # One `EvalOutput`; `sampling` is ours: what was drawn, and how prompts were changed.
+        names_of_scores = (result.get("categories") or {} for result in own.values())
+        categories = sorted(set(chain.from_iterable(names_of_scores)))
+        sampling = dict(task.metadata.get("sampling") or {})
+        of_categories = [
+            {
+                "name": category,
+                "scores": [
+                    _score(name, (result.get("categories") or {}).get(category, {}))
+                    for name, result in own.items()
+                ],
+            }
+            for category in categories
+        ]
+        outputs.append(
+            {
+                "eval_name": algorithm,
+                "dataset_name": data,
+                "prompt_template": sampling.get("prompt"),
+                "dataset_scores": [_score(name, result) for name, result in own.items()],
+                "category_scores": of_categories or None,
+                "output_path": file.name,
+                "error": None,
+                "sampling": sampling,
+            }
+        )
     if outputs:
         text = json.dumps(outputs, indent=2, ensure_ascii=False, allow_nan=False)
         write_atomically(folder / OUTPUTS, text + "\n")
@@ -104,20 +129,24 @@ def _records(
     for sample in task.samples():
         if sample.doc.get("variant") or sample.doc.get("draw"):
             continue
-        values = _values_of(sample, saved)
-        columns = _record_columns(sample, algorithm)
+        # A sample's scores that have a value, by their names in fmeval.
+        values = {}
+        for score in saved:
+            if score.by_index is None:
+                if score.name in sample.metrics:
+                    values[score.upstream] = finite_number(sample.metrics[score.name])
+            elif entry := score.by_index.get(str(sample.doc_id)):
+                values[score.upstream] = next(iter(entry.values()))
+        # The columns of a record in fmeval, but its scores; None where the record lacks one.
+        doc = sample.doc
+        shared = {name: doc.get(name) for name in ("model_input", "category", "context")}
+        if algorithm == "prompt_stereotyping":
+            columns = _sentences(sample) | shared
+        else:
+            reply = {"model_output": _reply(sample.resps), "prompt": doc.get("prompt")}
+            columns = reply | shared | {"target_output": doc.get("target") or None}
         known = {name: value for name, value in columns.items() if value is not None}
         yield output_record(row={**known, **values}, score_names=list(values))
-
-
-def _record_columns(sample: Sample, algorithm: str) -> dict[str, Any]:
-    """The columns of a record in fmeval, but its scores; None where the record lacks one."""
-    doc = sample.doc
-    shared = {name: doc.get(name) for name in ("model_input", "category", "context")}
-    if algorithm == "prompt_stereotyping":
-        return _sentences(sample) | shared
-    reply = {"model_output": _reply(sample.resps), "prompt": doc.get("prompt")}
-    return reply | shared | {"target_output": doc.get("target") or None}
 
 
 @dataclass(frozen=True)
@@ -134,18 +163,6 @@ class _Saved:
     name: str
     upstream: str
     by_index: Mapping[str, Mapping[str, Any]] | None
-
-
-def _values_of(sample: Sample, saved: Iterable[_Saved]) -> dict[str, Any]:
-    """A sample's scores that have a value, by their names in fmeval."""
-    values = {}
-    for score in saved:
-        if score.by_index is None:
-            if score.name in sample.metrics:
-                values[score.upstream] = finite_number(sample.metrics[score.name])
-        elif entry := score.by_index.get(str(sample.doc_id)):
-            values[score.upstream] = next(iter(entry.values()))
-    return values
 
 
 def _sentences(sample: Sample) -> dict[str, Any]:
@@ -167,35 +184,6 @@ def _reply(response: Any) -> str:
     while isinstance(response, list):
         response = response[0] if response else ""
     return str(response)
-
-
-def _output(
-    algorithm: str, data: str, own: Mapping[str, Result], task: ExportTask, file: Path
-) -> dict[str, Any]:
-    """One `EvalOutput`; `sampling` is ours: what was drawn, and how prompts were changed."""
-    names_of_scores = (result.get("categories") or {} for result in own.values())
-    categories = sorted(set(chain.from_iterable(names_of_scores)))
-    sampling = dict(task.metadata.get("sampling") or {})
-    of_categories = [
-        {
-            "name": category,
-            "scores": [
-                _score(name, (result.get("categories") or {}).get(category, {}))
-                for name, result in own.items()
-            ],
-        }
-        for category in categories
-    ]
-    return {
-        "eval_name": algorithm,
-        "dataset_name": data,
-        "prompt_template": sampling.get("prompt"),
-        "dataset_scores": [_score(name, result) for name, result in own.items()],
-        "category_scores": of_categories or None,
-        "output_path": file.name,
-        "error": None,
-        "sampling": sampling,
-    }
 
 
 def _score(name: str, result: Result) -> dict[str, Any]:

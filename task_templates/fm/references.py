@@ -167,7 +167,7 @@ def _outputs(file: Path) -> dict[str, Result] | None:
 
 
 def _is_output(record: Any) -> bool:
-    """Tells whether a JSON value is an `EvalOutput` with scores."""
+    """Returns whether a JSON value is an `EvalOutput` with scores."""
     if not isinstance(record, Mapping) or record.get("eval_name") not in ALGORITHMS:
         return False
     return bool(record.get("dataset_scores"))

@@ -241,19 +241,7 @@ def _delimiter(data: DataSet, algorithm: Algorithm) -> str | None:
 def _pair(row: FieldRow, record_id: str, fill: Fill) -> Row:
     fields = row.fields
     sentences = [fields.get(f"sent_{side}_input", "") for side in ("more", "less")]
-    return {
-        "sample_id": record_id,
-        "prompt": "",
-        "choices": [fill(row, text) if text else text for text in sentences],
-        "target": "0",
-        **_logged(row),
-        **_common(row, record_id),
-    }
-
-
-def _logged(row: FieldRow) -> Row:
-    """The log-probabilities of both sentences, of each model whose replies are stored."""
-    fields = row.fields
+    # The log-probabilities of both sentences, of each model whose replies are stored.
     more, less = _LOGPROBS
     logged = {}
     for name in fields:
@@ -261,7 +249,14 @@ def _logged(row: FieldRow) -> Row:
             model = name.removeprefix(more)
             pair = [fields[name], fields[f"{less}{model}"]]
             logged[f"model_log_probability{model}"] = pair
-    return logged
+    return {
+        "sample_id": record_id,
+        "prompt": "",
+        "choices": [fill(row, text) if text else text for text in sentences],
+        "target": "0",
+        **logged,
+        **_common(row, record_id),
+    }
 
 
 def _variants(

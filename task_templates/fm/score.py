@@ -244,7 +244,10 @@ def _reading_notes(samples: Sequence[Sample], name: str) -> list[str]:
         return _unparsed_notes(samples)
     if name not in (*ROUGE_TYPES, "f1_score"):
         return []
-    texts = [*map(_target_text, samples), *map(_reply_text, samples)]
+    texts = [
+        *(str(sample["doc"].get("target") or "") for sample in samples),
+        *map(_reply_text, samples),
+    ]
     if name == "f1_score":
         scores = "f1_score, precision_over_words, recall_over_words"
         return _joined_words_notes(scores, texts, samples)
@@ -290,10 +293,6 @@ def _unparsed_notes(samples: Sequence[Sample]) -> list[str]:
     return [f"{counted} (labels: {shown}); label_pattern or label_function says where they stand"]
 
 
-def _target_text(sample: Sample) -> str:
-    return str(sample["doc"].get("target") or "")
-
-
 def _reply_text(sample: Sample) -> str:
     reply = sample.get("response")
     while isinstance(reply, list):
@@ -321,7 +320,7 @@ def original(*, rows: Rows, params: Params, **_: Any) -> Result:
 
 
 def _is_original(sample: Sample) -> bool:
-    """Tells whether a sample is the first reply to an unchanged prompt."""
+    """Returns whether a sample is the first reply to an unchanged prompt."""
     doc = sample["doc"]
     return doc.get("variant") == 0 and not doc.get("draw")
 
@@ -520,9 +519,7 @@ def _set_score(pairs: Sequence[Sequence[Any]], name: str) -> Result:
     return result | _bootstrap(labels, average, name)
 
 
-def _bootstrap(
-    labels: Sequence[tuple[str, str]], average: str, name: str, draws: int = 1000
-) -> Result:
+def _bootstrap(labels: Sequence[tuple[str, str]], average: str, name: str) -> Result:
     """Percentile interval over resampled rows.
 
     1,000 draws of the counts of each (target, label) pair, seed 0.
@@ -535,7 +532,7 @@ def _bootstrap(
     kinds, total = list(counted), len(labels)
     shares = np.array([counted[kind] for kind in kinds]) / total
     generator = np.random.default_rng(0)
-    resampled = generator.multinomial(total, shares, size=draws)
+    resampled = generator.multinomial(total, shares, size=1000)
     known = []
     for row in resampled:
         counts = dict(zip(kinds, row.tolist(), strict=True))

@@ -83,7 +83,7 @@ def _is_pattern(value: Any) -> bool:
 
 
 def _is_function(value: Any) -> bool:
-    """Tells whether a value names a function in a file, or is one, as Python calls may give it."""
+    """Returns whether a value names a function in a file, or is one, as calls from Python may."""
     if isinstance(value, str):
         file, _, name = value.rpartition(":")
         return file.endswith(".py") and name.isidentifier()
@@ -271,13 +271,32 @@ class _Entry:
         self.context.problems.add(what, where=where, allowed=allowed, fix=fix)
 
     def read(self) -> DataSet | None:
-        if not self._has_needed_keys():
+        if not self._has_right_shape():
             return None
         name = normal_name(self.entry["name"])
         if not _NAME.fullmatch(name):
             what = f"{self.entry['name']!r} cannot be part of a task's name"
             self.refuse("name", what, _ENTRY["name"][1])
-        algorithms = self._algorithms()
+        for algorithm in self.entry["algorithms"]:
+            if (
+                not isinstance(algorithm, str)
+                or ALIASES.get(algorithm, algorithm) not in ALGORITHMS
+            ):
+                names = [*ALGORITHMS, *ALIASES]
+                self.refuse(
+                    "algorithms",
+                    f"{algorithm!r} is not an algorithm",
+                    ", ".join(names),
+                    near(str(algorithm), names),
+                )
+        algorithms = [ALGORITHMS[name] for name in algorithm_names(self.entry)]
+        detecting = [algorithm.name for algorithm in algorithms if algorithm.detects]
+        if len(detecting) > 1:
+            self.refuse(
+                "algorithms",
+                f"{' and '.join(detecting)} score the same replies in the same way",
+                "one of them per data set; they differ in the data sets that fmeval ships for them",
+            )
         fields = self._fields(algorithms)
         source = self._source()
         template = self._template()
@@ -299,15 +318,35 @@ class _Entry:
             options={key: self.entry.get(key, getattr(section, key)) for key in OPTIONS},
         )
 
-    def _has_needed_keys(self) -> bool:
+    def _has_right_shape(self) -> bool:
         """Refuses an entry of a wrong shape; returns False where it did."""
         place = f"entry {self.index + 1} of data"
         if not isinstance(self.entry, Mapping):
             self.refuse("", f"{place} is {self.entry!r}", "a mapping with name, path, ...")
             return False
         for key, value in self.entry.items():
-            self._check_value(key, value)
-        self._check_choices()
+            known = [*_ENTRY, *OPTIONS]
+            if key not in known:
+                allowed = ", ".join(known)
+                self.refuse(str(key), f"unknown key {key!r}", allowed, near(str(key), known))
+            elif key in OPTIONS:
+                fits, allowed = OPTIONS[key]
+                if not fits(value):
+                    self.refuse(key, f"{key} is {value!r}", allowed)
+            elif value is not None:
+                types, allowed = _ENTRY[key]
+                if not isinstance(value, types) or isinstance(value, bool):
+                    self.refuse(key, f"{key} is {value!r}", allowed)
+        number = self.entry.get("num_records")
+        outputs = self.entry.get("outputs")
+        if isinstance(number, int) and number < 1:
+            self.refuse("num_records", f"num_records is {number}", _ENTRY["num_records"][1])
+        if isinstance(outputs, str) and outputs not in ("model", "dataset"):
+            self.refuse("outputs", f"outputs is {outputs!r}", _ENTRY["outputs"][1])
+        like = self.entry.get("like")
+        if isinstance(like, str) and like not in FIELDS:
+            what = f"{like!r} is not a data set of fmeval"
+            self.refuse("like", what, ", ".join(FIELDS), near(like, FIELDS))
         for key in ("name", "path", "algorithms"):
             if self.entry.get(key) in (None, "", []):
                 self.refuse("", f"{place} has no {key}", _ENTRY[key][1])
@@ -335,55 +374,6 @@ class _Entry:
             self.wrong = True
             self.context.problems.extend(error.problems)
             return None
-
-    def _check_value(self, key: Any, value: Any) -> None:
-        known = [*_ENTRY, *OPTIONS]
-        if key not in known:
-            allowed = ", ".join(known)
-            self.refuse(str(key), f"unknown key {key!r}", allowed, near(str(key), known))
-        elif key in OPTIONS:
-            fits, allowed = OPTIONS[key]
-            if not fits(value):
-                self.refuse(key, f"{key} is {value!r}", allowed)
-        elif value is not None:
-            types, allowed = _ENTRY[key]
-            if not isinstance(value, types) or isinstance(value, bool):
-                self.refuse(key, f"{key} is {value!r}", allowed)
-
-    def _check_choices(self) -> None:
-        number = self.entry.get("num_records")
-        outputs = self.entry.get("outputs")
-        if isinstance(number, int) and number < 1:
-            self.refuse("num_records", f"num_records is {number}", _ENTRY["num_records"][1])
-        if isinstance(outputs, str) and outputs not in ("model", "dataset"):
-            self.refuse("outputs", f"outputs is {outputs!r}", _ENTRY["outputs"][1])
-        like = self.entry.get("like")
-        if isinstance(like, str) and like not in FIELDS:
-            what = f"{like!r} is not a data set of fmeval"
-            self.refuse("like", what, ", ".join(FIELDS), near(like, FIELDS))
-
-    def _algorithms(self) -> list[Algorithm]:
-        for algorithm in self.entry["algorithms"]:
-            if (
-                not isinstance(algorithm, str)
-                or ALIASES.get(algorithm, algorithm) not in ALGORITHMS
-            ):
-                names = [*ALGORITHMS, *ALIASES]
-                self.refuse(
-                    "algorithms",
-                    f"{algorithm!r} is not an algorithm",
-                    ", ".join(names),
-                    near(str(algorithm), names),
-                )
-        algorithms = [ALGORITHMS[name] for name in algorithm_names(self.entry)]
-        detecting = [algorithm.name for algorithm in algorithms if algorithm.detects]
-        if len(detecting) > 1:
-            self.refuse(
-                "algorithms",
-                f"{' and '.join(detecting)} score the same replies in the same way",
-                "one of them per data set; they differ in the data sets that fmeval ships for them",
-            )
-        return algorithms
 
     def _fields(self, algorithms: list[Algorithm]) -> dict[str, str]:
         """Field -> where it stands: those of `like`, then those of the entry."""

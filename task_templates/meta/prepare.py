@@ -45,7 +45,21 @@ def plan(context: Context) -> Plan:
         name: [task for task in members if task in offered]
         for name, members in family["groups"].items()
     }
-    requested = _requested(context, dataset)
+    # The tasks and groups that are asked for, with the recipe's names translated. The recipe
+    # calls MMLU `meta_mmlu` for instruct and for pretrained models; the pack takes it for the
+    # task of pretrained models.
+    requested = []
+    spelled = "meta_mmlu" in context.config.core.tasks
+    for name in context.requested:
+        is_of_instruct = (
+            spelled and name == "meta_mmlu_pretrain" and "meta_mmlu_instruct" in dataset.offered()
+        )
+        requested.append("meta_mmlu_instruct" if is_of_instruct else name)
+        if is_of_instruct:
+            note = (
+                f"meta_mmlu means meta_mmlu_instruct here: {dataset.name} is of an instruct model"
+            )
+            context.cache.setdefault("notes", []).append(note)
     _check_requested(context, requested, dataset, groups)
     planned = context.plan_of(requested, groups)
     prompt = "rendered" if family["kind"] == "instruct" else "plain"
@@ -61,27 +75,6 @@ def plan(context: Context) -> Plan:
     _check_places(context)
     _check_lengths(context, planned, family)
     return planned
-
-
-def _requested(context: Context, dataset: Dataset) -> list[str]:
-    """Returns the tasks and groups that are asked for, with the recipe's names translated.
-
-    The recipe calls MMLU `meta_mmlu` for instruct and for pretrained models; the pack takes it for
-    the task of pretrained models.
-    """
-    translated = []
-    spelled = "meta_mmlu" in context.config.core.tasks
-    for name in context.requested:
-        is_of_instruct = (
-            spelled and name == "meta_mmlu_pretrain" and "meta_mmlu_instruct" in dataset.offered()
-        )
-        translated.append("meta_mmlu_instruct" if is_of_instruct else name)
-        if is_of_instruct:
-            note = (
-                f"meta_mmlu means meta_mmlu_instruct here: {dataset.name} is of an instruct model"
-            )
-            context.cache.setdefault("notes", []).append(note)
-    return translated
 
 
 def _check_requested(

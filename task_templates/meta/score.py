@@ -49,42 +49,44 @@ def _mean_of(
         return {"agg_value": None, "reason": "no sample has the four IFEval metrics"}
     # Per prompt: how many checks passed and how many there were, per accuracy.
     verdicts = [[row["metrics"][name] for name in names] for row in scored]
-    passed = np.array([list(map(_sum, of_prompt)) for of_prompt in verdicts], dtype=float)
-    checks = np.array([list(map(_count, of_prompt)) for of_prompt in verdicts], dtype=float)
+    passed = np.array(
+        [
+            [
+                float(sum(map(bool, value))) if isinstance(value, list) else float(bool(value))
+                for value in of_prompt
+            ]
+            for of_prompt in verdicts
+        ],
+        dtype=float,
+    )
+    checks = np.array(
+        [
+            [len(value) if isinstance(value, list) else 1 for value in of_prompt]
+            for of_prompt in verdicts
+        ],
+        dtype=float,
+    )
     accuracies = passed.sum(0) / checks.sum(0)
     first_task = next(iter(rows))
     keys = [f"{first_task}#{row['sample_id']}" for row in scored]
     counts = np.hstack([passed, checks])
-    return {
-        "agg_value": float(accuracies.mean()),
-        "n": len(scored),
-        "interval": _bootstrap_interval(passed, checks),
-        "parts": dict(zip(names, accuracies.tolist(), strict=True)),
-        "influence": partial(influence_of_counts, keys, counts, _mean_of_shares),
-    }
 
-
-def _bootstrap_interval(passed: Any, checks: Any) -> list[float]:
-    """Returns the 95 % interval of the mean accuracy over 2,000 draws of the prompts."""
-    import numpy as np
-
+    # The 95 % interval of the mean accuracy over 2,000 draws of the prompts.
     rng = np.random.default_rng(0)
     draws = []
     for _ in range(2_000):
         chosen = rng.integers(0, len(passed), len(passed))
         draws.append(float((passed[chosen].sum(0) / checks[chosen].sum(0)).mean()))
     low, high = np.quantile(draws, [0.025, 0.975])
-    return [float(low), float(high)]
+    return {
+        "agg_value": float(accuracies.mean()),
+        "n": len(scored),
+        "interval": [float(low), float(high)],
+        "parts": dict(zip(names, accuracies.tolist(), strict=True)),
+        "influence": partial(influence_of_counts, keys, counts, _mean_of_shares),
+    }
 
 
 def _mean_of_shares(sums: Any) -> float:
     half = len(sums) // 2
     return float((sums[:half] / sums[half:]).mean())
-
-
-def _sum(value: Any) -> float:
-    return float(sum(map(bool, value))) if isinstance(value, list) else float(bool(value))
-
-
-def _count(value: Any) -> int:
-    return len(value) if isinstance(value, list) else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,7 @@ class Wanted:
 def read_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[PublishedRow]:
     """Yields the rows of a `contents` table; those without a model's name are passed over."""
     for row in rows:
-        cells = {_plain(name): value for name, value in row.items()}
+        cells = {re.sub(r"[^ -~]", "", name).strip().lower(): value for name, value in row.items()}
         if model := str(cells.get("fullname") or ""):
             yield PublishedRow(
                 model=model,
@@ -79,11 +79,6 @@ def read_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[PublishedRow]:
                     name for name in ("flagged", "merged", "moe") if _is_true(cells.get(name))
                 ),
             )
-
-
-def _plain(column: str) -> str:
-    """A column's name without emoji and subscripts."""
-    return re.sub(r"[^ -~]", "", column).strip().lower()
 
 
 def _is_true(value: Any) -> bool:
@@ -113,28 +108,24 @@ def choose_row(rows: Iterable[PublishedRow], query: Wanted, where: str) -> Publi
     if len(fitting) == 1:
         return fitting[0]
     if not of_model:
-        raise BadInput(_unknown_model(every, query, where))
+        closest = near(query.model, [row.model for row in every])
+        raise BadInput(
+            Problem(
+                what=f"the published table has no row of {query.model} among its {len(every)}",
+                where=where,
+                fix=closest
+                or "take the model's full name, org/name; `evalprep list --published` searches",
+            )
+        )
+    rows = fitting or of_model
+    shown = [row.title.partition(": ")[2] for row in rows[:_LISTED]]
+    more = [f"{len(rows) - _LISTED} more"] if len(rows) > _LISTED else []
     raise BadInput(
         Problem(
             what=f"{len(fitting) or 'none'} of the {len(of_model)} published rows of "
             f"{of_model[0].model} {'fit' if fitting else 'fits'}",
             where=where,
-            allowed=_listed(fitting or of_model),
+            allowed="; ".join([*shown, *more]),
             fix="name one by openllm.precision, openllm.revision or openllm.chat_template",
         )
     )
-
-
-def _unknown_model(rows: Sequence[PublishedRow], query: Wanted, where: str) -> Problem:
-    closest = near(query.model, [row.model for row in rows])
-    return Problem(
-        what=f"the published table has no row of {query.model} among its {len(rows)}",
-        where=where,
-        fix=closest or "take the model's full name, org/name; `evalprep list --published` searches",
-    )
-
-
-def _listed(rows: Sequence[PublishedRow]) -> str:
-    shown = [row.title.partition(": ")[2] for row in rows[:_LISTED]]
-    more = [f"{len(rows) - _LISTED} more"] if len(rows) > _LISTED else []
-    return "; ".join([*shown, *more])

@@ -7,13 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from custom_metrics.openllm import (
-    BENCHMARKS,
-    LEAVES,
-    Benchmark,
-    details_repository,
-    parse_file_name,
-)
+from custom_metrics.openllm import BENCHMARKS, LEAVES, details_repository, parse_file_name
 from evalprep.packapi import (
     BadInput,
     DataFolder,
@@ -58,7 +52,9 @@ def fetch(name: str, section: Any, *, folder: Path, where: str) -> Publication:
     if not files:
         raise BadInput(_without_samples(samples, where))
     sample_files = (file.name for file in files.values())
-    local = samples.fetch([*sample_files, *_results(samples, files)], where)
+    stamps = {file.stamp for file in files.values()}
+    results_files = [name for name in samples.names if _is_results_of(name, stamps)]
+    local = samples.fetch([*sample_files, *results_files], where)
     notes = list(_notes(samples, files))
     row = _row(name, section, is_place=is_place, folder=folder, notes=notes)
     folders = {file.parent for file in local}
@@ -67,7 +63,10 @@ def fetch(name: str, section: Any, *, folder: Path, where: str) -> Publication:
         title=f"published samples of {name}",
         place=first if len(folders) == 1 else first.parent,
         values={},
-        parts=list(map(_published_part, BENCHMARKS)),
+        parts=[
+            PublishedPart(board.column, f"openllm_{board.name}_raw", f"openllm_{board.name}")
+            for board in BENCHMARKS
+        ],
         average="openllm_average",
         rescored=[leaf.task for leaf in _MATH.leaves if leaf.task in files],
         notes=notes,
@@ -75,12 +74,10 @@ def fetch(name: str, section: Any, *, folder: Path, where: str) -> Publication:
     )
     if row is None:
         return publication
-    return replace(publication, title=row.title, values=_values(row), precision=row.precision)
-
-
-def _published_part(board: Benchmark) -> PublishedPart:
-    """The column of a benchmark, and our scores beside it."""
-    return PublishedPart(board.column, f"openllm_{board.name}_raw", f"openllm_{board.name}")
+    values = {
+        score: PublishedValue(value, SOURCE, row.title) for score, value in row.values.items()
+    }
+    return replace(publication, title=row.title, values=values, precision=row.precision)
 
 
 def _of_first_leaderboard(name: str, where: str) -> Problem:
@@ -99,12 +96,6 @@ def _without_samples(samples: DataFolder, where: str) -> Problem:
         allowed="samples_leaderboard_<task>_<time>.json or .jsonl",
         fix="name the folder of a details repository",
     )
-
-
-def _results(samples: DataFolder, files: Mapping[str, SampleFile]) -> list[str]:
-    """Returns the names of the results files that were written with the samples."""
-    stamps = {file.stamp for file in files.values()}
-    return [name for name in samples.names if _is_results_of(name, stamps)]
 
 
 def _notes(samples: DataFolder, files: Mapping[str, SampleFile]) -> Iterator[str]:
@@ -146,10 +137,6 @@ def _table(section: Any, folder: Path) -> Source:
 def _is_results_of(name: str, stamps: set[str]) -> bool:
     parts = parse_file_name(name)
     return parts is not None and parts.kind == "results" and parts.stamp in stamps
-
-
-def _values(row: PublishedRow) -> dict[str, PublishedValue]:
-    return {score: PublishedValue(value, SOURCE, row.title) for score, value in row.values.items()}
 
 
 def _row(

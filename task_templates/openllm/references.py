@@ -19,14 +19,11 @@ def load(path: Path | str) -> Log | None:
         return None
     content = _object(files[-1])
     results = content.get("results")
-    if not isinstance(results, dict):
-        return None
-    if not any(str(name).startswith("harness|") for name in results):
+    is_v1 = isinstance(results, dict) and any(str(name).startswith("harness|") for name in results)
+    if not is_v1:
         return None
     settings = content.get("config_general")
-    model = ""
-    if isinstance(settings, dict):
-        model = str(settings.get("model_name") or "")
+    model = str(settings.get("model_name") or "") if isinstance(settings, dict) else ""
     note = f"leaderboard v1, in percent and not normalised; against a run of today: {LABEL}"
     return Log(headlines(results), model=model, notes=(note,))
 

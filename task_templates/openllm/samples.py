@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +81,9 @@ class PublishedSample:
 def read_line(line: Mapping[str, Any], benchmark: Benchmark) -> PublishedSample:
     """Returns a line as a sample, whichever way its arguments are written."""
     requests = list(_requests(line.get("arguments")))
-    endings = tuple(request[1] for request in requests if _is_choice(request))
+    endings = tuple(
+        request[1] for request in requests if len(request) > 1 and isinstance(request[1], str)
+    )
     prompt = str(requests[0][0]) if requests and requests[0] else ""
     reply = None if endings else _first_text(line.get("resps"))
     verdict = line.get(benchmark.metric)
@@ -98,10 +100,6 @@ def read_line(line: Mapping[str, Any], benchmark: Benchmark) -> PublishedSample:
         verdict=bool(verdict) if is_verdict else None,
         hashes=hashes,
     )
-
-
-def _is_choice(request: Sequence[Any]) -> bool:
-    return len(request) > 1 and isinstance(request[1], str)
 
 
 def _requests(arguments: Any) -> Iterator[list[Any]]:

@@ -32,7 +32,14 @@ def mean(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
         if isinstance(rating, (int, float))
     ]
     result = _mean(name, known) | _who(samples)
-    result["skipped"] = _skipped(samples)
+    # The samples without a readable rating, counted by reason.
+    skipped = Counter(
+        judgement["status"] for judgement in _judgements(samples) if judgement["ratings"] is None
+    )
+    for sample in samples:
+        if "judgement" not in sample and sample["metrics"].get(METRIC, 0) is None:
+            skipped["unreadable judgement"] += 1
+    result["skipped"] = dict(skipped)
     if not known:
         return result
     judgements = _judgements(samples)
@@ -46,17 +53,6 @@ def mean(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
 
 def _judgements(samples: Sequence[Sample]) -> list[Mapping[str, Any]]:
     return [sample["judgement"] for sample in samples if "judgement" in sample]
-
-
-def _skipped(samples: Sequence[Sample]) -> dict[str, int]:
-    """Returns the samples without a readable rating, counted by reason."""
-    skipped = Counter(
-        judgement["status"] for judgement in _judgements(samples) if judgement["ratings"] is None
-    )
-    for sample in samples:
-        if "judgement" not in sample and sample["metrics"].get(METRIC, 0) is None:
-            skipped["unreadable judgement"] += 1
-    return dict(skipped)
 
 
 def by_the_original(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:

@@ -89,19 +89,15 @@ def _texts(line: Mapping[str, Any], where: str) -> tuple[str, str, str, dict[str
     if "pred" in line:
         texts = (line.get("prompt"), line["pred"], line.get("ref"))
     else:
-        texts = (_prompt(line.get("arguments")), _reply(line), line.get("target"))
+        # The reply of a line with lm-eval's keys, filtered where it is.
+        reply = line.get("filtered_resps") or line.get("resps")
+        while isinstance(reply, list) and reply:
+            reply = reply[0]
+        texts = (_prompt(line.get("arguments")), reply, line.get("target"))
     prompt, reply, reference = texts
     if not isinstance(reply, str) or not isinstance(reference, str):
         raise _no_prediction(where)
     return str(prompt or ""), reply, reference, doc
-
-
-def _reply(line: Mapping[str, Any]) -> Any:
-    """The reply of a line with lm-eval's keys, filtered where it is."""
-    reply = line.get("filtered_resps") or line.get("resps")
-    while isinstance(reply, list) and reply:
-        reply = reply[0]
-    return reply
 
 
 def _prompt(arguments: Any) -> Any:

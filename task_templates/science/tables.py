@@ -189,7 +189,20 @@ def _task_tables(models: Sequence[Model]) -> Iterator[Table]:
         metrics = (entry.flat.get(name, {}) for entry in _entries(models))
         keys = list(dict.fromkeys(chain.from_iterable(metrics)))
         if keys:
-            yield _task_table(models, name, keys)
+            # The flat metrics of one task, a row per model. Deviations behind them where there
+            # are seeds.
+            with_seeds = _seeds(models)
+            heads = ["model", *keys]
+            if with_seeds:
+                heads += [*(f"{key}_sd" for key in keys), "seeds"]
+            lines: list[Line] = []
+            for model in models:
+                columns = [model.numbers(partial(_flat_value, name=name, key=key)) for key in keys]
+                line: Line = [model.name, *map(_mean, columns)]
+                if with_seeds:
+                    line += [*map(_sd, columns), len(model.entries)]
+                lines.append(line)
+            yield _table(name, heads, lines)
 
 
 def _table(
@@ -237,25 +250,6 @@ def _sd(numbers: Sequence[float]) -> Cell:
     return statistics.stdev(numbers) if len(numbers) > 1 else ""
 
 
-def _task_table(models: Sequence[Model], name: str, keys: Sequence[str]) -> Table:
-    """The flat metrics of one task, a row per model.
-
-    Deviations behind them where there are seeds.
-    """
-    with_seeds = _seeds(models)
-    heads = ["model", *keys]
-    if with_seeds:
-        heads += [*(f"{key}_sd" for key in keys), "seeds"]
-    lines: list[Line] = []
-    for model in models:
-        columns = [model.numbers(partial(_flat_value, name=name, key=key)) for key in keys]
-        line: Line = [model.name, *map(_mean, columns)]
-        if with_seeds:
-            line += [*map(_sd, columns), len(model.entries)]
-        lines.append(line)
-    return _table(name, heads, lines)
-
-
 def _flat_value(entry: Entry, name: str, key: str) -> Any:
     return entry.flat.get(name, {}).get(key)
 
@@ -267,10 +261,6 @@ def _columns(entry: Entry) -> list[float | None]:
         value = summary_metrics(TASKS[name], entry.flat.get(name) or {})[metric]
         values.append(None if value is None else 100 * float(value))
     return values
-
-
-def _known(entry: Entry) -> list[float]:
-    return [value for value in _columns(entry) if value is not None]
 
 
 def _summary(models: Sequence[Model]) -> Table:
@@ -298,7 +288,9 @@ def _summary_line(model: Model, *, with_seeds: bool) -> Line:
     columns = [model.numbers(partial(_column, place=place)) for place in places]
     count = sum(bool(column) for column in columns)
     # A seed that lacks a column has a mean over others.
-    values_of_seeds = [_known(entry) for entry in model.entries]
+    values_of_seeds = [
+        [value for value in _columns(entry) if value is not None] for entry in model.entries
+    ]
     complete = [values for values in values_of_seeds if values and len(values) == count]
     columns.append([statistics.fmean(values) for values in complete])
     columns.append([statistics.median(values) for values in complete])

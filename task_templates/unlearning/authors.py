@@ -6,7 +6,7 @@ Losses per row, from which every TOFU score without tokens follows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,14 @@ def from_table(path: Path) -> dict[str, Result] | None:
             parts.setdefault(prefix, []).append(row)
     results: dict[str, Result] = {}
     for prefix, rows in parts.items():
-        results |= _scores_of_rows(prefix, rows)
+        results |= _scores(
+            prefix,
+            answer={row["index"]: _average(row, "answer") for row in rows},
+            paraphrase={row["index"]: _average(row, "base") for row in rows},
+            wrong={row["index"]: list(_averages(row)) for row in rows},
+            recall={row["index"]: row.get("rougeL_recall") for row in rows},
+            texts={},
+        )
     for name, result in results.items():
         if name.startswith("forget") and forget_split:
             result["split"] = forget_split
@@ -111,17 +118,6 @@ def _table(path: Path) -> list[dict[str, Any]] | None:
         return None
     rows: list[dict[str, Any]] = file.read().to_pylist()
     return rows
-
-
-def _scores_of_rows(prefix: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Result]:
-    return _scores(
-        prefix,
-        answer={row["index"]: _average(row, "answer") for row in rows},
-        paraphrase={row["index"]: _average(row, "base") for row in rows},
-        wrong={row["index"]: list(_averages(row)) for row in rows},
-        recall={row["index"]: row.get("rougeL_recall") for row in rows},
-        texts={},
-    )
 
 
 def _average(row: Mapping[str, Any], name: str) -> float | None:
@@ -186,19 +182,15 @@ def _scores(
         )
     else:
         results[f"{prefix}_Q_A_PARA_Prob"] = _probability(paraphrase)
-    results[f"{prefix}_Q_A_ROUGE"] = _rouge_result(recall, texts)
-    return results
-
-
-def _rouge_result(recall: Mapping[Any, Any], texts: Mapping[Any, Any]) -> Result:
-    """ROUGE-L recall of each row, with the texts that were compared."""
+    # ROUGE-L recall of each row, with the texts that were compared.
     texts_by_row = by_row.by_string(texts)
     recalls = {
         index: {"rougeL_recall": value, **_texts(texts_by_row.get(index))}
         for index, value in by_row.by_string(recall).items()
     }
     known = by_row.usable(row["rougeL_recall"] for row in recalls.values())
-    return {"agg_value": by_row.mean(known), "value_by_index": recalls}
+    results[f"{prefix}_Q_A_ROUGE"] = {"agg_value": by_row.mean(known), "value_by_index": recalls}
+    return results
 
 
 def _texts(texts: Any) -> Result:

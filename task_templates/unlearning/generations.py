@@ -125,7 +125,7 @@ def _clean_class(labels: Mapping[int, str]) -> int:
 
 
 def _on_this_machine(name: str) -> bool:
-    """Tells whether a model is a local folder or in the hub cache.
+    """Returns whether a model is a local folder or in the hub cache.
 
     Neither transformers nor the network is needed for that.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,21 +86,16 @@ def with_answers(results: Results) -> dict[str, Result]:
         texts = {index: truth for index, truth in truths.items() if isinstance(truth, str)}
         answers = answer_keys(texts)
         if answers:
-            _add_answers(extended, data_set, answers)
+            scores = [f"{data_set}_Q_A_{part}" for part in _PREFIXES]
+            for score in (*scores, _truth_ratio_of(data_set)):
+                if score in extended:
+                    extended[score] = answers | extended[score]
+            if data_set == "forget":
+                for attack in _ATTACKS:
+                    rows = extended.get(attack, {}).get("forget")
+                    if isinstance(rows, Mapping):
+                        extended[attack]["forget"] = answers | dict(rows)
     return extended
-
-
-def _add_answers(results: dict[str, Result], data_set: str, answers: Result) -> None:
-    scores = [f"{data_set}_Q_A_{part}" for part in _PREFIXES]
-    for score in (*scores, _truth_ratio_of(data_set)):
-        if score in results:
-            results[score] = answers | results[score]
-    if data_set != "forget":
-        return
-    for attack in _ATTACKS:
-        rows = results.get(attack, {}).get("forget")
-        if isinstance(rows, Mapping):
-            results[attack]["forget"] = answers | dict(rows)
 
 
 def _truth_ratio_of(data_set: str) -> str:
@@ -146,7 +141,7 @@ def _rouge_of(suite: str) -> str:
 
 
 def _is_forgotten(task: str) -> bool:
-    """Tells whether the rows of a task are those to forget."""
+    """Returns whether the rows of a task are those to forget."""
     return "forget" in task or "verbmem" in task
 
 
@@ -228,19 +223,14 @@ def _values(task: str, values: _Metrics, generated: LoggedTask | None) -> Logged
         text = texts.get(position)
         rows.append(_row_of_values(position, values, text))
     headline = next((name for name in _HEADLINES if name in values), "")
-    directions = _directions(task, values, headline)
-    return LoggedTask(rows, headline or min(values), directions)
-
-
-def _directions(task: str, values: Iterable[str], headline: str) -> dict[str, bool]:
-    """Metric -> more is better."""
+    # Metric -> more is better.
     # A forgotten answer should be unlikely: its loss is high, its probability is low.
     is_forgotten = _is_forgotten(task)
     directions = {}
     for name in values:
         is_of_answer = name.endswith("prob") or name in {"exact_memorization", headline}
         directions[name] = is_forgotten != is_of_answer
-    return directions
+    return LoggedTask(rows, headline or min(values), directions)
 
 
 def _row_of_values(position: int, values: _Metrics, text: LoggedRow | None) -> LoggedRow:
@@ -280,7 +270,12 @@ def _with_number(name: str, result: Result) -> Result:
         area = area_of({"forget": sides[0], "holdout": sides[1]})
         known = {key: area[key] for key in ("agg_value", "auc", "reason", "skipped") if key in area}
         return {**result, **known}
-    added = _added_by(name)
+    # What a row adds to the mean of a score.
+    if not name.lower().endswith("truth_ratio"):
+        added = float
+    else:
+        data_set = name.removeprefix(MUSE_PREFIX).partition("_")[0]
+        added = AGGREGATORS["closer_to_1_better" if data_set == "forget" else "true_better"]
     means = dict(_means(name, result))
     known_means = [added(mean) for mean in means.values() if mean is not None]
     if not known_means:
@@ -291,14 +286,6 @@ def _with_number(name: str, result: Result) -> Result:
 
 
 _NO_NUMBER = "the log states no number (NaN), and has no row with one"
-
-
-def _added_by(name: str) -> Callable[[float], float]:
-    """Returns what a row adds to the mean of a score."""
-    if not name.lower().endswith("truth_ratio"):
-        return float
-    data_set = name.removeprefix(MUSE_PREFIX).partition("_")[0]
-    return AGGREGATORS["closer_to_1_better" if data_set == "forget" else "true_better"]
 
 
 def with_own_references(results: Results) -> dict[str, Result]:
@@ -339,20 +326,16 @@ def completed(name: str, result: Result) -> Result:
     """
     sides = [result.get(name) for name in ("forget", "holdout")]
     if all(isinstance(side, Mapping) for side in sides):
-        return _completed_attack(result)
+        value = result.get("agg_value")
+        area = area_of({side: result[side] for side in ("forget", "holdout")})
+        if value is None or area["agg_value"] is None:
+            return result
+        if not math.isclose(area["agg_value"], value, rel_tol=_AGREED, abs_tol=_AGREED):
+            return result | {"notes": [_OTHER_VALUE.format(area["agg_value"])]}
+        return {**area, **result, "n": area["n"], "interval": area.get("interval")}
     if result.get("agg_value") is None or not by_index(result):
         return result
     return _completed_mean(name, result)
-
-
-def _completed_attack(result: Result) -> Result:
-    value = result.get("agg_value")
-    area = area_of({side: result[side] for side in ("forget", "holdout")})
-    if value is None or area["agg_value"] is None:
-        return result
-    if not math.isclose(area["agg_value"], value, rel_tol=_AGREED, abs_tol=_AGREED):
-        return result | {"notes": [_OTHER_VALUE.format(area["agg_value"])]}
-    return {**area, **result, "n": area["n"], "interval": area.get("interval")}
 
 
 def _completed_mean(name: str, result: Result) -> Result:

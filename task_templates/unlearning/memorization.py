@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from custom_metrics.unlearning import memorization as formulas
@@ -22,7 +22,12 @@ def extraction_strength(*, rows: Rows, **_: Any) -> Result:
     # A refused text says nothing about the model; one that only tokenises to nothing counts 0, as
     # upstream.
     readable = {
-        task: [row for row in task_rows if not _is_refused(row)] for task, task_rows in rows.items()
+        task: [
+            row
+            for row in task_rows
+            if not any(response.refused for response in responses(row, "answer"))
+        ]
+        for task, task_rows in rows.items()
     }
     strict = bool(option(samples, "strict_extraction", default=False))
     result = _over_greedy_flags(readable, formulas.extraction_strength, strict=strict)
@@ -30,10 +35,6 @@ def extraction_strength(*, rows: Rows, **_: Any) -> Result:
     if refused:
         return {**result, "skipped": result.get("skipped", {}) | {"too_long": refused}}
     return result
-
-
-def _is_refused(row: Mapping[str, Any]) -> bool:
-    return any(response.refused for response in responses(row, "answer"))
 
 
 def _over_greedy_flags(rows: Rows, metric: Callable[..., Result], **options: Any) -> Result:

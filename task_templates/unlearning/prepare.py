@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evalprep.packapi import Context, Excluded, Plan, Source, TaskData
@@ -65,7 +65,12 @@ def plan(context: Context) -> Plan:
         if name in pack_groups:
             groups[name] = list(pack_groups[name].tasks)
     own = context.plan_of(requested, groups).tasks
-    extra = _extra_tasks(context, own)
+    # The tasks that requested metrics need beyond the group of a planned suite.
+    extra: list[str] = []
+    for metric in context.section.metrics:
+        for suite, needed in EXTRA_TASKS.get(metric, {}).items():
+            if any(task.startswith(suite) for task in own):
+                extra += needed
     planned = context.plan_of(requested + extra, groups)
     if split_of_part(context.section, "holdout") is None:
         split = split_name(context.section.forget_split)
@@ -78,16 +83,6 @@ def plan(context: Context) -> Plan:
     if note:
         context.cache["length_note"] = note
     return planned
-
-
-def _extra_tasks(context: Context, tasks: Iterable[str]) -> list[str]:
-    """Returns the tasks that requested metrics need beyond the group of a planned suite."""
-    extra: list[str] = []
-    for metric in context.section.metrics:
-        for suite, needed in EXTRA_TASKS.get(metric, {}).items():
-            if any(task.startswith(suite) for task in tasks):
-                extra += needed
-    return extra
 
 
 def prepare(context: Context, task: str) -> TaskData:

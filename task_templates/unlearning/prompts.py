@@ -181,7 +181,7 @@ class Template:
         return None
 
     def adds_bos(self, prompt: str) -> bool:
-        """Tells whether tokenising with special tokens adds one that the template did not write."""
+        """Returns whether tokenising with special tokens adds one that the template has not."""
         without = self._tokenizer(prompt, add_special_tokens=False)["input_ids"]
         bos = self._tokenizer.bos_token_id
         if bos is None or (without and without[0] == bos):

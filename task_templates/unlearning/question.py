@@ -36,15 +36,10 @@ def question_in(prompt: str) -> str:
         turn = prompt[start + len(opening) :]
         ends = [turn.find(closing) for closing in closings if closing in turn]
         if ends:
-            return _without_system(turn[: min(ends)]).strip()
+            return turn[: min(ends)].rpartition("<</SYS>>")[2].strip()
     bare = prompt.rstrip()
     start = bare.rfind("user\n")
     for ending in _BARE_ENDS:
         if bare.endswith(ending) and start >= 0:
             return bare[start + len("user\n") : -len(ending)].strip()
     return without_control(prompt)
-
-
-def _without_system(turn: str) -> str:
-    """Llama-2 writes the system message into the first turn."""
-    return turn.rpartition("<</SYS>>")[2]

@@ -109,13 +109,21 @@ def _choose(context: Context) -> Choices:
     if not name:
         return Choices(**own, without_recipe=unpublished(context) if requested == AUTO else "")
     style = CONFIGURATIONS[name]["style"]
-    set_here = _set_in_config(context, own)
+    # The style keys that the config sets itself.
+    source = context.config.source.at(context.pack.name)
+    set_here = {key: own[key] for key in KEYS if key in source and own[key] != AUTO}
+    # Where lm-eval applies the chat template, prompts already differ from the recipe's.
+    if context.config.core.apply_chat_template:
+        set_here = {"prompts": "harness", **set_here}
+    models = (str(entry["model"]) for entry in context.pack.published["scores"])
+    # MUSE's models are Llama-2-7b without its name.
+    other_name = "MUSE-" if name == "Llama-2-7b-hf" else name
     return Choices(
         **{**own, **style, **set_here},
         recipe=name,
         why=why,
         changed=tuple(_changes(section, style, set_here)),
-        has_scores=_has_scores(context, name),
+        has_scores=any(name in model or other_name in model for model in models),
     )
 
 
@@ -129,43 +137,16 @@ def _configuration(context: Context, requested: str) -> tuple[str, str]:
     return name, why
 
 
-def _set_in_config(context: Context, own: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the style keys that the config sets itself."""
-    source = context.config.source.at(context.pack.name)
-    set_here = {key: own[key] for key in KEYS if key in source and own[key] != AUTO}
-    # Where lm-eval applies the chat template, prompts already differ from the recipe's.
-    if context.config.core.apply_chat_template:
-        return {"prompts": "harness", **set_here}
-    return set_here
-
-
 def _changes(section: Any, style: Mapping[str, Any], set_here: Mapping[str, Any]) -> Iterator[str]:
     """Yields the keys of the config that differ from the recipe."""
     for key, value in set_here.items():
-        prompted = _asked(key, value)
+        # What rows without a value do, no recipe says.
+        prompted = [item for item in value if item != MISSING] if key == RULE else value
         if prompted != style.get(key, prompted):
             yield key
     for key, usual in _SCORING.items():
         if getattr(section, key) != usual:
             yield key
-
-
-def _has_scores(context: Context, recipe: str) -> bool:
-    """Returns whether a published score is of a model with a recipe, which its name contains."""
-    models = (str(entry["model"]) for entry in context.pack.published["scores"])
-    # MUSE's models are Llama-2-7b without its name.
-    other_name = "MUSE-" if recipe == "Llama-2-7b-hf" else recipe
-    return any(recipe in model or other_name in model for model in models)
-
-
-def _asked(key: str, value: Any) -> Any:
-    """A key as far as it decides how a model is asked.
-
-    What rows without a value do, no recipe says.
-    """
-    if key == RULE:
-        return [item for item in value if item != MISSING]
-    return value
 
 
 def _unknown(context: Context, recipe: str) -> Problem:

@@ -59,7 +59,8 @@ def load(path: Path | str) -> Log | None:
     """
     path = Path(path)
     results, metadata = _load_files(path)
-    stored = _harness_scores_at(path)
+    file = path / HARNESS if path.is_dir() else path
+    stored = {} if file.name != HARNESS else harness_scores(read_object(file) or {})
     if not results and not stored:
         return None
     results = with_answers(_with_summary(path, results, metadata))
@@ -83,13 +84,6 @@ def _load_files(path: Path) -> tuple[dict[str, Result], dict[str, Any]]:
             results |= results_of_file
             metadata |= metadata_of_file
     return results, metadata
-
-
-def _harness_scores_at(path: Path) -> dict[str, dict[str, float]]:
-    file = path / HARNESS if path.is_dir() else path
-    if file.name != HARNESS:
-        return {}
-    return harness_scores(read_object(file) or {})
 
 
 def _with_summary(
@@ -257,7 +251,9 @@ def _from_open_unlearning(content: Mapping[str, Any], name: str) -> dict[str, Re
             results[metric] = _renamed(result)
     if not results and name in SHORT:
         results = {
-            metric: {"agg_value": value} for metric, value in content.items() if _is_number(value)
+            metric: {"agg_value": value}
+            for metric, value in content.items()
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
         }
     suite = suite_of_file(name, results)
     named = {own_name(metric, suite): result for metric, result in results.items()}
@@ -265,10 +261,6 @@ def _from_open_unlearning(content: Mapping[str, Any], name: str) -> dict[str, Re
     if _scores().isdisjoint(named):
         return None
     return with_numbers(with_known_ratios(named))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @functools.cache

@@ -84,10 +84,7 @@ def with_interval(result: Result, interval: Sequence[float] | None) -> Result:
 
 
 def with_mean_interval(
-    result: Result,
-    values: Mapping[str, Any],
-    of: str = "",
-    bounds: tuple[float, float] | None = None,
+    result: Result, values: Mapping[str, Any], of: str, bounds: tuple[float, float] | None = None
 ) -> Result:
     """The result of a mean with the number of its rows and its interval.
 

@@ -56,7 +56,11 @@ class Anthropic:
         parts = body.get("content") if isinstance(body, Mapping) else None
         if not isinstance(parts, list):
             return None
-        texts = [part["text"] for part in parts if _has_text(part)]
+        texts = [
+            part["text"]
+            for part in parts
+            if isinstance(part, Mapping) and isinstance(part.get("text"), str)
+        ]
         ended = body.get("stop_reason")
         usage = body.get("usage")
         identity = body.get("id")
@@ -81,7 +85,3 @@ class Anthropic:
         message, code = message_and_code(body)
         no_credit = code == "billing_error" or "credit balance is too low" in message
         return failure_of(status, message, code, no_credit=no_credit)
-
-
-def _has_text(part: Any) -> bool:
-    return isinstance(part, Mapping) and isinstance(part.get("text"), str)

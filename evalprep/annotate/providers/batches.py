@@ -29,14 +29,12 @@ class Remote:
 
     Attributes:
         state: `in_progress`, `completed`, `failed`, `expired` or `cancelled`.
-        word: Its own word for that.
         counts: Its counts of requests.
         reason: Why it failed.
         results: Paths of what it has to fetch.
     """
 
     state: str
-    word: str
     counts: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
     results: tuple[str, ...] = ()
@@ -153,7 +151,6 @@ class OpenAIBatches:
     async def look(self, service: Service, batch_id: str) -> Remote:
         """Asks how a batch is doing."""
         data = await _object(service, f"/batches/{batch_id}")
-        word = str(data.get("status"))
         files = [data.get(name) for name in ("output_file_id", "error_file_id")]
         errors = data.get("errors")
         listed = errors.get("data") if isinstance(errors, dict) else None
@@ -163,8 +160,7 @@ class OpenAIBatches:
             if isinstance(error, dict)
         ]
         return Remote(
-            self._STATES.get(word, "in_progress"),
-            word,
+            self._STATES.get(str(data.get("status")), "in_progress"),
             _counts(data.get("request_counts")),
             one_line("; ".join(reasons)),
             tuple(f"/files/{_safe(file)}/content" for file in files if file),
@@ -249,12 +245,11 @@ class AnthropicBatches:
     async def look(self, service: Service, batch_id: str) -> Remote:
         """Asks how a batch is doing."""
         data = await _object(service, f"/messages/batches/{batch_id}")
-        word = str(data.get("processing_status"))
         counts = _counts(data.get("request_counts"))
-        if word != "ended":
-            return Remote("in_progress", word, counts)
+        if data.get("processing_status") != "ended":
+            return Remote("in_progress", counts)
         results = (f"/messages/batches/{batch_id}/results",)
-        return Remote(_state_at_end(counts), word, counts, results=results)
+        return Remote(_state_at_end(counts), counts, results=results)
 
     async def cancel(self, service: Service, batch_id: str) -> None:
         """Asks to end a batch early."""

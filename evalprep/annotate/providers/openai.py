@@ -45,7 +45,12 @@ class OpenAI:
 
     def answer(self, body: Any) -> Answer | None:
         """The reply in the body of a response; None where the body has none."""
-        choice = _first_choice(body)
+        # The first reply of a response; empty where it has none.
+        choices = body.get("choices") if isinstance(body, Mapping) else None
+        if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
+            choice = choices[0]
+        else:
+            choice = {}
         message = choice.get("message")
         if not isinstance(message, Mapping):
             return None
@@ -80,14 +85,6 @@ def _joined(parts: Any) -> str | None:
         if isinstance(part, Mapping) and isinstance(part.get("text"), str)
     ]
     return "".join(texts) or None
-
-
-def _first_choice(body: Any) -> Mapping[str, Any]:
-    """The first reply of a response; empty where it has none."""
-    choices = body.get("choices") if isinstance(body, Mapping) else None
-    if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
-        return choices[0]
-    return {}
 
 
 def _ending(refusal: Any, finish_reason: Any) -> tuple[str, str]:

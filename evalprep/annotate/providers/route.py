@@ -9,7 +9,7 @@ from evalprep.hosts import is_this_machine
 
 
 def travels_openly(url: str) -> bool:
-    """Tells if a request leaves this machine unencrypted."""
+    """Returns whether a request leaves this machine unencrypted."""
     parts = urlsplit(url)
     return parts.scheme == "http" and not is_this_machine(parts.hostname or "")
 
@@ -26,5 +26,5 @@ def proxy_for(url: str) -> str | None:
 
 
 def uses_proxy(url: str) -> bool:
-    """Tells if the environment names a proxy for an address."""
+    """Returns whether the environment names a proxy for an address."""
     return proxy_for(url) is not None

@@ -102,27 +102,18 @@ def calls_filter(machine: str) -> list[Step]:
         if number is not None:
             steps += [(EQUAL, 0, 1, number), REFUSE]
     steps += [(EQUAL, 0, 1, CLONE3[place]), (RETURN, 0, 0, ERROR | ENOSYS)]
-    steps += _only_threads(CLONE[place])
-    steps += _only_local_streams(SOCKETPAIR[place])
-    return [*steps, (RETURN, 0, 0, ALLOW)]
-
-
-def _only_threads(number: int) -> list[Step]:
-    """Allows `clone` with the flags of a thread and no others."""
-    return [
-        (EQUAL, 0, 5, number),
+    # `clone` is allowed with the flags of a thread and no others.
+    steps += [
+        (EQUAL, 0, 5, CLONE[place]),
         (LOAD, 0, 0, FIRST_ARGUMENT),
         (ANY_BIT, 2, 0, 0xFFFFFFFF ^ THREAD_FLAGS),
         (ANY_BIT, 0, 1, CLONE_THREAD),
         (RETURN, 0, 0, ALLOW),
         REFUSE,
     ]
-
-
-def _only_local_streams(number: int) -> list[Step]:
-    """Allows `socketpair` of connected local streams, as event loops wake themselves with."""
-    return [
-        (EQUAL, 0, 7, number),
+    # `socketpair` is allowed for connected local streams, as event loops use them.
+    steps += [
+        (EQUAL, 0, 7, SOCKETPAIR[place]),
         (LOAD, 0, 0, FIRST_ARGUMENT),
         (EQUAL, 0, 4, AF_UNIX),
         (LOAD, 0, 0, SECOND_ARGUMENT),
@@ -131,6 +122,7 @@ def _only_local_streams(number: int) -> list[Step]:
         (RETURN, 0, 0, ALLOW),
         REFUSE,
     ]
+    return [*steps, (RETURN, 0, 0, ALLOW)]
 
 
 def filter_calls() -> bool:

@@ -144,7 +144,7 @@ class Decoder:
         return self._values(2 * count if tag == b"d" else count, 0)
 
     def at_end(self) -> bool:
-        """Tells if all bytes were read."""
+        """Returns whether all bytes were read."""
         return self._place == len(self._content)
 
     def _sized(self, tag: bytes, size: int, depth: int) -> Any:
@@ -160,14 +160,11 @@ class Decoder:
             case b"t":
                 return tuple(self._values(size, depth))
             case b"l" | b"d" | b"u":
-                return self._container(tag, size, depth)
+                container: Any = {b"l": list, b"d": dict, b"u": set}[tag]()
+                self.containers.append(container)
+                fill(container, self._values(2 * size if tag == b"d" else size, depth))
+                return container
         raise MalformedError(f"unknown tag {tag!r}")
-
-    def _container(self, tag: bytes, size: int, depth: int) -> Any:
-        container: Any = {b"l": list, b"d": dict, b"u": set}[tag]()
-        self.containers.append(container)
-        fill(container, self._values(2 * size if tag == b"d" else size, depth))
-        return container
 
     def _values(self, count: int, depth: int) -> list[Any]:
         if depth >= DEEPEST or count > len(self._content) - self._place:

@@ -132,8 +132,21 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
     # With or without the path of the requests, as for the back ends of lm-eval.
     base_url = (args.base_url or wire.default_url).rstrip("/").removesuffix(wire.path)
     _check_address(base_url, problems)
-    gen_kwargs = _gen_kwargs(args.gen_kwargs, problems)
-    model_args = _model_args(args.model_args, problems)
+    gen_kwargs, unusable = _request_parameters(args.gen_kwargs)
+    problems.refuse_secrets(gen_kwargs, lambda _: "--gen_kwargs")
+    allowed = "temperature=0,max_tokens=512 and the like, or a JSON object"
+    for name in unusable:
+        problems.add(f"--gen_kwargs: {name}", allowed=allowed)
+    model_args: dict[str, Any] = {}
+    for text in args.model_args:
+        parameters, unusable = _request_parameters(text)
+        for name in unusable:
+            problems.add(
+                f"--model_args: {name}",
+                allowed="dtype=float32,max_length=4096 and the like, or a JSON object",
+            )
+        model_args |= parameters
+    problems.refuse_secrets(model_args, lambda _: "--model_args")
     requests = _requests(model_args, problems, is_local=args.backend is not None)
     local = _local(args, model_args, problems) if args.backend is not None else None
     key = _key(args, wire, base_url, problems) if _sends(args) and local is None else None
@@ -155,7 +168,7 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
 
 
 def _sends(args: argparse.Namespace) -> bool:
-    """Tells if the call asks a service."""
+    """Returns whether the call asks a service."""
     others = (args.export, args.agreement, args.import_ratings)
     return not args.dry_run and not args.sign and all(other is None for other in others)
 
@@ -178,15 +191,6 @@ def _check_names(args: argparse.Namespace, problems: Problems) -> None:
     for option in ("model", "key_from"):
         values = {f"--{option}": getattr(args, option)}
         problems.refuse_secrets(values, lambda keys: str(keys[0]))
-
-
-def _gen_kwargs(text: str, problems: Problems) -> dict[str, Any]:
-    gen_kwargs, unusable = _request_parameters(text)
-    problems.refuse_secrets(gen_kwargs, lambda _: "--gen_kwargs")
-    allowed = "temperature=0,max_tokens=512 and the like, or a JSON object"
-    for name in unusable:
-        problems.add(f"--gen_kwargs: {name}", allowed=allowed)
-    return gen_kwargs
 
 
 def _key(args: argparse.Namespace, wire: Wire, base_url: str, problems: Problems) -> str | None:
@@ -232,37 +236,19 @@ def _rubric(
             problems.extend(error.problems)
             return None
     if isinstance(rubric, PromptFile):
-        _check_prompt_file(args, problems)
+        if args.votes is not None:
+            problems.add("--votes with a Python file", fix="write the rubric as YAML, with draws")
+        if args.structured in _HELD:
+            what = f"--structured {args.structured} with a Python file"
+            problems.add(what, fix="write the rubric as YAML")
     elif rubric is not None:
-        rubric = _changed(rubric, args)
+        if args.votes is not None:
+            rubric = replace(rubric, draws=args.votes)
+        rubric = replace(rubric, structured=True) if args.structured in _HELD else rubric
     elif args.votes is not None:
         fix = "name a rubric; what packs ask has its own number of draws"
         problems.add("--votes without --rubric", fix=fix)
-    _check_sides(args, rubric, problems)
-    if args.calibrate and not (isinstance(rubric, Rubric) and rubric.calibration):
-        allowed = "--rubric with `calibration:` in its file"
-        problems.add("--calibrate without calibration questions", allowed=allowed)
-    return rubric
-
-
-def _changed(rubric: Rubric, args: argparse.Namespace) -> Rubric:
-    if args.votes is not None:
-        rubric = replace(rubric, draws=args.votes)
-    return replace(rubric, structured=True) if args.structured in _HELD else rubric
-
-
-def _check_prompt_file(args: argparse.Namespace, problems: Problems) -> None:
-    if args.votes is not None:
-        problems.add("--votes with a Python file", fix="write the rubric as YAML, with draws")
-    if args.structured in _HELD:
-        what = f"--structured {args.structured} with a Python file"
-        problems.add(what, fix="write the rubric as YAML")
-
-
-def _check_sides(
-    args: argparse.Namespace, rubric: Rubric | PromptFile | None, problems: Problems
-) -> None:
-    """Adds a problem where one run is given to a rubric of two, or two to one of one."""
+    # One run fits a rubric for single replies, two runs one that compares.
     is_pair = isinstance(rubric, Rubric) and rubric.is_pair
     if is_pair and args.other is None:
         fix = "evalprep judge RUN OTHER --rubric ..."
@@ -270,20 +256,10 @@ def _check_sides(
     if args.other is not None and not is_pair:
         what = "a second run without a rubric that compares two"
         problems.add(what, allowed="--rubric preference")
-
-
-def _model_args(texts: Iterable[str], problems: Problems) -> dict[str, Any]:
-    model_args: dict[str, Any] = {}
-    for text in texts:
-        parameters, unusable = _request_parameters(text)
-        for name in unusable:
-            problems.add(
-                f"--model_args: {name}",
-                allowed="dtype=float32,max_length=4096 and the like, or a JSON object",
-            )
-        model_args |= parameters
-    problems.refuse_secrets(model_args, lambda _: "--model_args")
-    return model_args
+    if args.calibrate and not (isinstance(rubric, Rubric) and rubric.calibration):
+        allowed = "--rubric with `calibration:` in its file"
+        problems.add("--calibrate without calibration questions", allowed=allowed)
+    return rubric
 
 
 def _requests(model_args: dict[str, Any], problems: Problems, *, is_local: bool) -> Requests:

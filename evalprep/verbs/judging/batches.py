@@ -74,7 +74,15 @@ def batch(
             print(json.dumps(_data(done, batches, len(unanswered)), indent=2, ensure_ascii=False))
             return 0
         for batch in batches:
-            print(_line(batch))
+            counts = ", ".join(f"{count} {name}" for name, count in batch.counts.items() if count)
+            parts = [
+                f"batch {batch.number}",
+                batch.batch_id or "no id",
+                batch.state,
+                counts,
+                batch.reason,
+            ]
+            print("  ".join(part for part in parts if part))
         print(f"{done}; ledger: {ledger.path}")
         if _at_work(batches):
             print(
@@ -186,12 +194,6 @@ def _refuse_costly(questions: Sequence[Any], settings: Settings, limit: float | 
                 allowed=f"--max_cost {limit:g}",
             )
         )
-
-
-def _line(batch: Batch) -> str:
-    counts = ", ".join(f"{count} {name}" for name, count in batch.counts.items() if count)
-    parts = [f"batch {batch.number}", batch.batch_id or "no id", batch.state, counts, batch.reason]
-    return "  ".join(part for part in parts if part)
 
 
 def _data(done: str, batches: Sequence[Batch], unanswered: int) -> dict[str, Any]:

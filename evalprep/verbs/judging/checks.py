@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,10 @@ def compared(
     if file.is_file():
         theirs: RowRatings = read_labels(file)
     else:
-        _refuse_itself(args.agreement, settings.who)
+        if args.agreement == settings.who.model:
+            what = f"{args.agreement} is the judge itself, which agrees with itself"
+            fix = "name another judge, or a file of labels"
+            raise BadInput(Problem(what=what, where="--agreement", fix=fix))
         who = Who(args.agreement, settings.who.overrides)
         tasks = list(question_set.of_task)
         other_set = collect(
@@ -56,7 +59,12 @@ def compared(
         go_on_plainly(other_set, kept)
         theirs = ratings_of(other_set.every)
     agreements = agreement(mine, theirs)
-    bias = length_bias(question_set.every, _reply_lengths(run, question_set.of_task))
+    # (task, sample id) -> characters of the reply.
+    lengths = {}
+    for task in question_set.of_task:
+        for row in row_mappings(run.tasks[task]):
+            lengths[task, str(row["sample_id"])] = len(text_at(row, "response"))
+    bias = length_bias(question_set.every, lengths)
     apart = _apart(mine, theirs)
     if args.json:
         data = {
@@ -80,23 +88,6 @@ def compared(
                 f"{sample['value']} {numbers}"
             )
     return 0 if any(entry.n for entry in agreements) else 3
-
-
-def _refuse_itself(judge: str, who: Who) -> None:
-    """Raises `BadInput` for the judge whose ratings are held against another's."""
-    if judge == who.model:
-        what = f"{judge} is the judge itself, which agrees with itself"
-        fix = "name another judge, or a file of labels"
-        raise BadInput(Problem(what=what, where="--agreement", fix=fix))
-
-
-def _reply_lengths(run: Run, tasks: Iterable[str]) -> dict[tuple[str, str], int]:
-    """(task, sample id) -> characters of the reply."""
-    lengths = {}
-    for task in tasks:
-        for row in row_mappings(run.tasks[task]):
-            lengths[task, str(row["sample_id"])] = len(text_at(row, "response"))
-    return lengths
 
 
 def _apart(mine: RowRatings, theirs: RowRatings) -> list[dict[str, Any]]:

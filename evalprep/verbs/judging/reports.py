@@ -18,7 +18,6 @@ from evalprep.annotate import (
     Question,
     Stopped,
     Sum,
-    TaskTally,
     Use,
     agreement,
     ledger_of,
@@ -117,10 +116,15 @@ def outcome(
     rated = any(tally.n_ok for tally in tallies)
     judging = _judging_of(question_set, settings, args)
     if args.json:
+        # Requests, tokens and money; the money is None where a part of it is unknown.
+        priced = settings.price is not None and not summed.unpriced
         data: dict[str, Any] = {
             "judge": settings.who.model,
             "json_schema": question_set.json_schema,
-            **_spending(summed, settings),
+            "requests": summed.requests,
+            "tokens_in": summed.tokens_in,
+            "tokens_out": summed.tokens_out,
+            "cost": summed.cost if priced else None,
             "tasks": [tally.to_dict() for tally in tallies],
             **judging.to_dict(),
             "stopped": str(stopped) if stopped else None,
@@ -128,39 +132,20 @@ def outcome(
         }
         print(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        _show_answers(tallies, judging, question_set)
+        show(tallies)
+        if question_set.plain:
+            print(f"asked without the JSON schema of the rubric: {question_set.plain}")
+        judging.show()
         print(f"{show_sum(summed, settings.price)}; ledger: {ledger}")
         if rated and not judging:
             print_next("score", [args.run], args)
     if stopped:
-        return _report_stop(stopped)
+        print(
+            f"stopped: {stopped}\n  fix: correct that; the same command goes on from here",
+            file=sys.stderr,
+        )
+        return 2 if stopped.refused else 3
     return 0 if rated else 3
-
-
-def _show_answers(tallies: list[TaskTally], judging: _Judging, question_set: Asked) -> None:
-    show(tallies)
-    if question_set.plain:
-        print(f"asked without the JSON schema of the rubric: {question_set.plain}")
-    judging.show()
-
-
-def _spending(summed: Sum, settings: Settings) -> dict[str, Any]:
-    """Requests, tokens and money; the money is None where a part of it is unknown."""
-    priced = settings.price is not None and not summed.unpriced
-    return {
-        "requests": summed.requests,
-        "tokens_in": summed.tokens_in,
-        "tokens_out": summed.tokens_out,
-        "cost": summed.cost if priced else None,
-    }
-
-
-def _report_stop(stopped: Stopped) -> int:
-    print(
-        f"stopped: {stopped}\n  fix: correct that; the same command goes on from here",
-        file=sys.stderr,
-    )
-    return 2 if stopped.refused else 3
 
 
 def sign_ledger(run: Run, args: argparse.Namespace) -> int:
@@ -201,7 +186,13 @@ def export(run: Run, args: argparse.Namespace) -> int:
     place = _ledger_of(run)
     count = 0
     with Ledger(place) as ledger:
-        uses = _uses_by(run, ledger)
+        # Key of an answer -> what the run uses it for; without answers that it does not use.
+        stamps = {run.files.stamp, *run.files.stamps}
+        uses_by_run = {
+            key: [use for use in several if use.run in stamps]
+            for key, several in ledger.uses().items()
+        }
+        uses = {key: several for key, several in uses_by_run.items() if several}
         try:
             with open_atomically(resolve_typed(args.export), errors="backslashreplace") as file:
                 for line in _exported_lines(ledger, uses):
@@ -215,15 +206,6 @@ def export(run: Run, args: argparse.Namespace) -> int:
     else:
         print(f"written: {args.export} ({count} lines)")
     return 0
-
-
-def _uses_by(run: Run, ledger: Ledger) -> dict[str, list[Use]]:
-    """Key of an answer -> what the run uses it for; without answers that it does not use."""
-    stamps = {run.files.stamp, *run.files.stamps}
-    uses_by_run = {
-        key: [use for use in several if use.run in stamps] for key, several in ledger.uses().items()
-    }
-    return {key: several for key, several in uses_by_run.items() if several}
 
 
 def _exported_lines(ledger: Ledger, uses: Mapping[str, list[Use]]) -> Iterator[dict[str, Any]]:
@@ -255,7 +237,10 @@ def import_ratings(run: Run, question_set: Asked, args: argparse.Namespace) -> i
         fix="name the one task that they are of: --tasks TASK",
     )
     questions = [question for question in question_set.every if not question.item.step]
-    content = _read_ratings(args.import_ratings, problem)
+    try:
+        content = json.loads(read_text(args.import_ratings, own=True))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(replace(problem, what=f"cannot be read: {error}")) from error
     ratings = _ratings_by_task(content, run, question_set, questions, problem)
     # Counted before the import: it settles questions.
     unasked = sum(question.key is None or question.item.fixed is not None for question in questions)
@@ -275,13 +260,6 @@ def import_ratings(run: Run, question_set: Asked, args: argparse.Namespace) -> i
         print(f"{counted(imported, 'rating')} taken over{_beside(kept, unasked)}; ledger: {place}")
         print_next("score", [args.run], args)
     return 0 if imported else 3
-
-
-def _read_ratings(path: Path, problem: Problem) -> Any:
-    try:
-        return json.loads(read_text(path, own=True))
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(replace(problem, what=f"cannot be read: {error}")) from error
 
 
 def _ratings_by_task(

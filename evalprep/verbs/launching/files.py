@@ -7,9 +7,9 @@ from pathlib import Path
 
 from evalprep.errors import BadInput, Problem, Problems, cannot_write
 from evalprep.files import write_atomically
-from evalprep.verbs.launching.kubernetes import Pod, kubernetes_files, read_pod
+from evalprep.verbs.launching.kubernetes import kubernetes_files, read_pod
 from evalprep.verbs.launching.slurm import read_array, slurm_files
-from evalprep.verbs.launching.workload import Workload, workload
+from evalprep.verbs.launching.workload import workload
 
 
 def write_jobs(args: argparse.Namespace) -> list[Path]:
@@ -43,12 +43,7 @@ def _files(args: argparse.Namespace) -> dict[str, str]:
         return slurm_files(work, array.directives)
     pod = read_pod(args.kubernetes)
     work = workload(args.work_dir, args.shards, 1, in_image=True)
-    _check_place(work, pod)
-    return kubernetes_files(work, pod)
-
-
-def _check_place(work: Workload, pod: Pod) -> None:
-    """Refuses a folder that the pods cannot see."""
+    # The pods see nothing but their mount.
     problems = Problems()
     if not Path(work.place).is_relative_to(pod.mount):
         problems.add(
@@ -58,3 +53,4 @@ def _check_place(work: Workload, pod: Pod) -> None:
             "the claim above the folder",
         )
     problems.raise_if_any()
+    return kubernetes_files(work, pod)

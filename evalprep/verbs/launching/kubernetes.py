@@ -141,16 +141,12 @@ def kubernetes_files(work: Workload, pod: Pod) -> dict[str, str]:
             f"merge-{stage}": (work.merge, 0, {"backoffLimit": 3}),
         }
         for name, (line, gpus, spec) in parts.items():
-            template = _template(_script(line), pod, gpus)
+            first = line.split(" ", 1)[0]
+            template = _template(f"exec env {line}" if "=" in first else f"exec {line}", pod, gpus)
             job = _job(f"{work.name}-{name}", {**spec, "template": template}, pod.namespace)
             files[f"{name}.yaml"] = yaml.safe_dump(job, sort_keys=False, width=1000)
     files[SUBMIT] = _submit(work, pod.namespace)
     return files
-
-
-def _script(line: str) -> str:
-    first = line.split(" ", 1)[0]
-    return f"exec env {line}" if "=" in first else f"exec {line}"
 
 
 def _job(name: str, spec: Mapping[str, Any], namespace: str) -> dict[str, Any]:

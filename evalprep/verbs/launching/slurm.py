@@ -86,9 +86,10 @@ def read_array(words: Sequence[str]) -> Array:
 
 def slurm_files(work: Workload, directives: Sequence[str]) -> dict[str, str]:
     """Name -> content of the files; the script to start comes last."""
+    lines = _head(f"{work.name}-merge", ["nodes=1", "ntasks-per-node=1"], directives)
     return {
         SHARDS: _shards(work, directives),
-        MERGE: _merge(work, directives),
+        MERGE: "\n".join([*lines, _CACHE, f"exec {_as_program(work.merge)}", ""]),
         SUBMIT: _submit(work),
     }
 
@@ -134,11 +135,6 @@ def _ray_cluster(work: Workload) -> list[str]:
         'until ray status --address "$RAY_ADDRESS" >/dev/null 2>&1; do sleep 2; done',
         f'{others} {start} --address="$RAY_ADDRESS" &',
     ]
-
-
-def _merge(work: Workload, directives: Sequence[str]) -> str:
-    lines = _head(f"{work.name}-merge", ["nodes=1", "ntasks-per-node=1"], directives)
-    return "\n".join([*lines, _CACHE, f"exec {_as_program(work.merge)}", ""])
 
 
 def _submit(work: Workload) -> str:

@@ -17,7 +17,6 @@ from evalprep.run import (
     INTERRUPTED,
     Cluster,
     Cut,
-    Elsewhere,
     Holder,
     ReplySet,
     engine_key,
@@ -78,7 +77,26 @@ class Commands:
         jobs = read_jobs(self.work_dir, self.given.first)
         keep_edited_runs(self.work_dir)
         self.given.keep(require_prepared(self.work_dir))
-        jobs = self._begin_tries(jobs)
+        # The commands with their tries: the newest that has begun, a new one for a restart. A
+        # server that is not there refuses a restart before it begins, as does a command that is
+        # under way elsewhere.
+        if self.args.restart:
+            for job in jobs:
+                self._refuse_restart(job)
+        for job in jobs:
+            begun = begun_try(job)
+            is_new = self.args.restart and begun and self._is_of_try(job, begun)
+            number = begun + 1 if is_new else max(begun, 1)
+            self._tries[job.name] = number
+            if is_new:
+                from evalprep.results import NOT_RUN_YET
+
+                # Wherever it ends, the values of the try before are not those of this one.
+                if job.output_path.is_dir():
+                    note_failed_tasks(
+                        with_try(job, number), dict.fromkeys(job.leaves, NOT_RUN_YET), ()
+                    )
+        jobs = [with_try(job, self._tries[job.name]) for job in jobs]
         self.of_models = next((job.output_path for job in jobs if job.label), None)
         while stage := [job for job in jobs if job.depth == depth]:
             code = max(code, self._run_stage(stage))
@@ -93,24 +111,6 @@ class Commands:
             jobs = read_jobs(self.work_dir, self.given.first)
             jobs = _without(waiting, [with_try(job, self._tries[job.name]) for job in jobs])
         return code
-
-    def _begin_tries(self, jobs: list[Job]) -> list[Job]:
-        """The commands with their tries: the newest that has begun, a new one for a restart.
-
-        A server that is not there refuses a restart before it begins, as does a command that is
-        under way elsewhere.
-        """
-        if self.args.restart:
-            for job in jobs:
-                self._refuse_restart(job)
-        for job in jobs:
-            begun = begun_try(job)
-            is_new = self.args.restart and begun and self._is_of_try(job, begun)
-            number = begun + 1 if is_new else max(begun, 1)
-            self._tries[job.name] = number
-            if is_new:
-                _note_not_run(job, number)
-        return [with_try(job, self._tries[job.name]) for job in jobs]
 
     def _refuse_restart(self, job: Job) -> None:
         """Refuses to begin a command anew that is under way, or whose server is not there.
@@ -134,16 +134,14 @@ class Commands:
     def _run_stage(self, stage: list[Job]) -> int:
         """Run the commands of one stage, until one is interrupted; the worst exit code."""
         code = 0
-        for job in self._in_order(stage):
+        first = {engine_key(job): number for number, job in reversed(list(enumerate(stage)))}
+        for job in sorted(
+            stage, key=lambda job: (not self.holder.has(job), first[engine_key(job)])
+        ):
             code = max(code, self._run(job))
             if code == INTERRUPTED:
                 break
         return code
-
-    def _in_order(self, stage: list[Job]) -> list[Job]:
-        """The commands of a stage, those first whose engine is loaded, then engine by engine."""
-        first = {engine_key(job): number for number, job in reversed(list(enumerate(stage)))}
-        return sorted(stage, key=lambda job: (not self.holder.has(job), first[engine_key(job)]))
 
     def _run(self, prepared: Job) -> int:
         """Run one command, unless all its results are there already; its exit code."""
@@ -154,21 +152,7 @@ class Commands:
         if self.args.replies and not self.holder.replies:
             return 0
         job = self._open_part(prepared)
-        folder = self._open_folder(job)
-        before = folder.state()
-        if self._is_done(prepared, job):
-            self._note_kept(prepared.leaves)
-            done = _done_already(prepared)
-            if done is not None:
-                self._note_done(job, done)
-            return 0
-        self._note_kept([unit.task for unit in before.units if unit.status == DONE])
-        code = self._work(job, folder, before)
-        self._note_end(job, folder, code)
-        return code
-
-    def _open_folder(self, job: Job) -> RunFolder:
-        """The folder of a command, emptied where it is to begin anew."""
+        # The folder of a command, emptied where it is to begin anew.
         folder = shard_folder(job, self.cut)
         if self.args.restart or 0 < folder_try(folder) < self._tries[job.name]:
             with folder.lock():
@@ -178,7 +162,21 @@ class Commands:
                 _discard_shards(folder)
         elif self.cut.is_whole and not self.holder.replies:
             self._take_shards(job, folder)
-        return folder
+        before = folder.state()
+        if self._is_done(prepared, job):
+            self._note_kept(prepared.leaves)
+            done = _done_already(prepared)
+            if done is not None:
+                self.outcomes.append(
+                    {"run": job.run, "log": "", "phase": "done", "results": str(done)}
+                )
+                if not self.args.json:
+                    print(f"{job.name}: done already, its results are in {done}", flush=True)
+            return 0
+        self._note_kept([unit.task for unit in before.units if unit.status == DONE])
+        code = self._work(job, folder, before)
+        self._note_end(job, folder, code)
+        return code
 
     def _take_shards(self, job: Job, folder: RunFolder) -> None:
         """Begins a command with the rows of its shards, where all of them are done."""
@@ -221,19 +219,16 @@ class Commands:
         answer, where files answer.
         """
         if self.holder.replies:
-            job = self._without_unanswerable(job)
+            # The command without the tasks that no file of replies can answer, which are named.
+            reasons = unanswerable(require_prepared(self.work_dir).plan.tasks)
+            beyond = [name for name in job.leaves if name in reasons]
+            if not self.args.json:
+                for name in beyond:
+                    print(f"note: {name}: left out; {reasons[name]}", file=sys.stderr, flush=True)
+            job = only(job, set(job.leaves) - set(beyond))
         if self.args.restart or not self.cut.is_whole or RunFolder.of(job).state().units:
             return job
         return only(job, tasks_left(self.work_dir, job.name, job.leaves, job.run))
-
-    def _without_unanswerable(self, job: Job) -> Job:
-        """The command without the tasks that no file of replies can answer, which are named."""
-        reasons = unanswerable(require_prepared(self.work_dir).plan.tasks)
-        beyond = [name for name in job.leaves if name in reasons]
-        if not self.args.json:
-            for name in beyond:
-                print(f"note: {name}: left out; {reasons[name]}", file=sys.stderr, flush=True)
-        return only(job, set(job.leaves) - set(beyond))
 
     def _note_kept(self, tasks: Sequence[str]) -> None:
         """Says which tasks keep their results of an earlier call with the same replies."""
@@ -245,11 +240,6 @@ class Commands:
             file=sys.stderr,
             flush=True,
         )
-
-    def _note_done(self, job: Job, results: Path) -> None:
-        self.outcomes.append({"run": job.run, "log": "", "phase": "done", "results": str(results)})
-        if not self.args.json:
-            print(f"{job.name}: done already, its results are in {results}", flush=True)
 
     def _work(self, job: Job, folder: RunFolder, before: State) -> int:
         """Let the engine work on a command, unless it failed for an earlier one; the exit code."""
@@ -274,7 +264,10 @@ class Commands:
                 print(f"shard {self.cut.shard} of {self.cut.shards}", flush=True)
         # What is there already needs no units that a crash could spare.
         cut = replace(self.cut, rows=0) if self.holder.replies else self.cut
-        elsewhere = _elsewhere(self.args, cut.rows)
+        if self.args.engine == "local":
+            elsewhere = None
+        else:
+            elsewhere = run_on_ray(Cluster(self.args.address, self.args.replicas, cut.rows))
         with showing(silent=silent) as show:
             code, reason = run_job(
                 job, folder, show, cut=cut, holder=self.holder, elsewhere=elsewhere
@@ -282,13 +275,6 @@ class Commands:
         if reason:
             self._broken[engine] = reason
         return code
-
-
-def _elsewhere(args: argparse.Namespace, rows: int) -> Elsewhere | None:
-    """Returns what runs the units in place of this machine's worker; None where nothing does."""
-    if args.engine == "local":
-        return None
-    return run_on_ray(Cluster(args.address, args.replicas, rows))
 
 
 def note_failed_tasks(job: Job, failed: Mapping[str, str], finished: Collection[str]) -> None:
@@ -303,17 +289,6 @@ def note_failed_tasks(job: Job, failed: Mapping[str, str], finished: Collection[
 
     attempt = int(job.metadata.get(TRY, 1))
     note_failures(job.output_path, job.run, failed, finished, command=job.name, attempt=attempt)
-
-
-def _note_not_run(job: Job, number: int) -> None:
-    """Write beside the results that a new try of a command has begun.
-
-    Wherever it ends, the values of the try before are not those of this one.
-    """
-    from evalprep.results import NOT_RUN_YET
-
-    if job.output_path.is_dir():
-        note_failed_tasks(with_try(job, number), dict.fromkeys(job.leaves, NOT_RUN_YET), ())
 
 
 def _discard_shards(whole: RunFolder) -> None:

@@ -7,7 +7,6 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,43 +17,7 @@ from evalprep.verbs.options import configured_packs
 from evalprep.verbs.registry import call_verb
 
 if TYPE_CHECKING:
-    from evalprep.results import Run
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """The place of a run's results.
-
-    Attributes:
-        place: The folder.
-        words: Options that choose the run there, with the folders of its packs.
-        has_published: True where rows carry published verdicts.
-        shown_words: The options that a command typed in the current folder needs.
-    """
-
-    place: Path
-    words: list[str]
-    has_published: bool
-    shown_words: list[str]
-
-
-def _check_engine(args: argparse.Namespace) -> None:
-    if args.replicas < 0:
-        raise BadInput(Problem(what=f"--replicas {args.replicas}", allowed="a whole number >= 0"))
-    if args.engine == "local":
-        _refuse_options_of_ray(args)
-        return
-    is_part = any("/" in word for word in args.shard or [])
-    if args.replies or is_part:
-        what = "--engine ray runs all of a folder, and asks its own engines"
-        raise BadInput(Problem(what=what, fix="leave out --replies and --shard K/N"))
-
-
-def _refuse_options_of_ray(args: argparse.Namespace) -> None:
-    for name in ("address", "replicas"):
-        if getattr(args, name):
-            what = f"--{name} is of use with --engine ray only"
-            raise BadInput(Problem(what=what, fix=f"add --engine ray, or leave out --{name}"))
+    pass
 
 
 def check_arguments(args: argparse.Namespace) -> None:
@@ -63,7 +26,18 @@ def check_arguments(args: argparse.Namespace) -> None:
     Raises:
         BadInput: a baseline or a policy that cannot be read, or --json with either.
     """
-    _check_engine(args)
+    if args.replicas < 0:
+        raise BadInput(Problem(what=f"--replicas {args.replicas}", allowed="a whole number >= 0"))
+    if args.engine == "local":
+        for name in ("address", "replicas"):
+            if getattr(args, name):
+                what = f"--{name} is of use with --engine ray only"
+                raise BadInput(Problem(what=what, fix=f"add --engine ray, or leave out --{name}"))
+    else:
+        is_part = any("/" in word for word in args.shard or [])
+        if args.replies or is_part:
+            what = "--engine ray runs all of a folder, and asks its own engines"
+            raise BadInput(Problem(what=what, fix="leave out --replies and --shard K/N"))
     for option in ("baseline", "gate"):
         if args.json and getattr(args, option):
             raise BadInput(
@@ -98,54 +72,35 @@ def conclude(
         template_dir: Folders of packs beside the shipped ones.
         args: The arguments of `evalprep run`.
     """
-    packs = _packs_option(template_dir)
+    packs = ["--template_dir", ",".join(map(nearby, template_dir))] if template_dir else []
     if of_models is not None:
         _step("leaderboard", [of_models, "--out", of_models / "leaderboard", *packs])
         return 0
-    outcome = _outcome_of(results, template_dir)
-    run = [outcome.place, *outcome.words]
+    from evalprep.results import NEWEST, load_run
+
+    place, timestamp = place_of(results)
+    choice = [] if timestamp == NEWEST else ["--timestamp", timestamp]
+    options = [*choice, *packs]
     baseline = [args.baseline] if args.baseline else []
-    against = ["--baseline", args.baseline] if args.baseline else []
-    is_compared = outcome.has_published or bool(baseline)
-    _step("score", run, is_compared=is_compared)
-    _step("report", [*run, *against])
-    sides = [outcome.place, *baseline, *outcome.words]
+    against = ["--baseline", *baseline] if baseline else []
+    has_published = False
+    with contextlib.suppress(BadInput):  # a run without samples has nothing to compare
+        has_published = bool(load_run(place, timestamp=timestamp).judged)
+    is_compared = has_published or bool(baseline)
+    _step("score", [place, *options], is_compared=is_compared)
+    _step("report", [place, *options, *against])
+    sides = [place, *baseline, *options]
     if is_compared:
         _step("compare", sides)
     code = 0
     if args.gate:
         code = call_verb("gate", [*sides, "--policy", args.gate], is_compared=is_compared)
-    step = _next_step(outcome, is_compared, baseline)
+    # The command that prints the samples behind the scores, as it is typed in this folder.
+    is_usual = [Path(folder) for folder in template_dir] == configured_packs()
+    words = ["--lost" if is_compared else "--wrong", *against, *(choice if is_usual else options)]
+    step = f"evalprep samples {typed(place)} {shlex.join(words)}"
     print(command_text(step, sys.stdout, "next: "), flush=True)
     return code
-
-
-def _next_step(outcome: _Outcome, is_compared: bool, baseline: list[str]) -> str:
-    """The command that prints the samples behind the scores."""
-    words = ["--lost"] if is_compared else ["--wrong"]
-    if baseline:
-        words += ["--baseline", *baseline]
-    options = shlex.join([*words, *outcome.shown_words])
-    return f"evalprep samples {typed(outcome.place)} {options}"
-
-
-def _packs_option(template_dir: Sequence[Path]) -> list[str]:
-    return ["--template_dir", ",".join(map(nearby, template_dir))] if template_dir else []
-
-
-def _outcome_of(results: Sequence[Path], template_dir: Sequence[Path]) -> _Outcome:
-    from evalprep.results import NEWEST, load_run
-
-    packs = _packs_option(template_dir)
-    run: Run | None = None
-    place, timestamp = place_of(results)
-    with contextlib.suppress(BadInput):  # a run without samples has nothing to compare
-        run = load_run(place, timestamp=timestamp)
-    words = [] if timestamp == NEWEST else ["--timestamp", timestamp]
-    has_published = run is not None and bool(run.judged)
-    is_usual = [Path(folder) for folder in template_dir] == configured_packs()
-    shown_words = words if is_usual else [*words, *packs]
-    return _Outcome(place, [*words, *packs], has_published, shown_words)
 
 
 def place_of(results: Sequence[Path]) -> tuple[Path, str]:

@@ -91,7 +91,15 @@ def merge_commands(work_dir: Path, *, silent: bool) -> Merged:
     refuse_moved(work_dir)
     ready = [job for job in ready_jobs(work_dir, read_jobs(work_dir)) if job.model]
     jobs = [with_try(job, max(begun_try(job), 1)) for job in ready]
-    merged = Merged(_merge_each(work_dir, jobs, silent=silent))
+    outcomes = []
+    with Holder() as holder:
+        for job in jobs:
+            outcome = _merge(work_dir, job, holder, silent=silent)
+            outcomes.append(outcome)
+            if not silent:
+                stream = sys.stderr if outcome.is_incomplete else sys.stdout
+                print(outcome.text(work_dir), file=stream, flush=True)
+    merged = Merged(outcomes)
     if not any(outcome.shards or outcome.results for outcome in merged.outcomes):
         raise BadInput(
             Problem(
@@ -107,27 +115,12 @@ def merge_commands(work_dir: Path, *, silent: bool) -> Merged:
     return merged
 
 
-def _merge_each(work_dir: Path, jobs: Sequence[Job], *, silent: bool) -> list[Outcome]:
-    """Merges the shards of some commands; prints what became of each."""
-    outcomes = []
-    with Holder() as holder:
-        for job in jobs:
-            outcome = _merge(work_dir, job, holder, silent=silent)
-            outcomes.append(outcome)
-            if not silent:
-                _print_outcome(outcome, work_dir)
-    return outcomes
-
-
-def _print_outcome(outcome: Outcome, work_dir: Path) -> None:
-    stream = sys.stderr if outcome.is_incomplete else sys.stdout
-    print(outcome.text(work_dir), file=stream, flush=True)
-
-
 def _merge(work_dir: Path, job: Job, holder: Holder, *, silent: bool) -> Outcome:
     """Merges one command; its results stay where it is whole already."""
     if is_done(work_dir, job.name, job.run):
-        return Outcome(job.name, results=_newest_results(job))
+        from evalprep.results import run_calls
+
+        return Outcome(job.name, results=str(run_calls(job.output_path, job.run)[-1].results))
     sets = shard_sets(RunFolder.of(job))
     if not sets:
         return Outcome(job.name, reason="was not run in shards")
@@ -145,9 +138,3 @@ def _merge(work_dir: Path, job: Job, holder: Holder, *, silent: bool) -> Outcome
 
 def _nothing(*_: object) -> None:
     """The units were run by the shards."""
-
-
-def _newest_results(job: Job) -> str:
-    from evalprep.results import run_calls
-
-    return str(run_calls(job.output_path, job.run)[-1].results)

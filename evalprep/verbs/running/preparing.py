@@ -8,14 +8,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.verbs.options import configured_packs
-
-if TYPE_CHECKING:
-    from evalprep.config import Config
-    from evalprep.packs import Pack
 
 CONFIG = Path("eval_config.yaml")
 WORK_DIR = Path("work_dir")
@@ -49,7 +45,21 @@ def prepared_folder(args: argparse.Namespace) -> Folder:
     Raises:
         BadInput: neither a config nor a prepared folder; a config that cannot be prepared.
     """
-    options = _options(args)
+    from evalprep.yamltext import yaml_value
+
+    # Key of the config -> value, of the options that stand for keys.
+    limit = None if args.limit is None else yaml_value(args.limit)
+    out = None if args.out is None else str(args.out.absolute())
+    folders = [os.path.abspath(name) for name in args.include_path or ()]  # noqa: PTH100 - no links
+    values = {
+        "model_name": args.model,
+        "tasks": args.tasks,
+        "limit": limit,
+        "backend": args.backend,
+        "output_path": out,
+        "include_path": folders or None,
+    }
+    options = {key: value for key, value in values.items() if value is not None}
     _refuse_backend_as_model(args)
     place = args.config_path or args.place or _usual_place(options)
     if place is not None and place.is_dir():
@@ -132,24 +142,6 @@ def _usual_place(options: Mapping[str, Any]) -> Path | None:
     )
 
 
-def _options(args: argparse.Namespace) -> dict[str, Any]:
-    """Key of the config -> value, of the options that stand for keys."""
-    from evalprep.yamltext import yaml_value
-
-    limit = None if args.limit is None else yaml_value(args.limit)
-    out = None if args.out is None else str(args.out.absolute())
-    folders = [os.path.abspath(name) for name in args.include_path or ()]  # noqa: PTH100 - no links
-    values = {
-        "model_name": args.model,
-        "tasks": args.tasks,
-        "limit": limit,
-        "backend": args.backend,
-        "output_path": out,
-        "include_path": folders or None,
-    }
-    return {key: value for key, value in values.items() if value is not None}
-
-
 def _prepare(place: Path | None, options: Mapping[str, Any], args: argparse.Namespace) -> Folder:
     """Prepares the folder of a config, unless nothing has changed.
 
@@ -160,24 +152,15 @@ def _prepare(place: Path | None, options: Mapping[str, Any], args: argparse.Name
     from evalprep.prepare import changes_since
 
     if place is None:
-        options = {**_defaults(), **options}
+        from evalprep.model import suited_backend
+
+        options = {"backend": suited_backend()[0].name, **options}
     config, packs = load_config(place, args.set, options)
     folder = Folder(config.core.work_dir, config.core.template_dir)
     reason = changes_since(config, packs)
     if reason:
         print(f"prepare: {reason}", file=sys.stderr, flush=True)
-        _prepare_again(config, packs)
+        from evalprep.verbs.prepare import prepare_and_report
+
+        prepare_and_report(config, packs)
     return folder
-
-
-def _defaults() -> dict[str, Any]:
-    """Keys in place of a config's: the back end that works here."""
-    from evalprep.model import suited_backend
-
-    return {"backend": suited_backend()[0].name}
-
-
-def _prepare_again(config: Config, packs: Mapping[str, Pack]) -> None:
-    from evalprep.verbs.prepare import prepare_and_report
-
-    prepare_and_report(config, packs)

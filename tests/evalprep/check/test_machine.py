@@ -1,7 +1,6 @@
 """Findings about the model, the machine and the command, on machines that the tests make up."""
 
 import json
-from importlib.metadata import PackageNotFoundError
 
 import pytest
 
@@ -19,14 +18,8 @@ def made_up(monkeypatch, tmp_path):
 
     def make(gpus=(), missing=(), versions=None, free=2**40):
         given = {"lm_eval": "0.4.13", "antlr4-python3-runtime": "4.11.0", **(versions or {})}
-
-        def version(name):
-            if given.get(name) is None:
-                raise PackageNotFoundError(name)
-            return given[name]
-
         monkeypatch.setattr(destination, "gpu_names", lambda: tuple(gpus))
-        monkeypatch.setattr(machine, "version", version)
+        monkeypatch.setattr(machine, "installed_version", lambda name: given.get(name) or "")
         monkeypatch.setattr(
             machine.importlib.util, "find_spec", lambda name: None if name in missing else object()
         )
