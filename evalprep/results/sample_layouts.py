@@ -31,7 +31,7 @@ from typing import Any
 import msgspec
 
 from evalprep.files import open_file, read_file
-from evalprep.results.cache import cache_folder
+from evalprep.places import user_cache
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.sample import Sample, parse
 from evalprep.results.sample_lines import sample_line
@@ -241,7 +241,7 @@ def kept_lines(key: str, lines: Callable[[], Iterable[bytes]]) -> Path:
         _forget_old(folder, path.stat().st_mtime)
         return path
     raise OSError(
-        f"no room for the lines of a samples file: neither {cache_folder()} nor {_own_folder()}"
+        f"no room for the lines of a samples file: neither {user_cache()} nor {_own_folder()}"
     )
 
 
@@ -290,7 +290,7 @@ def _line_of(sample: Sample) -> bytes:
 
 
 def _shared_folder() -> Path:
-    return cache_folder() / "lines"
+    return user_cache() / "lines"
 
 
 @cache

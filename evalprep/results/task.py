@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from evalprep.packs import TaskPlan
-from evalprep.results.cache import cached_table
 from evalprep.results.directions import Turned
 from evalprep.results.headline import with_headline
 from evalprep.results.known_metrics import COUNTED, known_metric
@@ -23,6 +22,7 @@ from evalprep.results.primary import choose_primary, metric_at
 from evalprep.results.sample import Damage, Sample, number_of
 from evalprep.results.scan import FirstValues, first_values, table_of
 from evalprep.results.sources import SampleFile, SampleSource, samples_of
+from evalprep.results.store import cached_table
 from evalprep.results.table import Table
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.verdicts import VerdictCheck, check_lines, check_verdicts
