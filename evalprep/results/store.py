@@ -3,15 +3,14 @@
 The folder is `$EVALPREP_CACHE`, else `$XDG_CACHE_HOME/evalprep`, else `~/.cache/evalprep`. An
 unwritable or damaged entry costs time, never a result. Texts stay in the samples file.
 
-An entry is found by what the file system knows of the samples file (place, size, times of change)
-and by its first and last bytes: a digest of the whole file would take as long as reading it.
+An entry is found by what its source is known by (`SampleSource.identity`), the columns and their
+version.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.data import array_of
-from evalprep.files import open_file, replace_file
+from evalprep.files import replace_file
 from evalprep.places import user_cache
 from evalprep.results.sample import Damage
-from evalprep.results.scan import read_table
+from evalprep.results.scan import table_of
 from evalprep.results.schema import COLUMNS, VERSION
-from evalprep.results.sources import SampleFile
+from evalprep.results.sources import ChangedSamples, SampleSource
 from evalprep.results.table import Table
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 _SMALL = 64 * 2**20  # bytes of samples below which a run is read in a moment
 _KEPT = 4 * 2**30  # bytes of the newest entries that survive a write
 _ENDING = ".parquet"
-_LOOKED_AT = 2**16  # bytes at both ends of a file
+_AHEAD = 2**16  # bytes that are read at once
 _AT_ONCE = 2**14  # rows that are written or read at once
 _IDS, _FACTS = "ids", b"table"
 #: Columns of which a table has one for each metric or field, by the beginnings of their names.
@@ -60,18 +59,24 @@ class _Facts(msgspec.Struct, frozen=True):
 
 
 def cached_table(
-    path: Path, filter_name: str, *, id_source: str | None = None, small: int = _SMALL
+    source: SampleSource, filter_name: str, *, id_source: str | None = None, small: int = _SMALL
 ) -> Table:
-    """`read_table`, through the store for runs of `small` bytes of samples or more."""
-    if _size_of_run(path) < small:
-        return read_table(path, filter_name, id_source=id_source)
+    """`table_of`, through the store for runs of `small` bytes of samples or more.
+
+    What a function computes of samples may take long, and is kept of runs of any size.
+    """
     entry = None
-    # Whatever is wrong with an entry or its folder, the samples file is the truth.
+    # Whatever is wrong with an entry or its folder, the samples are the truth.
     with contextlib.suppress(Exception):
-        entry = user_cache() / f"{_key(path, filter_name, id_source)}{_ENDING}"
-        if entry.is_file():
-            return _load(entry, path)
-    table = read_table(path, filter_name, id_source=id_source)
+        is_computed = isinstance(source, ChangedSamples)
+        known = source.identity() if is_computed or _size_of_run(source.path) >= small else None
+        if known is not None:
+            about = repr((VERSION, COLUMNS, filter_name, id_source)).encode()
+            key = hashlib.blake2b(about + known, digest_size=20).hexdigest()
+            entry = user_cache() / f"{key}{_ENDING}"
+            if entry.is_file():
+                return _load(entry, source)
+    table = table_of(source, filter_name, id_source=id_source)
     if entry is not None:
         with contextlib.suppress(Exception):  # read-only home, full disk: go without
             _store(table, entry)
@@ -89,18 +94,6 @@ def _size_of_folder(folder: Path, _changed: int) -> int:
     """Bytes of the samples files of a folder, which of 1,000 tasks are not asked 1,000 times."""
     files = (path for path in folder.glob("samples_*.jsonl") if path.is_file())
     return sum(path.stat().st_size for path in files)
-
-
-def _key(path: Path, filter_name: str, id_source: str | None) -> str:
-    """The key of an entry: a digest of the file's facts, its first and its last bytes."""
-    with open_file(path) as file:
-        facts = os.fstat(file.fileno())
-        first = file.read(_LOOKED_AT)
-        file.seek(max(0, facts.st_size - _LOOKED_AT))
-        last = file.read(_LOOKED_AT)
-    known = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-    about = (VERSION, COLUMNS, filter_name, id_source, str(path.resolve()), known)
-    return hashlib.blake2b(repr(about).encode() + first + last, digest_size=20).hexdigest()
 
 
 def _store(table: Table, entry: Path) -> None:
@@ -164,7 +157,7 @@ def _drop_oldest(folder: Path) -> None:
             entry.unlink(missing_ok=True)
 
 
-def _load(entry: Path, path: Path) -> Table:
+def _load(entry: Path, source: SampleSource) -> Table:
     """The table of an entry.
 
     Raises:
@@ -175,7 +168,7 @@ def _load(entry: Path, path: Path) -> Table:
     ids: list[str] = []
     arrays = {}
     with pq.ParquetFile(
-        entry, buffer_size=_LOOKED_AT, pre_buffer=False, page_checksum_verification=True
+        entry, buffer_size=_AHEAD, pre_buffer=False, page_checksum_verification=True
     ) as kept:
         schema = kept.schema_arrow
         for group in range(kept.num_row_groups):
@@ -199,7 +192,7 @@ def _load(entry: Path, path: Path) -> Table:
     }
     seconds = named(_SECOND)
     return Table(
-        source=SampleFile(path),
+        source=source,
         ids=ids,
         **columns,
         metrics=named(_METRIC),

@@ -19,6 +19,7 @@ import numpy as np
 from evalprep.packs import is_chat
 from evalprep.results.readers.tools import Row, TaskFacts
 from evalprep.results.sample import RESERVED, Sample, row_id
+from evalprep.results.sample_lines import Hashes
 from evalprep.results.sources import InMemory, packed
 
 REDUCERS = {"mean": fmean, "median": median, "mode": mode, "max": max}
@@ -258,9 +259,7 @@ def sample_of(row: Row, number: int, metrics: Sequence[str]) -> Sample:
         filtered_resps=[row.answer] if row.answer is not None else replies,
         filter=row.filter,
         metrics={name: row.values.get(name) for name in metrics if name not in RESERVED},
-        doc_hash=doc_hash,
-        prompt_hash=row.prompt_hash or _hash_of(row.prompt),
-        target_hash=row.target_hash or "",
+        hashes=Hashes(doc_hash, row.prompt_hash or _hash_of(row.prompt), row.target_hash or ""),
         line=number + 1,
     )
 

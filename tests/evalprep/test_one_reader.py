@@ -58,11 +58,7 @@ DECODES = {
     "results/readers/jsonparts.py": "results and logs, by their parts",
     "results/readers/jsonplaces.py": "keys of large files",
     **dict.fromkeys(
-        (
-            *("results/columns.py", "results/lines.py", "results/sample_layouts.py"),
-            "results/verdicts.py",
-        ),
-        "cells of samples",
+        ("results/columns.py", "results/lines.py", "results/sources.py"), "cells of samples"
     ),
     "results/readers/tools/olmes.py": "lines of a log",
     "results/store.py": "facts in its own tables",

@@ -18,6 +18,7 @@ from evalprep.results import Damage, Sample, Table, load_run, read_samples, read
 from evalprep.results.columns import _blank_flag
 from evalprep.results.sample import UNKNOWN, is_blank, number_of
 from evalprep.results.schema import COLUMNS
+from evalprep.results.sources import SampleFile
 from evalprep.results.store import cached_table
 from tests.effort import examples
 from tests.evalprep.results.writing import STAMP, Row, line, write_run
@@ -242,15 +243,15 @@ def entry_in(tmp_path):
 def test_the_store_gives_the_same_table_without_texts_to_its_owner_alone(tmp_path, monkeypatch):
     task = kept_task(tmp_path, monkeypatch)
     plain = read_table(task.path, "none")
-    assert_same(cached_table(task.path, "none", small=0), plain)
+    assert_same(cached_table(SampleFile(task.path), "none", small=0), plain)
     entry = entry_in(tmp_path)
     assert entry.stat().st_mode & 0o777 == 0o600
     kept = pq.read_table(entry)
     assert kept.column_names[: 1 + len(COLUMNS)] == ["ids", *COLUMNS]
     for text in ("Question", "answer of the model"):
         assert text.encode() not in entry.read_bytes()
-    monkeypatch.setattr("evalprep.results.store.read_table", lambda *_, **__: pytest.fail("read"))
-    assert_same(cached_table(task.path, "none", small=0), plain)
+    monkeypatch.setattr("evalprep.results.store.table_of", lambda *_, **__: pytest.fail("read"))
+    assert_same(cached_table(SampleFile(task.path), "none", small=0), plain)
 
 
 @pytest.mark.parametrize(
@@ -265,17 +266,17 @@ def test_the_store_gives_the_same_table_without_texts_to_its_owner_alone(tmp_pat
 )
 def test_a_damaged_entry_is_written_anew(tmp_path, monkeypatch, damage):
     task = kept_task(tmp_path, monkeypatch)
-    plain = cached_table(task.path, "none", small=0)
+    plain = cached_table(SampleFile(task.path), "none", small=0)
     entry = entry_in(tmp_path)
     content = entry.read_bytes()
     entry.write_bytes(damage(content))
-    assert_same(cached_table(task.path, "none", small=0), plain)
+    assert_same(cached_table(SampleFile(task.path), "none", small=0), plain)
     assert entry.read_bytes() == content
 
 
 def test_a_parquet_file_of_other_columns_is_no_entry(tmp_path, monkeypatch):
     task = kept_task(tmp_path, monkeypatch)
-    plain = cached_table(task.path, "none", small=0)
+    plain = cached_table(SampleFile(task.path), "none", small=0)
     entry = entry_in(tmp_path)
     content, whole = entry.read_bytes(), pq.read_table(entry)
     for other in (
@@ -285,14 +286,15 @@ def test_a_parquet_file_of_other_columns_is_no_entry(tmp_path, monkeypatch):
         whole.replace_schema_metadata({"table": "{}"}),
     ):
         pq.write_table(other, entry)
-        assert_same(cached_table(task.path, "none", small=0), plain)
+        assert_same(cached_table(SampleFile(task.path), "none", small=0), plain)
         assert entry.read_bytes() == content
 
 
 def test_several_processes_write_one_entry(tmp_path, monkeypatch):
     task = kept_task(tmp_path, monkeypatch)
-    code = "import sys; from pathlib import Path; from evalprep.results import cached_table\n"
-    code += "print(len(cached_table(Path(sys.argv[1]), 'none', small=0)))"
+    code = "import sys; from pathlib import Path\n"
+    code += "from evalprep.results import SampleFile, cached_table\n"
+    code += "print(len(cached_table(SampleFile(Path(sys.argv[1])), 'none', small=0)))"
     words = [sys.executable, "-c", code, str(task.path)]
     with contextlib.ExitStack() as stack:
         writers = [
@@ -300,8 +302,10 @@ def test_several_processes_write_one_entry(tmp_path, monkeypatch):
             for _ in range(3)
         ]
         assert {writer.communicate()[0] for writer in writers} == {"22\n"}
-    monkeypatch.setattr("evalprep.results.store.read_table", lambda *_, **__: pytest.fail("read"))
-    assert len(cached_table(task.path, "none", small=0)) == len(pq.read_table(entry_in(tmp_path)))
+    monkeypatch.setattr("evalprep.results.store.table_of", lambda *_, **__: pytest.fail("read"))
+    assert len(cached_table(SampleFile(task.path), "none", small=0)) == len(
+        pq.read_table(entry_in(tmp_path))
+    )
 
 
 def test_a_run_that_is_not_large_is_read_without_pyarrow(tmp_path):
@@ -316,12 +320,12 @@ def test_a_run_that_is_not_large_is_read_without_pyarrow(tmp_path):
 def test_a_changed_file_is_another_entry_and_an_unusable_folder_no_error(tmp_path, monkeypatch):
     path = lines_file(tmp_path, [GOOD])
     monkeypatch.setenv("EVALPREP_CACHE", str(tmp_path / "cache"))
-    assert len(cached_table(path, "none", small=0)) == 1
+    assert len(cached_table(SampleFile(path), "none", small=0)) == 1
     path.write_text(GOOD + line(Row("second"), 1) + "\n")
-    assert len(cached_table(path, "none", small=0)) == 2
+    assert len(cached_table(SampleFile(path), "none", small=0)) == 2
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("EVALPREP_CACHE", str(tmp_path / "file"))
-    assert len(cached_table(path, "none", small=0)) == 2
+    assert len(cached_table(SampleFile(path), "none", small=0)) == 2
 
 
 def test_small_files_of_a_large_run_are_kept_and_found_by_place_and_time(tmp_path, monkeypatch):
@@ -331,15 +335,15 @@ def test_small_files_of_a_large_run_are_kept_and_found_by_place_and_time(tmp_pat
     folder = tmp_path / "cache"
     monkeypatch.setenv("EVALPREP_CACHE", str(folder))
     path = run.tasks["t"].path
-    cached_table(path, "none", small=path.stat().st_size + 1)
+    cached_table(SampleFile(path), "none", small=path.stat().st_size + 1)
     assert len(list(folder.glob("*.parquet"))) == 1
-    monkeypatch.setattr("evalprep.results.store.read_table", lambda *_, **__: pytest.fail("read"))
-    assert cached_table(path, "none", small=0).ids == ["a", "b"]
+    monkeypatch.setattr("evalprep.results.store.table_of", lambda *_, **__: pytest.fail("read"))
+    assert cached_table(SampleFile(path), "none", small=0).ids == ["a", "b"]
     monkeypatch.undo()
     monkeypatch.setenv("EVALPREP_CACHE", str(folder))
     content = path.read_bytes()
     path.write_bytes(content.replace(b'"a"', b'"c"'))  # of the same size
-    assert cached_table(path, "none", small=0).ids == ["c", "b"]
+    assert cached_table(SampleFile(path), "none", small=0).ids == ["c", "b"]
 
 
 texts = st.text(max_size=30)
