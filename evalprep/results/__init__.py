@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     )
     from evalprep.results.folder import is_stamped, stamp_of
     from evalprep.results.foreign import each_place, name_of_log, open_run, read_log
-    from evalprep.results.hashes import document_hash, prompt_hash, target_hash
+    from evalprep.results.hashes import document_hash, text_hash
     from evalprep.results.headline import headline_metric
     from evalprep.results.identity import NOT_RUN_YET, Unread, answered_by, notes_on_unread
     from evalprep.results.invocations import Invocation, invocation_of, oldest_first

@@ -184,7 +184,7 @@ class Layout(_Decoding):
             head,
             sample.doc_id,
             *sample.hashes,
-            _Requests(),  # `prompt_hash` tells as well whether the prompt is the prepared one
+            _Requests(),  # the digest tells as well whether the prompt is the prepared one
             _raw(sample.resps),
             _raw(sample.filtered_resps),
             sample.filter,

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from evalprep.files import MAX_DEPTH, as_mapping, is_deep
-from evalprep.results.hashes import document_hash, prompt_hash
+from evalprep.results.hashes import document_hash, text_hash
 from evalprep.results.sample_lines import Hashes
 from evalprep.results.schema import HASHES
 
@@ -406,7 +406,7 @@ def _hashes_of(
         of_doc = document_hash(doc) if doc else ""
     if of_prompt is None:
         prompt = as_mapping(arguments.get("gen_args_0")).get("arg_0")
-        of_prompt = prompt_hash(prompt) if isinstance(prompt, str) else ""
+        of_prompt = text_hash(prompt) if isinstance(prompt, str) else ""
     return Hashes(of_doc, of_prompt, of_target or "")
 
 

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from evalprep.packs import is_chat
+from evalprep.results.hashes import text_hash
 from evalprep.results.readers.tools import Row, TaskFacts
 from evalprep.results.sample import RESERVED, Sample, row_id
 from evalprep.results.sample_lines import Hashes
@@ -292,4 +293,4 @@ def _hash_of(prompt: str | None) -> str:
     """lm-eval's hash of a prompt; empty for a chat, which lm-eval hashes as its template's text."""
     if not prompt or is_chat(prompt):
         return ""
-    return hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()
+    return text_hash(prompt)

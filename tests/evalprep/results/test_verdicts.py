@@ -10,10 +10,9 @@ from evalprep.results import (
     check_verdicts,
     document_hash,
     multiple_choice_verdicts,
-    prompt_hash,
     read_samples,
     read_table,
-    target_hash,
+    text_hash,
 )
 from evalprep.results.sample import parse
 
@@ -37,8 +36,8 @@ def choice_line(likelihoods, *, gold=0, number=0, leaf=str, **metrics):
         "filter": "none",
         "metrics": list(metrics),
         "doc_hash": document_hash(doc),
-        "prompt_hash": prompt_hash(prompt),
-        "target_hash": target_hash(gold),
+        "prompt_hash": text_hash(prompt),
+        "target_hash": text_hash(gold),
     }
     return json.dumps(content | metrics, ensure_ascii=False)
 
@@ -152,10 +151,10 @@ def test_published_lines_reproduce_their_digests_and_verdicts(shared):
         pytest.skip("published_data is absent")
     samples = [sample for file in files for sample in samples_of(file)]
     assert [document_hash(sample.doc) for sample in samples] == [row.hashes.doc for row in samples]
-    assert [prompt_hash(sample.prompt) for sample in samples] == [
+    assert [text_hash(sample.prompt) for sample in samples] == [
         row.hashes.prompt for row in samples
     ]
-    assert [target_hash(sample.target) for sample in samples] == [
+    assert [text_hash(sample.target) for sample in samples] == [
         row.hashes.target for row in samples
     ]
     outcome = check_verdicts(samples)
