@@ -135,6 +135,7 @@ def _store(table: Table, entry: Path) -> None:
                 arrays = [array_of(table.ids[rows], pa.string())]
                 arrays += [_array(values[rows], types[name]) for name, values in columns.items()]
                 writer.write_batch(pa.record_batch(arrays, schema=schema))
+    pa.default_memory_pool().release_unused()
     _drop_oldest(entry.parent)
 
 
@@ -163,6 +164,7 @@ def _load(entry: Path, source: SampleSource) -> Table:
     Raises:
         Exception: it is not there, damaged, or no table of a store.
     """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     ids: list[str] = []
@@ -177,6 +179,7 @@ def _load(entry: Path, source: SampleSource) -> Table:
             column = kept.read([name], use_threads=False).column(name)
             # Without pandas, which `to_numpy` would import.
             arrays[name] = np.from_dlpack(column.combine_chunks())
+    pa.default_memory_pool().release_unused()
     facts = msgspec.json.decode(schema.metadata[_FACTS], type=_Facts)
 
     def named(prefix: str) -> dict[str, NDArray[Any]]:
