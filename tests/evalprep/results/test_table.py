@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +19,7 @@ from evalprep.results import Damage, Sample, Table, load_run, read_samples, read
 from evalprep.results.columns import _blank_flag
 from evalprep.results.sample import UNKNOWN, is_blank, number_of
 from evalprep.results.schema import COLUMNS
-from evalprep.results.sources import SampleFile
+from evalprep.results.sources import ChangedSamples, SampleFile
 from evalprep.results.store import cached_table
 from tests.effort import examples
 from tests.evalprep.results.writing import STAMP, Row, line, write_run
@@ -306,6 +307,31 @@ def test_several_processes_write_one_entry(tmp_path, monkeypatch):
     assert len(cached_table(SampleFile(task.path), "none", small=0)) == len(
         pq.read_table(entry_in(tmp_path))
     )
+
+
+def test_values_that_a_function_computes_are_kept_without_texts(tmp_path, monkeypatch):
+    path = lines_file(tmp_path, [GOOD, line(Row("after"), 1) + "\n"])
+    monkeypatch.setenv("EVALPREP_CACHE", str(tmp_path / "cache"))
+    computed = []
+
+    def under_rule(sample):
+        computed.append(sample.sample_id)
+        if sample.sample_id == "after":
+            return None
+        values = {"filter": "rule", "filtered_resps": ["an answer"], "metrics": {"own": 0.5}}
+        return msgspec.structs.replace(sample, **values)
+
+    source = ChangedSamples(SampleFile(path), under_rule, "version 1")
+    table = cached_table(source, "rule")
+    for sample in (*(item for _, item in source.placed()), *table.read([0])):
+        assert (sample.sample_id, sample.filtered) == ("good", "an answer")
+        assert sample.metrics == {"own": 0.5}
+    assert computed == ["good", "after"]
+    assert b"an answer" not in entry_in(tmp_path).read_bytes()
+    elsewhere = ChangedSamples(SampleFile(path), pytest.fail, "version 1")
+    assert cached_table(elsewhere, "rule").metrics["own"].tolist() == [0.5]
+    mended = ChangedSamples(SampleFile(path), lambda sample: sample, "version 2")
+    assert cached_table(mended, "none").ids == ["good", "after"]
 
 
 def test_a_run_that_is_not_large_is_read_without_pyarrow(tmp_path):
