@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evalprep.results import document_hash, prompt_hash, read_table
+from evalprep.results import document_hash, read_table, text_hash
 from evalprep.samples import pair_rows
 
 ROWS = 12_032
@@ -59,7 +59,7 @@ def rows_of(level: str, side: str, count: int) -> Iterator[dict[str, Any]]:
             "filter": "none",
             "metrics": ["acc"],
             "doc_hash": document_hash(doc),
-            "prompt_hash": prompt_hash(prompt),
+            "prompt_hash": text_hash(prompt),
             "target_hash": "",
             "acc": 1.0,
         }

@@ -90,9 +90,7 @@ def _hidden_sample(sample: Sample) -> Sample:
         filtered_resps=_shown(sample.filtered_resps),
         filter=sample.filter,
         metrics={name: _shown(value) for name, value in sample.metrics.items()},
-        doc_hash=sample.doc_hash,
-        prompt_hash=sample.prompt_hash,
-        target_hash=sample.target_hash,
+        hashes=sample.hashes,
     )
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
-    from evalprep.results.cache import cached_table
     from evalprep.results.choices import NamedMetric, read_by_choice, refuse_undecided
     from evalprep.results.directions import agreed, turned_in, turned_notes
     from evalprep.results.effort import Effort, Efforts, effort_of_unit, total, whole_call
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     )
     from evalprep.results.folder import is_stamped, stamp_of
     from evalprep.results.foreign import each_place, name_of_log, open_run, read_log
-    from evalprep.results.hashes import document_hash, prompt_hash, target_hash
+    from evalprep.results.hashes import document_hash, text_hash
     from evalprep.results.headline import headline_metric
     from evalprep.results.identity import NOT_RUN_YET, Unread, answered_by, notes_on_unread
     from evalprep.results.invocations import Invocation, invocation_of, oldest_first
@@ -161,6 +160,7 @@ if TYPE_CHECKING:
     from evalprep.results.seeds import question_of, seed_groups, seed_of, without_seed
     from evalprep.results.sources import ChangedSamples, SampleFile, first_sample, read_samples
     from evalprep.results.stages import MADE_FROM, made_from
+    from evalprep.results.store import cached_table
     from evalprep.results.table import Table
     from evalprep.results.task import TaskRun
     from evalprep.results.tool_names import LM_EVAL, TABLE

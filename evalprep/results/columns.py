@@ -29,7 +29,7 @@ from evalprep.results.sample import (
     row_id,
     verdict_of,
 )
-from evalprep.results.schema import COLUMNS
+from evalprep.results.schema import COLUMNS, HASHES
 from evalprep.results.sources import SampleSource
 from evalprep.results.table import Table
 
@@ -336,9 +336,7 @@ class TableBuilder:
             "cluster": self.clusters.of(head["cluster_id"]),
             "offset": offsets,
             "length": lengths,
-            "doc_hash": _leading64(column["doc_hash"]),
-            "prompt_hash": _leading64(column["prompt_hash"]),
-            "target_hash": _leading64(column["target_hash"]),
+            **{name: _leading64(column[name]) for name in HASHES},
             **_of_replies(column["resps"]),
             "previous": self.verdicts.of(head["previously_is_correct"]),
             "prompt_as_prepared": _as_prepared(head["prompt"], column),

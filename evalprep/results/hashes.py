@@ -17,19 +17,10 @@ def document_hash(doc: Mapping[str, Any]) -> str:
     >>> document_hash({"b": 1, "a": "é"})[:16]
     '9cd28c12d2a3cdcd'
     """
-    return _sha256(json.dumps(doc, indent=2, ensure_ascii=False))
+    return text_hash(json.dumps(doc, indent=2, ensure_ascii=False))
 
 
-def prompt_hash(prompt: str) -> str:
-    """Returns the digest of the first prompt of a row, exactly as sent."""
-    return _sha256(prompt)
-
-
-def target_hash(target: Any) -> str:
-    """Returns the digest of a gold answer: of its text, whatever its type."""
-    return _sha256(str(target))
-
-
-def _sha256(text: str) -> str:
+def text_hash(value: Any) -> str:
+    """Returns the digest of a prompt exactly as sent, or of a gold answer, whatever its type."""
     # Half a surrogate pair counts as a question mark.
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return hashlib.sha256(str(value).encode("utf-8", "replace")).hexdigest()

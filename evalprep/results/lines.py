@@ -9,12 +9,25 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import astuple
 
-from evalprep.results.sample import RESERVED, UNDECODABLE, UNKNOWN, Damage, Sample, parse
+from evalprep.files import is_deep
+from evalprep.results.sample import (
+    ID_COLUMNS,
+    RESERVED,
+    UNDECODABLE,
+    UNKNOWN,
+    Damage,
+    Sample,
+    parse,
+    row_id,
+)
+from evalprep.results.sample_lines import Hashes
+from evalprep.results.schema import HASHES
 
 ABSENT = msgspec.Raw(b"")
 _OPENING = ord("{")
@@ -40,6 +53,11 @@ class Head(msgspec.Struct, gc=False):
 _IN_HEAD = Head.__struct_fields__  # the prompt is the last one
 
 
+_identified = msgspec.json.Decoder(
+    msgspec.defstruct("Identified", [(name, Any, None) for name in ID_COLUMNS], gc=False)
+)
+
+
 class _Request(msgspec.Struct, gc=False, frozen=True):
     arg_0: msgspec.Raw = ABSENT
 
@@ -52,36 +70,49 @@ class _Requests(msgspec.Struct, gc=False, frozen=True):
 DOCUMENT_COLUMNS = ("document_id", "passage_id", "context_id", "story_id")
 
 
-_FIELDS: list[Any] = [
-    ("doc", Head),
-    ("doc_id", int, -1),
-    ("doc_hash", str, ""),
-    ("prompt_hash", str, ""),
-    ("target_hash", str, ""),
-    ("arguments", _Requests, _Requests()),
-    ("resps", msgspec.Raw, ABSENT),
-    ("filtered_resps", msgspec.Raw, ABSENT),
-    ("filter", str, "none"),
-    ("metrics", msgspec.Raw, ABSENT),
-]
-FIELDS = tuple(field[0] for field in _FIELDS)
+class _Part(NamedTuple):
+    """A part of a line, as tables take it and as samples do.
+
+    Attributes:
+        name: Its key.
+        counted: Its type for a table.
+        read: Its type for a sample.
+        absent: What stands for it in a table where a line lacks it; `NODEFAULT` where lines have to
+            have it.
+        unread: The same for a sample; a line without it is read by the tolerant reader.
+    """
+
+    name: str
+    counted: Any
+    read: Any
+    absent: Any = msgspec.NODEFAULT
+    unread: Any = msgspec.NODEFAULT
+
+
+_text = str | list[str]
+_PARTS = (
+    _Part("doc", Head, msgspec.Raw),
+    _Part("doc_id", int, int, UNKNOWN, UNKNOWN),
+    _Part(HASHES[0], str, str, ""),
+    _Part(HASHES[1], str, str, ""),
+    _Part(HASHES[2], str, str, "", ""),
+    _Part("arguments", _Requests, dict[str, dict[str, msgspec.Raw]], _Requests()),
+    _Part("resps", msgspec.Raw, list[list[_text]], ABSENT),
+    _Part("filtered_resps", msgspec.Raw, list[_text], ABSENT),
+    _Part("filter", str, str, "none", "none"),
+    _Part("metrics", msgspec.Raw, tuple[str, ...], ABSENT),
+)
+FIELDS = tuple(part.name for part in _PARTS)
+_OF_TABLES = [(part.name, part.counted, part.absent) for part in _PARTS]
+# A struct has its fields without a default first.
+_OF_SAMPLES = sorted(
+    [*((part.name, part.read, part.unread) for part in _PARTS), ("target", Any, "")],
+    key=lambda field: field[2] is not msgspec.NODEFAULT,
+)
 Columns = Sequence[tuple[Any, ...]]
 """Each field of some lines, in order: `FIELDS`, then the metrics of their layout."""
 _names = msgspec.json.Decoder(tuple[str, ...])
-#: Those of a sample; what every line of lm-eval's present layout has stands without a default.
-_SAMPLE_FIELDS: list[Any] = [
-    ("doc", msgspec.Raw),
-    ("doc_hash", str),
-    ("prompt_hash", str),
-    ("resps", list[list[str | list[str]]]),
-    ("filtered_resps", list[str | list[str]]),
-    ("metrics", tuple[str, ...]),
-    ("arguments", dict[str, dict[str, msgspec.Raw]]),
-    ("doc_id", int, UNKNOWN),
-    ("target", Any, ""),
-    ("target_hash", str, ""),
-    ("filter", str, "none"),
-]
+_hashes = attrgetter(*HASHES)
 
 
 class _Never:
@@ -135,7 +166,7 @@ class Layout(_Decoding):
     """
 
     def __init__(self, logged: tuple[str, ...]) -> None:
-        super().__init__(_FIELDS, logged)
+        super().__init__(_OF_TABLES, logged)
         self.logged = logged
 
     def line(self, sample: Sample) -> Any:
@@ -152,10 +183,8 @@ class Layout(_Decoding):
         return self.line_type(
             head,
             sample.doc_id,
-            sample.doc_hash,
-            sample.prompt_hash,
-            sample.target_hash,
-            _Requests(),  # `prompt_hash` tells as well whether the prompt is the prepared one
+            *sample.hashes,
+            _Requests(),  # the digest tells as well whether the prompt is the prepared one
             _raw(sample.resps),
             _raw(sample.filtered_resps),
             sample.filter,
@@ -193,7 +222,13 @@ def _raw(value: Any) -> msgspec.Raw:
 @lru_cache(maxsize=64)
 def _decoding_of(logged: tuple[str, ...]) -> _Decoding:
     """The decoder of samples that log some metrics, which many reads share."""
-    return _Decoding(_SAMPLE_FIELDS, logged)
+    return _Decoding(_OF_SAMPLES, logged)
+
+
+def _id_of(line: Any) -> str:
+    """The id of the row of a line."""
+    doc = dict(zip(ID_COLUMNS, astuple(_identified.decode(line.doc)), strict=True))
+    return row_id(doc, _hashes(line)[0], line.doc_id)[0]
 
 
 class SampleReader:
@@ -206,17 +241,23 @@ class SampleReader:
         self._logged: tuple[str, ...] = ()
         self._decoding = _decoding_of(())
 
-    def read(self, raw: memoryview) -> Sample | Damage:
-        """Returns the sample of a line without its id, or why the line cannot be used."""
+    def read(self, raw: bytes | memoryview, number: int = 0) -> Sample | Damage:
+        """Returns the sample of a line, or why the line cannot be used.
+
+        Args:
+            raw: The line.
+            number: Its number; 0 where it was read before, and the id of its row is known.
+        """
         try:
-            line = self._decode(raw)
+            line = None if number and is_deep(bytes(raw)) else self._decode(raw)
         except UNDECODABLE:
             line = None
         # The document is left as it is; lm-eval writes an object.
         if line is None or memoryview(line.doc)[0] != _OPENING:
-            return parse(bytes(raw))
+            return parse(bytes(raw), number)
         return Sample(
-            sample_id="",  # which the table has
+            sample_id=_id_of(line) if number else "",
+            line=number,
             doc_id=line.doc_id,
             logged_doc=line.doc,
             target=str(line.target),
@@ -225,12 +266,10 @@ class SampleReader:
             filtered_resps=line.filtered_resps,
             filter=line.filter,
             metrics=self._decoding.metrics_of(line),
-            doc_hash=line.doc_hash,
-            prompt_hash=line.prompt_hash,
-            target_hash=line.target_hash,
+            hashes=Hashes._make(_hashes(line)),
         )
 
-    def _decode(self, raw: memoryview) -> Any:
+    def _decode(self, raw: bytes | memoryview) -> Any:
         line = self._decoding.decoder.decode(raw)
         if line.metrics != self._logged:
             self._logged = line.metrics

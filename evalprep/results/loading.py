@@ -39,8 +39,7 @@ from evalprep.results.pointers import pointers_below, what_and_fix
 from evalprep.results.readers import read_results
 from evalprep.results.record import read_failures, record_of
 from evalprep.results.run import Run
-from evalprep.results.sample_layouts import SamplesInside, as_lines, joined, lines_of
-from evalprep.results.sources import SampleFile
+from evalprep.results.sources import JoinedFiles, SampleFile
 from evalprep.results.task import TaskRun
 from evalprep.results.unscored import with_own_scores
 from evalprep.terminal import shortlist
@@ -219,28 +218,27 @@ class _ResultsFiles:
     Attributes:
         run: All of them put together.
         by_file: Each one alone.
-        inside: Task -> samples that a results file holds itself.
+        inside: Task -> the results file that holds its samples itself.
     """
 
     run: RunResults
     by_file: dict[Path, RunResults]
-    inside: Mapping[str, SamplesInside]
+    inside: Mapping[str, Path]
 
 
 def _read_results_files(files: RunFiles) -> _ResultsFiles:
     """Decodes the results files of a run, the oldest first, and puts them together."""
     by_file: dict[Path, RunResults] = {}
-    inside: dict[str, SamplesInside] = {}
+    inside: dict[str, Path] = {}
     results_files = list(files.earlier)
     if files.results is not None:
         results_files.append(files.results)
     for file in results_files:
         by_file[file], samples = read_results(file)
-        state = file.stat()
-        key = f"{file.resolve()} {state.st_size} {state.st_mtime_ns}"
         for task in samples.members:
-            if files.sources is None or files.sources.get(task) == file:
-                inside[task] = SamplesInside(samples, task, key)
+            is_source = files.sources is None or files.sources.get(task) == file
+            if is_source and samples.count(task) is not None:
+                inside[task] = file
     whole = reduce(_merged, by_file.values(), RunResults())
     if files.sources is None:
         return _ResultsFiles(whole, by_file, inside)
@@ -363,19 +361,20 @@ def _plan_of_call(files: RunFiles) -> Plan:
 
 def _list_samples(
     files: RunFiles, results: _ResultsFiles, *, of_a_file: bool, named: Path
-) -> dict[str, Path]:
-    """Task -> its samples file, or the lines of it that a results file holds itself.
+) -> dict[str, SampleFile]:
+    """Task -> its samples, in a file of their own or in a results file.
 
     Where the user named a file that is none of the results files, only the samples files count.
     """
-    samples = dict(files.samples)
+    samples = {
+        task: SampleFile(file, _filters(results.run, task)) for task, file in files.samples.items()
+    }
     is_samples_file = of_a_file and named not in results.by_file
     if is_samples_file:
         return samples
-    for task, inside in results.inside.items():
-        file = lines_of(inside, _filters(results.run, task))
-        if task not in samples and file is not None:
-            samples[task] = file
+    for task, file in results.inside.items():
+        if task not in samples:
+            samples[task] = SampleFile(file, _filters(results.run, task), inside=task)
     return samples
 
 
@@ -387,16 +386,15 @@ def _filters(results: RunResults, task: str) -> tuple[str, ...]:
 
 
 def _make_tasks(
-    samples: Mapping[str, Path], results: RunResults, preparation: _Preparation
+    samples: Mapping[str, SampleFile], results: RunResults, preparation: _Preparation
 ) -> dict[str, TaskRun]:
     """The tasks with samples, in order of their names."""
     tasks = {}
-    for name, file in sorted(samples.items()):
-        lines = as_lines(file, _filters(results, name))
+    for name, source in sorted(samples.items()):
         logged = results.tasks.get(name, TaskResults(name=name))
         planned = preparation.planned.get(name)
         turned = preparation.turned.get(name)
-        tasks[name] = TaskRun(name, SampleFile(lines), logged, planned, turned=turned)
+        tasks[name] = TaskRun(name, source, logged, planned, turned=turned)
     return tasks
 
 
@@ -444,12 +442,12 @@ def _join_parts(
     return whole
 
 
-def _share_rows(task: TaskRun, paths: Sequence[Path]) -> bool:
+def _share_rows(task: TaskRun, sources: Sequence[SampleFile]) -> bool:
     """Returns whether a row stands in several of the files of a task."""
     ids: set[str] = set()
     total = 0
-    for path in paths:
-        part = TaskRun(task.name, SampleFile(path), task.logged)
+    for source in sources:
+        part = TaskRun(task.name, source, task.logged)
         table = part.table(task.primary.filter)
         ids_of_part = set(table.ids)
         ids |= ids_of_part
@@ -472,15 +470,15 @@ def _join_task(
     if rows is None or len(questions) > 1:
         return None
     filters = task.logged.settings.filters
-    paths = [as_lines(path, filters) for path, _ in files]
-    if _share_rows(task, paths):
+    sources = tuple(SampleFile(path, filters) for path, _ in files)
+    if _share_rows(task, sources):
         return None
     # Stored values of one part are not those of the whole.
     metrics = [
         structs.replace(metric, value=None, stderr=None, text="") for metric in task.logged.metrics
     ]
     whole = structs.replace(task.logged, metrics=tuple(metrics), rows=rows)
-    return replace(task, source=SampleFile(joined(paths)), logged=whole, _tables={})
+    return replace(task, source=JoinedFiles(sources), logged=whole, _tables={})
 
 
 def _note_on_templates(

@@ -3,9 +3,8 @@
 The rule belongs to the pack: it is the filter of the pack's own template that its metadata name
 (`published_filter`, else `strict-match`), with the template's scorer. Where the task that ran has
 the same filter and scorer, its logged values are that reading. Where it has not, because the user
-edited, renamed or removed it, the rule is applied to the saved replies, and the samples are kept in
-the cache as any other reading. Code of the run is never used: the functions are those of
-`custom_metrics` that the template names.
+edited, renamed or removed it, the rule is applied to the saved replies when they are read. Code of
+the run is never used: the functions are those of `custom_metrics` that the template names.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ from evalprep.results.facts import without_formatting
 from evalprep.results.logged import TaskSettings
 from evalprep.results.metric import NO_FILTER, Metric
 from evalprep.results.sample import Sample, as_written
-from evalprep.results.sample_layouts import kept_samples
-from evalprep.results.sources import SampleSource, first_sample
+from evalprep.results.sources import ChangedSamples, SampleSource, first_sample
 from evalprep.results.task import TaskRun
 
 #: The filter of a template that follows the published rule, where its metadata name none.
@@ -290,7 +288,7 @@ def _applied(rule: PublishedRule, task: TaskRun) -> SampleSource | None:
         return _scored(sample, ensemble, scorer, rule.output_type)
 
     key = f"published {_version()} {rule.scorer} {steps}"
-    return kept_samples(key, task.source, under_rule)
+    return ChangedSamples(task.source, under_rule, key)
 
 
 def _ensemble(steps: Sequence[Mapping[str, Any]]) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from evalprep.files import as_mapping
-from evalprep.results.hashes import prompt_hash, target_hash
+from evalprep.results.hashes import text_hash
 from evalprep.results.sample import UNKNOWN, verdict_of
 from evalprep.results.table import Table
 
@@ -115,8 +115,8 @@ def _column(setting: Any, names: set[str]) -> str:
 def _hashes_of_rows(rows: Iterable[Mapping[str, Any]], prompt: str, target: str) -> Iterator[str]:
     for row in rows:
         verdict = verdict_of(row.get(_VERDICT))
-        asked = _first_bits(prompt_hash(str(row[prompt]))) if prompt else 0
-        gold = _first_bits(target_hash(row[target])) if target else 0
+        asked = _first_bits(text_hash(row[prompt])) if prompt else 0
+        gold = _first_bits(text_hash(row[target])) if target else 0
         yield _row_hash(str(row[_ID]), verdict, asked, gold)
 
 

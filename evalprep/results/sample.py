@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from evalprep.files import MAX_DEPTH, as_mapping, is_deep
-from evalprep.results.hashes import document_hash, prompt_hash
+from evalprep.results.hashes import document_hash, text_hash
 from evalprep.results.sample_lines import Hashes
+from evalprep.results.schema import HASHES
 
 # Columns that are taken as the row's own id when there is no `sample_id`, in this order.
 ID_COLUMNS = ("sample_id", "id", "question_id", "uid")
@@ -24,7 +25,7 @@ ID_COLUMNS = ("sample_id", "id", "question_id", "uid")
 RESERVED = frozenset(
     (
         *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
-        *("doc_hash", "prompt_hash", "target_hash"),
+        *HASHES,
     )
 )
 INVALID = "[invalid]"
@@ -71,6 +72,7 @@ class Sample(msgspec.Struct, kw_only=True):
     Attributes:
         logged_arguments: The arguments of each request by their names, not decoded yet where they
             are as they were logged.
+        hashes: lm-eval's digests; empty where it logged none.
         decoded_doc, decoded_arguments: What `doc` and `arguments` give, once they were asked for.
         response: The reply as text; a list when the document had several requests or repeats.
         filtered: The reply after the filter; a list when the document had several requests.
@@ -85,9 +87,7 @@ class Sample(msgspec.Struct, kw_only=True):
     filtered_resps: list[Any]
     filter: str
     metrics: dict[str, Any]
-    doc_hash: str = ""
-    prompt_hash: str = ""
-    target_hash: str = ""
+    hashes: Hashes = Hashes()
     line: int = 0
     response: str | list[Any] = ""
     filtered: Any = None
@@ -111,11 +111,6 @@ class Sample(msgspec.Struct, kw_only=True):
         if self.decoded_arguments is None:
             self.decoded_arguments = _arguments_in(self.logged_arguments)
         return self.decoded_arguments
-
-    @property
-    def hashes(self) -> Hashes:
-        """lm-eval's three digests; empty where not logged."""
-        return Hashes(self.doc_hash, self.prompt_hash, self.target_hash)
 
     @property
     def prompt(self) -> str:
@@ -161,6 +156,21 @@ class Sample(msgspec.Struct, kw_only=True):
         """
         requests = (request for request in self.arguments.values() if isinstance(request, dict))
         return [list(request.values()) for request in requests]
+
+    @property
+    def continuations(self) -> list[Any]:
+        """The second argument of each request, as the text of a choice.
+
+        Nothing where a request has no second argument.
+        """
+        requests = (each for each in self.logged_arguments.values() if isinstance(each, dict))
+        arguments = [list(request.values()) for request in requests]
+        if any(len(each) < 2 for each in arguments):
+            return []
+        try:
+            return [_decoded(each[1]) for each in arguments]
+        except (ValueError, RecursionError):
+            return []
 
     @property
     def gold(self) -> str:
@@ -342,10 +352,9 @@ def _sample_of(value: Mapping[str, Any], line: int) -> Sample:
     number = value.get("doc_id")
     doc_id = number if isinstance(number, int) else -1
     arguments = _arguments(value.get("arguments"))
-    doc_hash = _doc_hash(value, doc)
-    target_hash = value.get("target_hash")
+    hashes = _hashes_of(value, doc, arguments)
     return Sample(
-        sample_id=row_id(doc, doc_hash, doc_id)[0],
+        sample_id=row_id(doc, hashes.doc, doc_id)[0],
         doc_id=doc_id,
         logged_doc=doc,
         target=str(value.get("target", "")),
@@ -354,9 +363,7 @@ def _sample_of(value: Mapping[str, Any], line: int) -> Sample:
         filtered_resps=_list_or_empty(value.get("filtered_resps")),
         filter=value.get("filter", "none"),
         metrics=_metrics_of(value),
-        doc_hash=doc_hash,
-        prompt_hash=_prompt_hash(value, arguments),
-        target_hash=target_hash if isinstance(target_hash, str) else "",
+        hashes=hashes,
         line=line,
     )
 
@@ -389,20 +396,18 @@ def _metrics_of(value: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _doc_hash(value: Mapping[str, Any], doc: dict[str, Any]) -> str:
-    """The digest of a document; before May 2024 made as lm-eval has made it since."""
-    logged = value.get("doc_hash")
-    if isinstance(logged, str):
-        return logged
-    return document_hash(doc) if doc else ""
-
-
-def _prompt_hash(value: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-    logged = value.get("prompt_hash")
-    if isinstance(logged, str):
-        return logged
-    first = as_mapping(arguments.get("gen_args_0")).get("arg_0")
-    return prompt_hash(first) if isinstance(first, str) else ""
+def _hashes_of(
+    value: Mapping[str, Any], doc: dict[str, Any], arguments: Mapping[str, Any]
+) -> Hashes:
+    """The digests of a line; those that lm-eval did not log before May 2024 are made as it does."""
+    logged = (value.get(name) for name in HASHES)
+    of_doc, of_prompt, of_target = (each if isinstance(each, str) else None for each in logged)
+    if of_doc is None:
+        of_doc = document_hash(doc) if doc else ""
+    if of_prompt is None:
+        prompt = as_mapping(arguments.get("gen_args_0")).get("arg_0")
+        of_prompt = text_hash(prompt) if isinstance(prompt, str) else ""
+    return Hashes(of_doc, of_prompt, of_target or "")
 
 
 def _arguments(value: Any) -> dict[str, Any]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evalprep.results.schema import HASHES
+
 
 class Hashes(NamedTuple):
-    """lm-eval's digests of a row, its prompt and its gold answer."""
+    """lm-eval's digests of a row, its prompt and its gold answer; empty where not logged."""
 
-    doc: str
-    prompt: str
-    target: str
+    doc: str = ""
+    prompt: str = ""
+    target: str = ""
 
     def named(self) -> dict[str, str]:
         """The digests by lm-eval's names."""
-        return {"doc_hash": self.doc, "prompt_hash": self.prompt, "target_hash": self.target}
+        return dict(zip(HASHES, self, strict=True))
 
 
 def sample_line(

@@ -19,7 +19,14 @@ from evalprep.files import MAX_DEPTH, is_deep, open_file
 from evalprep.results.columns import TableBuilder
 from evalprep.results.lines import ABSENT, FIELDS, Columns, Layout, columns_of, layout_of, names_in
 from evalprep.results.sample import UNDECODABLE, Damage, Sample, parse
-from evalprep.results.sources import Place, Placed, SampleFile, SampleSource, samples_of
+from evalprep.results.sources import (
+    JoinedFiles,
+    Place,
+    Placed,
+    SampleFile,
+    SampleSource,
+    samples_of,
+)
 from evalprep.results.table import Table
 from evalprep.terminal import tracked
 
@@ -43,27 +50,26 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
             there is one. An id column other than `sample_id` that turns out to repeat gives way to
             `doc_hash`.
     """
-    scan = _Scan(TableBuilder(filter_name, id_source))
-    with open_file(path) as file:
-        blocks = _blocks(file)
-        for block in tracked(blocks, f"reading {path.name}", _lines_about(path), rows=len):
-            scan.take(block)
-    damage = scan.damage
-    if damage and not scan.filters:  # not one line is a sample
-        damage = [*_unlike_lines(path)] or damage
-    table = scan.builder.build(SampleFile(path), scan.filters, damage)
-    if _has_unfit_ids(table, id_source):
-        return read_table(path, filter_name, id_source="doc_hash")
-    return table
+    return table_of(SampleFile(path), filter_name, id_source=id_source)
 
 
 def table_of(source: SampleSource, filter_name: str, *, id_source: str | None = None) -> Table:
-    """`read_table` of samples that are no file of lines."""
+    """`read_table` of any source."""
     scan = _Scan(TableBuilder(filter_name, id_source))
-    placed = source.placed()
-    while some := list(islice(placed, _LINES)):
-        scan.take_samples(some)
-    table = scan.builder.build(source, scan.filters, scan.damage)
+    files = source.parts if isinstance(source, JoinedFiles) else (source,)
+    starts = source.starts if isinstance(source, JoinedFiles) else (0,)
+    for start, part in zip(starts, files, strict=True):
+        scan.go_to(start)
+        if isinstance(part, SampleFile) and part.is_lines:
+            scan.take_lines(part.path)
+            continue
+        placed = part.placed()
+        while some := list(islice(placed, _LINES)):
+            scan.take_samples(some)
+    damage = scan.damage
+    if damage and not scan.filters and isinstance(source, SampleFile):  # no line is a sample
+        damage = [*_unlike_lines(source.path)] or damage
+    table = scan.builder.build(source, scan.filters, damage)
     if _has_unfit_ids(table, id_source):
         return table_of(source, filter_name, id_source="doc_hash")
     return table
@@ -175,7 +181,18 @@ class _Scan:
         self._offset = 0  # bytes before the block at hand
         self._number = 0  # lines before it
 
-    def take(self, block: _Block) -> None:
+    def go_to(self, start: int) -> None:
+        """Goes on with a file at whose beginning the place has some number."""
+        self._offset = start
+
+    def take_lines(self, path: Path) -> None:
+        """Adds the lines of a file, which name their filters."""
+        with open_file(path) as file:
+            blocks = _blocks(file)
+            for block in tracked(blocks, f"reading {path.name}", _lines_about(path), rows=len):
+                self._take(block)
+
+    def _take(self, block: _Block) -> None:
         """Adds the lines of a block."""
         if not self._all_at_once(block):
             self._one_by_one(block)

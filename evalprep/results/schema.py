@@ -1,7 +1,7 @@
 """The one list of the fields of a row.
 
 A row has its numbers and codes in the columns of a `Table`, and its texts in the source that the
-table was made of. Tables, the cache of tables, `export --to samples`, the data frames of
+table was made of. Tables, the store of tables, `export --to samples`, the data frames of
 `evalprep.api` and the tables in their docstrings are made of this list.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+VERSION = 13  # of what the columns mean: another one makes stored tables unreachable
 
 
 class Column(NamedTuple):
@@ -56,6 +58,8 @@ def _number(name: str, meaning: str) -> Field:
     return Field(name, "whole", False, meaning, Column(name, "int64"), shown=False)
 
 
+#: lm-eval's digests of a document, of the first prompt and of the gold answer, by its names.
+HASHES = ("doc_hash", "prompt_hash", "target_hash")
 FIELDS = (
     Field("run", "text", nullable=False, meaning="Label of the run."),
     Field("model", "text", nullable=False, meaning="The model, as `org/name` where it is known."),
@@ -90,9 +94,9 @@ FIELDS = (
         meaning="The published verdict.",
         column=Column("previous", "int8"),
     ),
-    _hash("doc_hash", "Digest of the document by lm-eval."),
-    _hash("prompt_hash", "The same of the prompt."),
-    _hash("target_hash", "The same of the gold answer."),
+    _hash(HASHES[0], "Digest of the document by lm-eval."),
+    _hash(HASHES[1], "The same of the prompt."),
+    _hash(HASHES[2], "The same of the gold answer."),
     _hash("response_hash", "Length and CRC-32 of the raw replies.", shown=False),
     _number("cluster", "Code of the group of rows that it is drawn with."),
     _flag("prompt_as_prepared", "The prompt sent is that of the prepared row."),

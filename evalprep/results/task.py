@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from evalprep.packs import TaskPlan
-from evalprep.results.cache import cached_table
 from evalprep.results.directions import Turned
 from evalprep.results.headline import with_headline
 from evalprep.results.known_metrics import COUNTED, known_metric
@@ -21,11 +20,12 @@ from evalprep.results.logged import TaskResults
 from evalprep.results.metric import COUNTS_OF_REPLIES, NO_METRIC, Direction, Kind, Metric
 from evalprep.results.primary import choose_primary, metric_at
 from evalprep.results.sample import Damage, Sample, number_of
-from evalprep.results.scan import FirstValues, first_values, table_of
-from evalprep.results.sources import SampleFile, SampleSource, samples_of
+from evalprep.results.scan import FirstValues, first_values
+from evalprep.results.sources import SampleSource, samples_of
+from evalprep.results.store import cached_table
 from evalprep.results.table import Table
 from evalprep.results.tool_names import LM_EVAL
-from evalprep.results.verdicts import VerdictCheck, check_lines, check_verdicts
+from evalprep.results.verdicts import VerdictCheck, check_verdicts
 from evalprep.terminal import tracked
 
 
@@ -156,11 +156,7 @@ class TaskRun:
         has_own_scorer = bool(settings.scorer.get("process_results"))
         if not has_verdicts or has_own_scorer:
             return VerdictCheck()
-        rows = next((len(table) for table in self._tables.values()), None)
-        filter_name = self.primary.filter
-        if isinstance(self.source, SampleFile):
-            return check_lines(tracked(self.source.lines(), self.name, rows), filter_name)
-        return check_verdicts(self.samples(filter_name))
+        return check_verdicts(self.samples(self.primary.filter))
 
     def metric(self, name: str, filter_name: str) -> Metric:
         """Returns one metric.
@@ -232,9 +228,7 @@ class TaskRun:
             return self.kept[chosen]
         key = chosen, id_source
         if key not in self._tables:
-            is_file = isinstance(self.source, SampleFile)
-            read = partial(cached_table, self.path) if is_file else partial(table_of, self.source)
-            self._tables[key] = read(chosen, id_source=id_source)
+            self._tables[key] = cached_table(self.source, chosen, id_source=id_source)
         return self._tables[key]
 
     def values(self, metric: Metric) -> NDArray[np.float64]:

@@ -17,8 +17,10 @@ import msgspec
 import numpy as np
 
 from evalprep.packs import is_chat
+from evalprep.results.hashes import text_hash
 from evalprep.results.readers.tools import Row, TaskFacts
 from evalprep.results.sample import RESERVED, Sample, row_id
+from evalprep.results.sample_lines import Hashes
 from evalprep.results.sources import InMemory, packed
 
 REDUCERS = {"mean": fmean, "median": median, "mode": mode, "max": max}
@@ -258,9 +260,7 @@ def sample_of(row: Row, number: int, metrics: Sequence[str]) -> Sample:
         filtered_resps=[row.answer] if row.answer is not None else replies,
         filter=row.filter,
         metrics={name: row.values.get(name) for name in metrics if name not in RESERVED},
-        doc_hash=doc_hash,
-        prompt_hash=row.prompt_hash or _hash_of(row.prompt),
-        target_hash=row.target_hash or "",
+        hashes=Hashes(doc_hash, row.prompt_hash or _hash_of(row.prompt), row.target_hash or ""),
         line=number + 1,
     )
 
@@ -293,4 +293,4 @@ def _hash_of(prompt: str | None) -> str:
     """lm-eval's hash of a prompt; empty for a chat, which lm-eval hashes as its template's text."""
     if not prompt or is_chat(prompt):
         return ""
-    return hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()
+    return text_hash(prompt)

@@ -2,9 +2,9 @@
 
 The function that the pack's own task names scores them.
 
-The samples with their scores are kept in the cache, so that tables, comparisons and reports read
-them as any others. The function is the one of the pack's template and a formula of
-`custom_metrics`: nothing that a run names is executed.
+Tables, comparisons and reports read the samples with their scores as any others. The function is
+the one of the pack's template and a formula of `custom_metrics`: nothing that a run names is
+executed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from evalprep.results.logged import TaskResults
 from evalprep.results.metric import NOT_SCORES, Direction
 from evalprep.results.readers.parts import declared_metrics, directions_of
 from evalprep.results.sample import Sample
-from evalprep.results.sample_layouts import kept_samples
-from evalprep.results.sources import first_sample
+from evalprep.results.sources import ChangedSamples, first_sample
 from evalprep.results.task import TaskRun
 
 _FORMULAS = "custom_metrics"
@@ -63,7 +62,7 @@ def with_own_scores(task: TaskRun) -> TaskRun:
     own = _own_scores(task.name)
     if own is None or not _metrics(own.function, first):
         return task
-    source = kept_samples(own.version, task.source, partial(_scored, own.function))
+    source = ChangedSamples(task.source, partial(_scored, own.function), own.version)
     settings = task.logged.settings
     metadata = {**own.metadata, **settings.metadata}
     as_logged = {**settings.as_logged, "metadata": metadata}
@@ -84,7 +83,7 @@ def with_metric(task: TaskRun, metric: str) -> TaskRun | None:
     if own is None or metric not in _metrics(own.function, first):
         return None
     change = partial(_scored, own.function, only=metric)
-    source = kept_samples(f"{own.version} {metric}", task.source, change)
+    source = ChangedSamples(task.source, change, f"{own.version} {metric}")
     return replace(task, source=source, logged=_with_directions(task, own), _tables={})
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import msgspec
-
-from evalprep.results.sample import UNDECODABLE, Sample, parse
+from evalprep.results.sample import Sample
 
 
 class MultipleChoiceVerdicts(NamedTuple):
@@ -82,39 +80,9 @@ def check_verdicts(samples: Iterable[Sample]) -> VerdictCheck:
 
     Rows of another form, without these metrics or without a readable gold answer are passed over.
     """
-    return _counted((verdicts_agree(sample), sample) for sample in samples)
-
-
-def check_lines(lines: Iterable[bytes], filter_name: str) -> VerdictCheck:
-    """`check_verdicts` of the lines of a samples file under one filter.
-
-    Of a line as lm-eval writes it only what the check looks at is decoded.
-    """
-    return _counted(_held_lines(lines, filter_name))
-
-
-def _held_lines(lines: Iterable[bytes], filter_name: str) -> Iterator[tuple[bool | None, Any]]:
-    for raw in lines:
-        try:
-            line = _lines.decode(raw)
-        except UNDECODABLE:
-            line = None
-        if line is not None and line.is_usual:
-            agrees = None
-            if line.filter == filter_name:
-                agrees = _agree(_row_of(line), line.logged)
-            if agrees is not False:
-                yield agrees, None
-                continue
-        sample = parse(raw) if raw.strip() else None
-        if isinstance(sample, Sample) and sample.filter == filter_name:
-            yield verdicts_agree(sample), sample
-
-
-def _counted(looks: Iterable[tuple[bool | None, Any]]) -> VerdictCheck:
-    """The result of looks at samples, of which those that disagree are there."""
     checked, disagreeing = 0, []
-    for agrees, sample in looks:
+    for sample in samples:
+        agrees = verdicts_agree(sample)
         checked += agrees is not None
         if agrees is False:
             disagreeing.append(sample.sample_id)
@@ -156,53 +124,7 @@ def choice_margin(sample: Sample) -> float | None:
     return best - second
 
 
-class _Choice(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """The request for one choice."""
-
-    arg_0: msgspec.Raw
-    arg_1: str
-
-
-class _Line(msgspec.Struct, gc=False):
-    """The parts of a line of multiple choice as lm-eval writes it."""
-
-    doc: msgspec.Raw
-    arguments: dict[str, _Choice]
-    resps: list[list[tuple[str, str]]]
-    target: str
-    metrics: tuple[str, ...]
-    filter: str = "none"
-    acc: Any = None
-    acc_norm: Any = None
-
-    @property
-    def is_usual(self) -> bool:
-        """Returns whether the line holds a row whose requests are one for each choice."""
-        return self.doc != _NULL and "acc_mutual_info" not in self.metrics
-
-    @property
-    def logged(self) -> dict[str, Any]:
-        """The verdicts that the line names."""
-        return {name: getattr(self, name) for name in _VERDICTS if name in self.metrics}
-
-
-_NULL = msgspec.Raw(b"null")
 _VERDICTS = ("acc", "acc_norm")
-_lines = msgspec.json.Decoder(_Line)
-
-
-def _row_of(line: _Line) -> _MultipleChoice | None:
-    """The choices of a line with their log-likelihoods; None for a row of another form."""
-    resps, requests = line.resps, line.arguments.values()
-    if len(resps) < 2 or len(requests) != len(resps):
-        return None
-    try:
-        likelihoods = [float(repeats[0][0]) for repeats in resps]
-    except (ValueError, IndexError):  # no number, or no reply
-        return None
-    choices = [request.arg_1 for request in requests]
-    gold = _gold_index(line.target, choices)
-    return None if gold is None else _MultipleChoice(likelihoods, choices, gold)
 
 
 class _MultipleChoice(NamedTuple):
@@ -217,29 +139,29 @@ def _multiple_choice(sample: Sample) -> _MultipleChoice | None:
     """The choices of a row with their log-likelihoods; None for a row of another form."""
     if len(sample.resps) < 2:  # one request is no choice
         return None
-    requests = _requests_with_question(sample)
-    replies = sample.resps[: len(requests)]
-    choices = [request[1] for request in requests if isinstance(request[1], str)]
+    continuations = _continuations_of_question(sample)
+    replies = sample.resps[: len(continuations)]
+    choices = [continuation for continuation in continuations if isinstance(continuation, str)]
     likelihoods = [value for value in map(_likelihood_of, replies) if value is not None]
-    if len(choices) < 2 or not len(choices) == len(requests) == len(likelihoods):
+    if len(choices) < 2 or not len(choices) == len(continuations) == len(likelihoods):
         return None
     gold = _gold_index(sample.target, choices)
     return None if gold is None else _MultipleChoice(likelihoods, choices, gold)
 
 
-def _requests_with_question(sample: Sample) -> list[list[Any]]:
-    """The requests for the choices of a row; none for a row of another form.
+def _continuations_of_question(sample: Sample) -> list[Any]:
+    """What the requests for the choices of a row ask for; nothing for a row of another form.
 
     For `acc_mutual_info` lm-eval asks for each choice once more, without the question; these
     requests stand behind the others.
     """
-    requests = sample.requests
-    if len(requests) != len(sample.resps) or any(len(request) < 2 for request in requests):
+    continuations = sample.continuations
+    if len(continuations) != len(sample.resps):
         return []
-    choices = [request[1] for request in requests]
-    half = len(choices) // 2
-    is_twice = "acc_mutual_info" in sample.metrics and choices[:half] == choices[half:]
-    return requests[:half] if is_twice else requests
+    half = len(continuations) // 2
+    halves = continuations[:half], continuations[half:]
+    is_twice = "acc_mutual_info" in sample.metrics and halves[0] == halves[1]
+    return continuations[:half] if is_twice else continuations
 
 
 def _likelihood_of(replies: object) -> float | None:

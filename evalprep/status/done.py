@@ -226,8 +226,9 @@ def _scored_rows(task: str, call: Invocation) -> int:
     if counted is not None:
         return counted
     # lm-eval before 0.4.3 wrote no counts.
-    first = first_sample(SampleFile(call.samples[task]))
-    return 0 if first is None else len(cached_table(call.samples[task], first.filter))
+    source = SampleFile(call.samples[task])
+    first = first_sample(source)
+    return 0 if first is None else len(cached_table(source, first.filter))
 
 
 def _calls_that_count(command: Command, prepared: Prepared) -> list[Invocation]:

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.files import replace_file
-from evalprep.results import sample_layouts
 from evalprep.run.replies import read_replies
 from evalprep.temporary import OwnFolder
 from tests import PROJECT_ROOT
@@ -96,22 +94,6 @@ def test_a_relative_home_makes_no_cache_in_the_project(tmp_path, home):
     )
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["log.json"]
-
-
-@pytest.mark.parametrize("days", [-40, 40])
-def test_a_clock_that_differs_from_that_of_the_disk(tmp_path, monkeypatch, days, capsys):
-    """Lines that were just written are not too old because of it."""
-    monkeypatch.setenv("EVALPREP_CACHE", str(tmp_path / "cache"))
-    now = time.time
-    monkeypatch.setattr(time, "time", lambda: now() + 86_400 * days)
-    path = sample_layouts.kept_lines("a key", lambda: [b"{}"])
-    assert path.read_bytes() == b"{}\n"
-    old = path.with_name("old.jsonl")
-    old.write_text("")
-    os.utime(old, (now() - 86_400 * 40,) * 2)
-    assert sample_layouts.kept_lines("another key", lambda: [b"{}"]).exists()
-    assert path.exists()
-    assert not old.exists()
 
 
 @pytest.mark.parametrize("name", ["eval_config.yaml", "rows.jsonl", "eval_config.lock"])

@@ -28,7 +28,7 @@ OPENS = {
     "annotate/providers/secret.py": "a key, whose mode is looked at, too",
     "export/inspectlog.py": "writes an archive",
     "rescore/writer.py": "its own parts",
-    "results/cache.py": "its own cache, whose digest is held",
+    "results/store.py": "its own tables, whose pages have checksums",
     "run/holder.py": "the log, for writing",
     "run/harness.py": "what lm-eval wrote in this process",
     "export/every_eval_ever/validation.py": "what it has just written",
@@ -58,14 +58,10 @@ DECODES = {
     "results/readers/jsonparts.py": "results and logs, by their parts",
     "results/readers/jsonplaces.py": "keys of large files",
     **dict.fromkeys(
-        (
-            *("results/columns.py", "results/lines.py", "results/sample_layouts.py"),
-            "results/verdicts.py",
-        ),
-        "cells of samples",
+        ("results/columns.py", "results/lines.py", "results/sources.py"), "cells of samples"
     ),
     "results/readers/tools/olmes.py": "lines of a log",
-    "results/cache.py": "its own cache",
+    "results/store.py": "facts in its own tables",
     "api.py": "what a verb printed",
     "run/given.py": "its own list of requests",
     "data/rowfiles.py": "rows of data",

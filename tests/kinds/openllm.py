@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from custom_metrics import openllm
-from evalprep.results import document_hash, multiple_choice_verdicts, prompt_hash, target_hash
+from evalprep.results import document_hash, multiple_choice_verdicts, text_hash
 from tests.kinds import Kind
 
 
@@ -52,8 +52,8 @@ def _names(row: Mapping[str, Any]) -> dict[str, Any] | None:
 def _hashes(row: Mapping[str, Any]) -> dict[str, str]:
     return {
         "doc_hash": document_hash(row["doc"]),
-        "prompt_hash": prompt_hash(row["prompt"]),
-        "target_hash": target_hash(row["target"]),
+        "prompt_hash": text_hash(row["prompt"]),
+        "target_hash": text_hash(row["target"]),
     }
 
 

@@ -84,7 +84,7 @@ class JsonParts:
     @classmethod
     def _of_large_file(cls, path: Path) -> Self:
         state = path.stat()
-        whole = _InFile(path, _places_in(path, state.st_size, state.st_mtime_ns))
+        whole = _InFile(path, places_in(path, state.st_size, state.st_mtime_ns))
         return cls(whole.members()) if whole.place.items is None else cls(items=whole)
 
     @classmethod
@@ -169,7 +169,7 @@ class JsonParts:
 
 
 @lru_cache(maxsize=4)
-def _places_in(path: Path, _size: int, _changed: int) -> Place:
+def places_in(path: Path, _size: int, _changed: int) -> Place:
     """The places in a file, found once as long as its size and time of change stay."""
     with opened(path) as file:
         return find_places(file)

@@ -7,6 +7,7 @@ in the window is a place in the file; each value is decoded once to find its end
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -17,6 +18,7 @@ _DEPTH = 2  # objects within objects whose members are listed
 _NEAR_THE_END = 16  # characters: a word or an escape that the window may have cut
 _BLANKS = " \t\r\n"
 _decoder = json.JSONDecoder(strict=False)
+_NEXT = re.compile(r"[^\s,]")
 
 
 @dataclass(slots=True)
@@ -47,6 +49,21 @@ def find_places(file: IO[bytes]) -> Place:
         return _Finder(window).value(0)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def items_of_list(raw: bytes) -> list[tuple[int, int]]:
+    """Returns the start and end of each whole item of a list that breaks off, and of the rest."""
+    text = raw.decode("latin-1")
+    items: list[tuple[int, int]] = []
+    at = text.index("[") + 1
+    while True:
+        following = _NEXT.search(text, at)
+        start = following.start() if following else len(text)
+        try:
+            _, at = _decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            return [*items, (start, len(text))]
+        items.append((start, at))
 
 
 class _Window:

@@ -172,7 +172,7 @@ def test_a_sample_read_from_its_place_is_that_of_the_tolerant_reader(change, tmp
     (sample,) = load_run(home).tasks["t"].table("none").read([0])
     expected = parse(line.encode())
     names = ("sample_id", "doc_id", "doc", "target", "arguments", "resps", "filtered_resps")
-    names += ("filter", "metrics", "doc_hash", "prompt_hash", "target_hash", "prompt", "response")
+    names += ("filter", "metrics", "hashes", "prompt", "response")
     assert {name: getattr(sample, name) for name in names} == {
         name: getattr(expected, name) for name in names
     }

@@ -9,6 +9,8 @@ from evalprep.compare import compare_runs
 from evalprep.errors import BadInput
 from evalprep.results import each_run, load_run
 from evalprep.results.logged import RowCounts
+from evalprep.results.store import cached_table
+from tests.evalprep.results.test_table import assert_same
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
 ROWS = 12
@@ -95,9 +97,13 @@ def test_every_layout_says_the_same(tmp_path, layout, capsys):
             right(at, one["name"]) for at in range(ROWS)
         ]
         assert not table.repeated_ids.size
+        rows = [ROWS - 1, 0, 3]
+        read = [(sample.filter, sample.doc_id) for sample in table.read(rows)]
+        assert read == [(one["name"], row) for row in rows]
+    assert task.path.is_relative_to(tmp_path / "out")  # and not a copy
     first = next(task.samples())
     assert first.prompt.startswith("Q: Question 0?") or layout in {"May 2024", "June 2024", "0.4.3"}
-    assert first.prompt_hash
+    assert first.hashes.prompt
     for verb in (["score", "--no-write"], ["report", "--out", str(tmp_path / "page")]):
         assert (
             main(
@@ -155,7 +161,7 @@ def test_old_and_new_files_of_one_run_meet_row_by_row(tmp_path):
     lines = [
         json.loads(line) for line in (home / f"samples_arc_{STAMP}.jsonl").read_text().splitlines()
     ]
-    digests = [sample.doc_hash for sample in old.tasks["arc"].samples("strict-match")]
+    digests = [sample.hashes.doc for sample in old.tasks["arc"].samples("strict-match")]
     for line in lines:
         line["doc_hash"] = digests[line["doc_id"]]
     (home / f"samples_arc_{STAMP}.jsonl").write_text(
@@ -186,6 +192,17 @@ def test_shards_of_a_task_are_put_together(tmp_path):
     assert each.logged.tasks["t"].rows == RowCounts(original=40, effective=40)
     assert each.tasks["t"].metric("exact_match", "none").value is None
     assert len(load_run(home).tasks["t"].table()) == 15
+    task = each.tasks["t"]
+    streamed = [sample.sample_id for sample in task.samples()]
+    assert streamed == task.table().ids == [f"r{at}" for at in range(40)]
+    rows = [39, 0, 24, 25]
+    assert [sample.doc["sample_id"] for sample in task.table().read(rows)] == [
+        f"r{at}" for at in rows
+    ]
+    assert_same(cached_table(task.source, "none", small=0), task.table())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evalprep.results.store.table_of", lambda *_, **__: pytest.fail("read"))
+        assert_same(cached_table(task.source, "none", small=0), task.table())
 
 
 @pytest.mark.parametrize(

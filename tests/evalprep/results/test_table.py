@@ -1,19 +1,26 @@
-"""Lines into columns: ids, verdicts, damage, odd values, and the same answer from both readers and the cache."""
+"""Lines into columns: ids, verdicts, damage, odd values, and the same answer from both readers and the store."""
 
+import contextlib
+import dataclasses
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalprep.results import Damage, Sample, load_run, read_samples, read_table
-from evalprep.results.cache import cached_table
+from evalprep.results import Damage, Sample, Table, load_run, read_samples, read_table
 from evalprep.results.columns import _blank_flag
 from evalprep.results.sample import UNKNOWN, is_blank, number_of
+from evalprep.results.schema import COLUMNS
+from evalprep.results.sources import ChangedSamples, SampleFile
+from evalprep.results.store import cached_table
 from tests.effort import examples
 from tests.evalprep.results.writing import STAMP, Row, line, write_run
 
@@ -208,54 +215,143 @@ def test_the_guess_of_a_primary_metric(tmp_path, metrics, expected):
     assert (task.primary.metric, task.primary.declared) == (expected, False)
 
 
-def test_the_cache_gives_the_same_table_and_survives_damage(tmp_path, monkeypatch):
+def kept_task(tmp_path, monkeypatch):
+    """A task with every kind of column, whose table is kept in groups of 8 rows."""
     rows = [
         Row(f"r{at}", at % 2, previous=bool(at % 3), cluster=f"d{at // 2}", subtask="é")
         for at in range(20)
     ]
     rows.append(Row("list", metrics={"exact_match": [1, 0]}))
+    rows.append(Row("pair", metrics={"word_perplexity": [-3.5, 4]}))
     task = load_run(write_run(tmp_path, {"t": rows})).tasks["t"]
     with task.path.open("a") as file:
         file.write("{broken\n")
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("EVALPREP_CACHE", str(folder))
-    monkeypatch.setattr("evalprep.results.cache._IDS_AT_ONCE", 8)  # so that ids take several lines
+    monkeypatch.setenv("EVALPREP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("evalprep.results.store._AT_ONCE", 8)
+    return task
+
+
+def assert_same(table, other):
+    for field in dataclasses.fields(Table):
+        np.testing.assert_equal(getattr(table, field.name), getattr(other, field.name), field.name)
+
+
+def entry_in(tmp_path):
+    (entry,) = (tmp_path / "cache").iterdir()
+    return entry
+
+
+def test_the_store_gives_the_same_table_without_texts_to_its_owner_alone(tmp_path, monkeypatch):
+    task = kept_task(tmp_path, monkeypatch)
     plain = read_table(task.path, "none")
-    for state in ("written", "read", "damaged"):
-        cached = cached_table(task.path, "none", small=0)
-        assert cached.ids == plain.ids, state
-        assert cached.damage == plain.damage
-        assert (cached.clusters, cached.subtasks, cached.filters) == (
-            plain.clusters,
-            plain.subtasks,
-            plain.filters,
-        )
-        for name in (
-            "doc_id",
-            "prompt_hash",
-            "response_hash",
-            "previous",
-            "cluster",
-            "offset",
-            "length",
-        ):
-            assert getattr(cached, name).tolist() == getattr(plain, name).tolist()
-        np.testing.assert_array_equal(cached.metrics["exact_match"], plain.metrics["exact_match"])
-        np.testing.assert_array_equal(cached.weights["exact_match"], plain.weights["exact_match"])
-        (entry,) = folder.glob("*.columns")
-        if state == "read":
-            entry.write_bytes(b"no table")
+    assert_same(cached_table(SampleFile(task.path), "none", small=0), plain)
+    entry = entry_in(tmp_path)
+    assert entry.stat().st_mode & 0o777 == 0o600
+    kept = pq.read_table(entry)
+    assert kept.column_names[: 1 + len(COLUMNS)] == ["ids", *COLUMNS]
+    for text in ("Question", "answer of the model"):
+        assert text.encode() not in entry.read_bytes()
+    monkeypatch.setattr("evalprep.results.store.table_of", lambda *_, **__: pytest.fail("read"))
+    assert_same(cached_table(SampleFile(task.path), "none", small=0), plain)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _: b"no table",
+        lambda raw: raw[: len(raw) // 2],
+        lambda raw: raw.replace(b"r7", b"x7", 1),
+        lambda raw: raw.replace(b"offset", b"onset_"),
+    ],
+    ids=["foreign", "cut off", "another byte", "another column"],
+)
+def test_a_damaged_entry_is_written_anew(tmp_path, monkeypatch, damage):
+    task = kept_task(tmp_path, monkeypatch)
+    plain = cached_table(SampleFile(task.path), "none", small=0)
+    entry = entry_in(tmp_path)
+    content = entry.read_bytes()
+    entry.write_bytes(damage(content))
+    assert_same(cached_table(SampleFile(task.path), "none", small=0), plain)
+    assert entry.read_bytes() == content
+
+
+def test_a_parquet_file_of_other_columns_is_no_entry(tmp_path, monkeypatch):
+    task = kept_task(tmp_path, monkeypatch)
+    plain = cached_table(SampleFile(task.path), "none", small=0)
+    entry = entry_in(tmp_path)
+    content, whole = entry.read_bytes(), pq.read_table(entry)
+    for other in (
+        whole.drop_columns(["offset"]),
+        whole.set_column(1, whole.schema.names[1], whole["offset"].cast(pa.float64())),
+        whole.replace_schema_metadata({}),
+        whole.replace_schema_metadata({"table": "{}"}),
+    ):
+        pq.write_table(other, entry)
+        assert_same(cached_table(SampleFile(task.path), "none", small=0), plain)
+        assert entry.read_bytes() == content
+
+
+def test_several_processes_write_one_entry(tmp_path, monkeypatch):
+    task = kept_task(tmp_path, monkeypatch)
+    code = "import sys; from pathlib import Path\n"
+    code += "from evalprep.results import SampleFile, cached_table\n"
+    code += "print(len(cached_table(SampleFile(Path(sys.argv[1])), 'none', small=0)))"
+    words = [sys.executable, "-c", code, str(task.path)]
+    with contextlib.ExitStack() as stack:
+        writers = [
+            stack.enter_context(subprocess.Popen(words, stdout=subprocess.PIPE, text=True))
+            for _ in range(3)
+        ]
+        assert {writer.communicate()[0] for writer in writers} == {"22\n"}
+    monkeypatch.setattr("evalprep.results.store.table_of", lambda *_, **__: pytest.fail("read"))
+    assert len(cached_table(SampleFile(task.path), "none", small=0)) == len(
+        pq.read_table(entry_in(tmp_path))
+    )
+
+
+def test_values_that_a_function_computes_are_kept_without_texts(tmp_path, monkeypatch):
+    path = lines_file(tmp_path, [GOOD, line(Row("after"), 1) + "\n"])
+    monkeypatch.setenv("EVALPREP_CACHE", str(tmp_path / "cache"))
+    computed = []
+
+    def under_rule(sample):
+        computed.append(sample.sample_id)
+        if sample.sample_id == "after":
+            return None
+        values = {"filter": "rule", "filtered_resps": ["an answer"], "metrics": {"own": 0.5}}
+        return msgspec.structs.replace(sample, **values)
+
+    source = ChangedSamples(SampleFile(path), under_rule, "version 1")
+    table = cached_table(source, "rule")
+    for sample in (*(item for _, item in source.placed()), *table.read([0])):
+        assert (sample.sample_id, sample.filtered) == ("good", "an answer")
+        assert sample.metrics == {"own": 0.5}
+    assert computed == ["good", "after"]
+    assert b"an answer" not in entry_in(tmp_path).read_bytes()
+    elsewhere = ChangedSamples(SampleFile(path), pytest.fail, "version 1")
+    assert cached_table(elsewhere, "rule").metrics["own"].tolist() == [0.5]
+    mended = ChangedSamples(SampleFile(path), lambda sample: sample, "version 2")
+    assert cached_table(mended, "none").ids == ["good", "after"]
+
+
+def test_a_run_that_is_not_large_is_read_without_pyarrow(tmp_path):
+    home = write_run(tmp_path, {"t": [Row("a", 1.0), Row("b", 0.0)]})
+    code = "import sys; from evalprep.cli import main; code = main(sys.argv[1:])\n"
+    code += "assert code == 0; print([name for name in sys.modules if 'pyarrow' in name])"
+    words = [sys.executable, "-c", code, "score", str(home), "--no-write"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_changed_file_is_another_entry_and_an_unusable_folder_no_error(tmp_path, monkeypatch):
     path = lines_file(tmp_path, [GOOD])
     monkeypatch.setenv("EVALPREP_CACHE", str(tmp_path / "cache"))
-    assert len(cached_table(path, "none", small=0)) == 1
+    assert len(cached_table(SampleFile(path), "none", small=0)) == 1
     path.write_text(GOOD + line(Row("second"), 1) + "\n")
-    assert len(cached_table(path, "none", small=0)) == 2
+    assert len(cached_table(SampleFile(path), "none", small=0)) == 2
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("EVALPREP_CACHE", str(tmp_path / "file"))
-    assert len(cached_table(path, "none", small=0)) == 2
+    assert len(cached_table(SampleFile(path), "none", small=0)) == 2
 
 
 def test_small_files_of_a_large_run_are_kept_and_found_by_place_and_time(tmp_path, monkeypatch):
@@ -265,15 +361,15 @@ def test_small_files_of_a_large_run_are_kept_and_found_by_place_and_time(tmp_pat
     folder = tmp_path / "cache"
     monkeypatch.setenv("EVALPREP_CACHE", str(folder))
     path = run.tasks["t"].path
-    cached_table(path, "none", small=path.stat().st_size + 1)
-    assert len(list(folder.glob("*.columns"))) == 1
-    monkeypatch.setattr("evalprep.results.cache.read_table", lambda *_, **__: pytest.fail("read"))
-    assert cached_table(path, "none", small=0).ids == ["a", "b"]
+    cached_table(SampleFile(path), "none", small=path.stat().st_size + 1)
+    assert len(list(folder.glob("*.parquet"))) == 1
+    monkeypatch.setattr("evalprep.results.store.table_of", lambda *_, **__: pytest.fail("read"))
+    assert cached_table(SampleFile(path), "none", small=0).ids == ["a", "b"]
     monkeypatch.undo()
     monkeypatch.setenv("EVALPREP_CACHE", str(folder))
     content = path.read_bytes()
     path.write_bytes(content.replace(b'"a"', b'"c"'))  # of the same size
-    assert cached_table(path, "none", small=0).ids == ["c", "b"]
+    assert cached_table(SampleFile(path), "none", small=0).ids == ["c", "b"]
 
 
 texts = st.text(max_size=30)

@@ -10,12 +10,11 @@ from evalprep.results import (
     check_verdicts,
     document_hash,
     multiple_choice_verdicts,
-    prompt_hash,
     read_samples,
     read_table,
-    target_hash,
+    text_hash,
 )
-from evalprep.results.verdicts import check_lines
+from evalprep.results.sample import parse
 
 CHOICES = ("red", "light green", "blue")
 
@@ -37,8 +36,8 @@ def choice_line(likelihoods, *, gold=0, number=0, leaf=str, **metrics):
         "filter": "none",
         "metrics": list(metrics),
         "doc_hash": document_hash(doc),
-        "prompt_hash": prompt_hash(prompt),
-        "target_hash": target_hash(gold),
+        "prompt_hash": text_hash(prompt),
+        "target_hash": text_hash(gold),
     }
     return json.dumps(content | metrics, ensure_ascii=False)
 
@@ -57,8 +56,9 @@ def check_of(path):
     """What both looks at a file give: of its samples, and of its lines."""
     samples = read_samples(path, filter_name="none")
     outcome = check_verdicts(item for item in samples if isinstance(item, Sample))
-    with path.open("rb") as lines:
-        assert check_lines(lines, "none") == outcome
+    items = [parse(raw) for raw in path.read_bytes().splitlines() if raw.strip()]
+    parsed = [item for item in items if isinstance(item, Sample) and item.filter == "none"]
+    assert check_verdicts(parsed) == outcome
     return outcome
 
 
@@ -138,7 +138,9 @@ def test_numbers_and_texts_of_replies_give_equal_rows(tmp_path):
     ]
     assert paths[0].read_text(encoding="utf-8") != paths[1].read_text(encoding="utf-8")
     texts, numbers = (samples_of(path) for path in paths)
-    assert texts == numbers
+    for one, other in zip(texts, numbers, strict=True):
+        for part in ("doc", "arguments", "target", "resps", "filtered_resps", "metrics", "hashes"):
+            assert getattr(one, part) == getattr(other, part)
     tables = [read_table(path, "none") for path in paths]
     assert tables[0].response_hash.tolist() == tables[1].response_hash.tolist()
 
@@ -148,12 +150,12 @@ def test_published_lines_reproduce_their_digests_and_verdicts(shared):
     if not files:
         pytest.skip("published_data is absent")
     samples = [sample for file in files for sample in samples_of(file)]
-    assert [document_hash(sample.doc) for sample in samples] == [row.doc_hash for row in samples]
-    assert [prompt_hash(sample.prompt) for sample in samples] == [
-        row.prompt_hash for row in samples
+    assert [document_hash(sample.doc) for sample in samples] == [row.hashes.doc for row in samples]
+    assert [text_hash(sample.prompt) for sample in samples] == [
+        row.hashes.prompt for row in samples
     ]
-    assert [target_hash(sample.target) for sample in samples] == [
-        row.target_hash for row in samples
+    assert [text_hash(sample.target) for sample in samples] == [
+        row.hashes.target for row in samples
     ]
     outcome = check_verdicts(samples)
     assert (len(samples), outcome.checked, outcome.disagreeing) == (46, 28, [])

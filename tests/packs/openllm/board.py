@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from custom_metrics import openllm
-from evalprep.results import document_hash, prompt_hash, target_hash
+from evalprep.results import document_hash, text_hash
 
 MODEL = "acme/tiny-1b"
 SHA = "a1b2c3d4" * 5
@@ -36,8 +36,8 @@ def choice_line(at, doc, prompt, choices, gold, right, metric, *, strings=True):
         "filter": "none",
         "metrics": [metric],
         "doc_hash": document_hash(doc),
-        "prompt_hash": prompt_hash(prompt),
-        "target_hash": target_hash(target),
+        "prompt_hash": text_hash(prompt),
+        "target_hash": text_hash(target),
         metric: float(right),
     }
 
@@ -54,8 +54,8 @@ def text_line(at, doc, prompt, target, reply, metrics, until):
         "filter": "none",
         "metrics": list(metrics),
         "doc_hash": document_hash(doc),
-        "prompt_hash": prompt_hash(prompt),
-        "target_hash": target_hash(target),
+        "prompt_hash": text_hash(prompt),
+        "target_hash": text_hash(target),
         **metrics,
     }
 

@@ -185,7 +185,7 @@ def test_the_metrics_of_an_instance_are_one_sample(tmp_path):
     run = open_run(write_lines(tmp_path / "x_samples.jsonl", records), ())
     (sample,) = _samples(run)
     assert sample.metrics == {"a": 1.0, "b": 0.0}
-    assert sample.doc_hash == "d" * 64
+    assert sample.hashes.doc == "d" * 64
     assert (sample.doc["id"], sample.doc["index"]) == (None, 7)
     assert run.model == "org/m"
 
