@@ -139,7 +139,7 @@ def _leads_alone(board: Board, column: Column) -> bool:
 
 def _shown_table(board: Board, notes: Sequence[str]) -> Table:
     """The shown columns, without rows."""
-    columns = [tables.Column("Model", Kind.NAME)]
+    columns = [tables.Column("model", Kind.NAME)]
     headings = map(heading_of, board.columns.shown)
     columns += [tables.Column(heading, Kind.NUMBER) for heading in headings]
     return Table("Leaderboard", columns, notes=[tables.Note(text) for text in notes])

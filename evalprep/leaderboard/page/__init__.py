@@ -279,7 +279,7 @@ def _spread(cell: Cell, column: Column) -> Iterator[str]:
     if interval:
         yield interval
     if cell.sd is not None:
-        yield f"sd {value_text(cell.sd, column)}"
+        yield f"(sd {value_text(cell.sd, column)})"
 
 
 def _interval(cell: Cell, column: Column) -> str:
@@ -288,7 +288,7 @@ def _interval(cell: Cell, column: Column) -> str:
         return ""
     low = value_text(cell.low, column)
     high = value_text(cell.high, column)
-    return f"{low} to {high}"
+    return f"[{low}, {high}]"
 
 
 def _details(cell: Cell, column: Column) -> list[str]:
