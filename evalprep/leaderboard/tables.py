@@ -259,16 +259,16 @@ def _headline_table(board: Board) -> Table:
     columns += [tables.Column(head, width=14) for head in heads]
     table = Table("Leaderboard", columns)
     for row in board.rows:
-        cells = (_explained(row.cells[column.id]) for column in shown)
+        cells = (_explained(row.cells[column.id], column) for column in shown)
         table.add(label_of(row), row.place.step, *cells)
     return table
 
 
-def _explained(cell: Cell) -> tables.Cell:
-    """A value; the comment says why it may not be compared, or why there is none."""
+def _explained(cell: Cell, column: Column) -> tables.Cell:
+    """A value; where it may not be compared or is missing, a comment has all that is known."""
     note = ""
     if cell.standing or cell.value is None:
-        note = "; ".join([*cell.why, cell.reason])
+        note = "\n".join(details_of(cell, column))
     tone = Tone.PLAIN
     if cell.standing:
         tone = Tone.EXCLUDED
@@ -301,3 +301,29 @@ def _charts(board: Board, book: Any) -> Iterator[Any]:
         chart.set_legend({"none": True})
         chart.set_size(_CHART)
         yield chart
+
+
+def interval_text(cell: Cell, column: Column) -> str:
+    """The interval of a value in words; empty without one."""
+    if cell.low is None or cell.high is None:
+        return ""
+    low = value_text(cell.low, column)
+    high = value_text(cell.high, column)
+    return f"[{low}, {high}]"
+
+
+def details_of(cell: Cell, column: Column) -> list[str]:
+    """All that is known of a cell."""
+    unit = " %" if column.unit == SHARE else ""
+    details = []
+    if cell.value is None:
+        details.append(cell.reason or "no value")
+    else:
+        value = value_text(cell.value, column)
+        details.append(f"{column.name} {value}{unit}")
+    interval = interval_text(cell, column)
+    if interval:
+        details.append(f"95 % interval {interval}{unit}")
+    if cell.n:
+        details.append(f"{cell.n} rows")
+    return [*details, *cell.why, *cell.notes]

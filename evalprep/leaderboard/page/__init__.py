@@ -14,10 +14,9 @@ from evalprep.leaderboard.board import SIGNS, Board, Cell
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.page.sections import heat_map
 from evalprep.leaderboard.picture import colours, curves, scatter
-from evalprep.leaderboard.tables import pair_table, run_table, sayings
+from evalprep.leaderboard.tables import details_of, interval_text, pair_table, run_table, sayings
 from evalprep.leaderboard.values import heading_of, signs_of, value_text
 from evalprep.report import policy, style
-from evalprep.results import SHARE
 from evalprep.tables import Entry, Kind, Table, Tone, html_table
 from evalprep.terminal import counted
 
@@ -245,7 +244,7 @@ def _ranked_values(board: Board, column: Column) -> list[float]:
 
 def _cell(cell: Cell, scale: _Scale, column: Column) -> tables.Cell:
     """A value with its sign and its interval; hovering shows all that is known."""
-    note = "\n".join(_details(cell, column))
+    note = "\n".join(details_of(cell, column))
     if cell.value is None:
         return tables.Cell(tone=_tone(cell), note=note)
     return tables.Cell(
@@ -275,34 +274,8 @@ def _shade(value: float, scale: _Scale) -> float | None:
 
 def _spread(cell: Cell, column: Column) -> Iterator[str]:
     """The interval and the deviation over seeds, where they are known."""
-    interval = _interval(cell, column)
+    interval = interval_text(cell, column)
     if interval:
         yield interval
     if cell.sd is not None:
         yield f"(sd {value_text(cell.sd, column)})"
-
-
-def _interval(cell: Cell, column: Column) -> str:
-    """The interval of a value in words; empty without one."""
-    if cell.low is None or cell.high is None:
-        return ""
-    low = value_text(cell.low, column)
-    high = value_text(cell.high, column)
-    return f"[{low}, {high}]"
-
-
-def _details(cell: Cell, column: Column) -> list[str]:
-    """All that is known of a cell."""
-    unit = " %" if column.unit == SHARE else ""
-    details = []
-    if cell.value is None:
-        details.append(cell.reason or "no value")
-    else:
-        value = value_text(cell.value, column)
-        details.append(f"{column.name} {value}{unit}")
-    interval = _interval(cell, column)
-    if interval:
-        details.append(f"95 % interval {interval}{unit}")
-    if cell.n:
-        details.append(f"{cell.n} rows")
-    return [*details, *cell.why, *cell.notes]
