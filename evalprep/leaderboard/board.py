@@ -19,7 +19,6 @@ _NAMED = 4  # rows that a footnote names
 _NAMED_COLUMNS = 8  # columns that one does
 #: Signs of both in tables.
 SIGNS = {OTHER: "†", INCOMPLETE: "‡"}
-LEADS = "*"
 _LEADING = (
     "the best value of its column, or not shown to be worse than that "
     "(paired tests, adjusted for all scores and {})"
@@ -95,13 +94,6 @@ def label_of(row: Row) -> str:
     if row.reference:
         return f"{row.label} (reference)"
     return row.label
-
-
-def sign_of(cell: Cell) -> str:
-    """The sign behind a value in a text: leading, or not to be put beside the others."""
-    if cell.value is None:
-        return ""
-    return LEADS if cell.leads else SIGNS.get(cell.standing, "")
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evalprep import tables
-from evalprep.leaderboard.board import LEADS, Board, Cell, Row, label_of, sign_of
+from evalprep.leaderboard.board import Board, Row
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.picture import log_of
-from evalprep.leaderboard.values import signs_of, value_text
+from evalprep.leaderboard.tables import score_table
+from evalprep.leaderboard.values import value_text
 from evalprep.results import SHARE
-from evalprep.tables import Kind, Table
+from evalprep.tables import LEADS, Table
 from evalprep.terminal import counted
 
 _LINES = 100  # of tables, where nobody asked for certain columns
@@ -36,13 +37,13 @@ def text(board: Board, width: int | None = None) -> str:
         width: Characters in a line; those of the terminal by default, 80 where there is none.
     """
     width = width or shutil.get_terminal_size((80, 24)).columns
-    blocks = tables.column_blocks(_table(board), width)
+    blocks = tables.column_blocks(score_table(board, board.columns.shown), width)
     other_columns = "--scores shows others"
     most = max(1, _LINES // (len(board.rows) + _HEAD))
     if len(blocks) > most and not board.columns.named:
         count = sum(len(block.columns) - 1 for block in blocks[:most])
         board = _first_columns(board, count)
-        blocks = tables.column_blocks(_table(board), width)
+        blocks = tables.column_blocks(score_table(board, board.columns.shown), width)
         other_columns = "--scores '*' shows all"
     count = len(board.columns.shown)
     all_count = len(board.columns.all)
@@ -62,25 +63,6 @@ def _first_columns(board: Board, count: int) -> Board:
     shown = sorted(board.columns.shown, key=lambda column: column.name != board.sort)
     columns = replace(board.columns, shown=shown[:count])
     return replace(board, columns=columns)
-
-
-def _table(board: Board) -> Table:
-    """The shown columns with the signs of their values."""
-    shown = board.columns.shown
-    columns = [tables.Column("model", Kind.NAME)]
-    columns += [tables.Column(column.name, Kind.NUMBER, signs_of(column)) for column in shown]
-    table = Table("", columns)
-    for row in board.rows:
-        cells = [_shown(row.cells.get(column.id), column) for column in shown]
-        table.add(label_of(row), *cells)
-    return table
-
-
-def _shown(cell: Cell | None, column: Column) -> tables.Cell:
-    """A value with its sign."""
-    if cell is None or cell.value is None:
-        return tables.Cell()
-    return tables.Cell(cell.value, value_text(cell.value, column), mark=sign_of(cell))
 
 
 def _curves(board: Board, width: int) -> list[str]:

@@ -1,25 +1,21 @@
-"""The leaderboard as CSV, Markdown and spreadsheet."""
+"""The leaderboard's tables, each declared once for the media that show it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalprep import tables
-from evalprep.leaderboard.board import LEADS, SIGNS, Board, Cell, Row, label_of
+from evalprep.leaderboard.board import SIGNS, Board, Cell, Row, label_of
 from evalprep.leaderboard.columns import Column
-from evalprep.leaderboard.values import heading_of, value_text
+from evalprep.leaderboard.values import value_text
 from evalprep.numbers import probability
 from evalprep.results import SHARE
-from evalprep.tables import Entry, Kind, Table, Tone
+from evalprep.tables import LEADS, Kind, Table, Tone
 
-_MODEL_COLUMNS = ("label", "model", "trajectory", "step", "role", "seeds", "run", "folder")
-_CELL_COLUMNS = (
-    *("label", "step", "column", "kind", "better", "value", "low", "high", "stderr", "sd", "n"),
-    *("standing", "why", "leads", "no value because", "measured against"),
-)
 _SEEDS = (
     "Rows of several seeds: means with standard deviations over the seeds (sd), "
     "of p-values the median."
@@ -30,60 +26,78 @@ _WIDTH = 18
 _NOTE_WIDTH = 110
 _CHART = {"width": 820, "height": 460}  # pixels
 _CHART_ROWS = 25  # of the sheet, from one chart to the next
-
-
-def _columns(*names: str) -> list[tables.Column]:
-    first, *others = names
-    columns = [tables.Column(first, width=_NAME_WIDTH)]
-    columns += [tables.Column(name, width=_WIDTH) for name in others]
-    return columns
+#: What a value is shaded between, the worst first.
+Scale = tuple[float, float] | None
 
 
 def model_table(board: Board) -> Table:
     """One row per model with the value of every column."""
-    names = [column.id for column in board.columns.all]
-    columns = _columns(*_MODEL_COLUMNS, *names, "may not be compared")
-    table = Table("All columns", columns)
-    for row in board.rows:
-        values = [row.cells[name].value for name in names]
-        standings = "; ".join(_standings(row))
-        table.add(*_model(row), *values, standings)
-    return table
+    columns = [
+        tables.Column("label", width=_NAME_WIDTH, cell=lambda row: row.label),
+        tables.Column("model", width=_WIDTH, cell=lambda row: row.model),
+        tables.Column("trajectory", width=_WIDTH, cell=lambda row: row.place.trajectory),
+        tables.Column("step", width=_WIDTH, cell=_step),
+        tables.Column("role", width=_WIDTH, cell=lambda row: _tone_of_row(row).value or "model"),
+        tables.Column("seeds", width=_WIDTH, cell=lambda row: len(row.members)),
+        tables.Column("run", width=_WIDTH, cell=lambda row: row.run),
+        tables.Column("folder", width=_WIDTH, cell=lambda row: row.folder),
+        *(_value_column(column.id) for column in board.columns.all),
+        tables.Column("may not be compared", width=_WIDTH, cell=_standings),
+    ]
+    return tables.table_of("All columns", columns, board.rows)
 
 
-def _model(row: Row) -> list[Entry]:
-    role = "reference" if row.reference else "model"
-    place = row.place
-    names = [row.label, row.model]
-    origin = [row.run, row.folder]
-    seeds = len(row.members)
-    return [*names, place.trajectory, place.step, role, seeds, *origin]
+def _value_column(name: str) -> tables.Column:
+    return tables.Column(name, width=_WIDTH, cell=lambda row: row.cells[name].value)
 
 
-def _standings(row: Row) -> list[str]:
+def _standings(row: Row) -> str:
     """The reasons why cells of a row may not be compared, each once."""
     reasons: dict[str, None] = {}
     for cell in row.cells.values():
-        for why in cell.why:
-            reasons[f"{cell.standing}: {why}"] = None
-    return list(reasons)
+        reasons |= dict.fromkeys(f"{cell.standing}: {why}" for why in cell.why)
+    return "; ".join(reasons)
+
+
+class _Place(NamedTuple):
+    """A cell with its row and its column."""
+
+    row: Row
+    column: Column
+    cell: Cell
+
+
+_CELL_COLUMNS = (
+    tables.Column("label", width=_NAME_WIDTH, cell=lambda at: at.row.label),
+    tables.Column("step", width=_WIDTH, cell=lambda at: at.row.place.step),
+    tables.Column("column", width=_WIDTH, cell=lambda at: at.column.id),
+    tables.Column("kind", width=_WIDTH, cell=lambda at: at.column.kind),
+    tables.Column("better", width=_WIDTH, cell=lambda at: at.column.better),
+    tables.Column("value", width=_WIDTH, cell=lambda at: at.cell.value),
+    tables.Column("low", width=_WIDTH, cell=lambda at: at.cell.low),
+    tables.Column("high", width=_WIDTH, cell=lambda at: at.cell.high),
+    tables.Column("stderr", width=_WIDTH, cell=lambda at: at.cell.stderr),
+    tables.Column("sd", width=_WIDTH, cell=lambda at: at.cell.sd),
+    tables.Column("n", width=_WIDTH, cell=lambda at: at.cell.n),
+    tables.Column("standing", width=_WIDTH, cell=lambda at: at.cell.standing),
+    tables.Column("why", width=_WIDTH, cell=lambda at: "; ".join(at.cell.why)),
+    tables.Column("leads", width=_WIDTH, cell=lambda at: "yes" if at.cell.leads else ""),
+    tables.Column("no value because", width=_WIDTH, cell=lambda at: at.cell.reason),
+    tables.Column(
+        "measured against",
+        width=_WIDTH,
+        cell=lambda at: "; ".join(each.words for each in at.cell.against),
+    ),
+)
 
 
 def cell_table(board: Board) -> Table:
     """One row per model and column with all that is known."""
-    table = Table("Cells", _columns(*_CELL_COLUMNS))
-    for row in board.rows:
-        for column in board.columns.all:
-            cell = row.cells[column.id]
-            entries: list[Entry] = [row.label, row.place.step]
-            entries += [column.id, column.kind, column.better]
-            entries += [cell.value, cell.low, cell.high]
-            entries += [cell.stderr, cell.sd, cell.n]
-            entries += [cell.standing, "; ".join(cell.why)]
-            entries += ["yes" if cell.leads else "", cell.reason]
-            entries.append("; ".join(each.words for each in cell.against))
-            table.add(*entries)
-    return table
+    places = [
+        _Place(row, column, row.cells[column.id])
+        for row, column in product(board.rows, board.columns.all)
+    ]
+    return tables.table_of("Cells", _CELL_COLUMNS, places)
 
 
 def write_csv(board: Board, folder: Path) -> list[Path]:
@@ -98,12 +112,129 @@ def write_csv(board: Board, folder: Path) -> list[Path]:
     return [by_model, by_cell]
 
 
+def score_table(
+    board: Board, columns: Sequence[Column], *, with_steps: bool = False, notes: Sequence[str] = ()
+) -> Table:
+    """A row per model: its value in each column, shaded from the worst to the best of the column.
+
+    Args:
+        board: The leaderboard.
+        columns: Those to show.
+        with_steps: The steps of checkpoints have a column.
+        notes: Sentences below it.
+    """
+    heads = [tables.Column("model", Kind.NAME, width=32, cell=_name)]
+    if with_steps:
+        heads.append(tables.Column("step", Kind.COUNT, width=14, cell=_step))
+    heads += [_score_column(board, column) for column in columns]
+    below = [tables.Note(text) for text in notes]
+    return tables.table_of("Leaderboard", heads, board.rows, below, tone=_tone_of_row)
+
+
+def _name(row: Row) -> tables.Cell:
+    return tables.Cell(label_of(row), row.label, detail="(reference)" if row.reference else "")
+
+
+def _step(row: Row) -> int | None:
+    return row.place.step
+
+
+def _tone_of_row(row: Row) -> Tone:
+    return Tone.REFERENCE if row.reference else Tone.PLAIN
+
+
+_DIRECTIONS = {
+    "up": "higher is better",
+    "down": "lower is better",
+    "zero": "nearer to 0 is better",
+    "reference": "nearer to the reference is better",
+}
+
+
+def _score_column(board: Board, column: Column) -> tables.Column:
+    scale = _scale(board, column)
+
+    def cell_of(row: Row) -> tables.Cell:
+        return score_cell(row.cells.get(column.id, Cell()), column, scale)
+
+    parts = [column.title, _DIRECTIONS.get(column.better, ""), column.note]
+    return tables.Column(
+        column.name,
+        Kind.NUMBER,
+        column.arrow,
+        width=14,
+        note=". ".join(filter(None, parts)),
+        unit="%" if column.unit == SHARE else "",
+        cell=cell_of,
+    )
+
+
+def _scale(board: Board, column: Column) -> Scale:
+    """Between what a column is shaded: the worst and the best of the values that compete."""
+    if column.better not in {"up", "down"} or column.p_value:
+        return None
+    cells = [row.cells.get(column.id, Cell()) for row in board.rows if not row.reference]
+    values = [cell.value for cell in cells if cell.value is not None and not cell.standing]
+    if len(set(values)) < 2:
+        return None
+    least, most = min(values), max(values)
+    return (least, most) if column.better == "up" else (most, least)
+
+
+def score_cell(cell: Cell, column: Column, scale: Scale) -> tables.Cell:
+    """A value with its sign and its interval, or its deviation over seeds.
+
+    Args:
+        cell: The value and what is known of it.
+        column: Its column.
+        scale: The worst and the best value, between which it is shaded; None for no shade.
+    """
+    tone = Tone.PLAIN
+    if cell.standing:
+        tone = Tone.EXCLUDED
+    elif cell.leads:
+        tone = Tone.LEADING
+    note = "\n".join(_details(cell, column))
+    if cell.value is None:
+        return tables.Cell(tone=tone, note=note)
+    spread = _interval(cell, column)
+    if cell.sd is not None:
+        spread = f"(sd {value_text(cell.sd, column)})"
+    shade = None
+    if scale is not None and not cell.standing:
+        worst, best = scale
+        shade = (cell.value - worst) / (best - worst)
+    text = value_text(cell.value, column)
+    mark = SIGNS.get(cell.standing, "")
+    return tables.Cell(cell.value, text, spread, tone, note, mark, shade)
+
+
+def _interval(cell: Cell, column: Column) -> str:
+    """The interval of a value; empty without one."""
+    if cell.low is None or cell.high is None:
+        return ""
+    return f"[{value_text(cell.low, column)}, {value_text(cell.high, column)}]"
+
+
+def _details(cell: Cell, column: Column) -> list[str]:
+    """All that is known of a cell."""
+    unit = " %" if column.unit == SHARE else ""
+    details = []
+    if cell.value is None:
+        details.append(cell.reason or "no value")
+    else:
+        details.append(f"{column.name} {value_text(cell.value, column)}{unit}")
+    interval = _interval(cell, column)
+    if interval:
+        details.append(f"95 % interval {interval}{unit}")
+    if cell.n:
+        details.append(f"{cell.n} rows")
+    return [*details, *cell.why, *cell.notes]
+
+
 def render_markdown(board: Board) -> str:
     """Returns the shown columns as one Markdown table with its notes."""
-    table = _shown_table(board, sayings(board, "Brackets"))
-    for row in board.rows:
-        cells = [_shown(row.cells[column.id], column) for column in board.columns.shown]
-        table.add(label_of(row), *cells)
+    table = score_table(board, board.columns.shown, notes=sayings(board, "Brackets"))
     lines = list(tables.markdown_lines(table, heading="#"))
     if board.pairs:
         lines += tables.markdown_lines(pair_table(board))
@@ -116,71 +247,48 @@ def render_latex(board: Board) -> str:
     A value is bold where it is shown to be better than every other one of its column: where
     several are not shown to be worse than the best, none is.
     """
-    shown = board.columns.shown
-    alone = {column.id for column in shown if _leads_alone(board, column)}
     notes = sayings(board, "Brackets", leading=_ALONE)
-    table = _shown_table(board, notes)
-    for row in board.rows:
-        cells = []
-        for column in shown:
-            cell = _shown(row.cells[column.id], column)
-            tone = cell.tone if column.id in alone else Tone.PLAIN
-            cells.append(replace(cell, tone=tone))
-        table.add(label_of(row), *cells)
-    return "\n".join(tables.latex_lines(table))
+    table = score_table(board, board.columns.shown, notes=notes)
+    rows = list(table.lines())
+    for place in range(1, len(table.columns)):
+        cells = [row.cells[place] for row in rows]
+        compared = [cell for cell in cells if cell.value is not None and not cell.mark]
+        if len(compared) < 2 or sum(cell.tone is Tone.LEADING for cell in cells) > 1:
+            rows = [_without_lead(row, place) for row in rows]
+    return "\n".join(tables.latex_lines(replace(table, rows=rows)))
 
 
-def _leads_alone(board: Board, column: Column) -> bool:
-    """Returns whether one of several rows leads a column, the others being shown to be worse."""
-    cells = [row.cells[column.id] for row in board.rows]
-    compared = [cell for cell in cells if cell.value is not None and not cell.standing]
-    return len(compared) > 1 and sum(cell.leads for cell in compared) == 1
-
-
-def _shown_table(board: Board, notes: Sequence[str]) -> Table:
-    """The shown columns, without rows."""
-    columns = [tables.Column("model", Kind.NAME)]
-    headings = map(heading_of, board.columns.shown)
-    columns += [tables.Column(heading, Kind.NUMBER) for heading in headings]
-    return Table("Leaderboard", columns, notes=[tables.Note(text) for text in notes])
+def _without_lead(row: tables.Row, place: int) -> tables.Row:
+    """The row with a plain value at a place."""
+    cells = list(row.cells)
+    cells[place] = replace(cells[place], tone=Tone.PLAIN)
+    return replace(row, cells=tuple(cells))
 
 
 def pair_table(board: Board) -> Table:
     """The pairs of rows that differ in any column."""
-    heads = ("score", "candidate", "verdict", "baseline", "difference", "p")
-    table = Table("Pairs that differ", [tables.Column(head) for head in heads])
     names = {column.id: column.name for column in board.columns.all}
-    for pair in board.pairs:
-        sentence = [pair.candidate, pair.verdict, pair.baseline]
-        p_value = probability(pair.p)
-        table.add(names[pair.column], *sentence, pair.text, p_value)
-    return table
+    columns = [
+        tables.Column("score", cell=lambda pair: names[pair.column]),
+        tables.Column("candidate", cell=lambda pair: pair.candidate),
+        tables.Column("verdict", cell=lambda pair: pair.verdict),
+        tables.Column("baseline", cell=lambda pair: pair.baseline),
+        tables.Column("difference", cell=lambda pair: pair.text),
+        tables.Column("p", cell=lambda pair: probability(pair.p)),
+    ]
+    return tables.table_of("Pairs that differ", columns, board.pairs)
 
 
 def run_table(board: Board) -> Table:
     """The run behind each row; a line of its last cell for each note."""
-    names = ("model", "results", "run", "notes")
-    columns = [tables.Column("row", Kind.NAME), *(tables.Column(name) for name in names)]
-    table = Table("Runs", columns)
-    for row in board.rows:
-        table.add(row.label, row.model, row.folder, row.run, "\n".join(row.notes))
-    return table
-
-
-def _shown(cell: Cell, column: Column) -> tables.Cell:
-    """A value with its sign and its interval, or its deviation over seeds."""
-    if cell.value is None:
-        return tables.Cell(None)
-    spread = ""
-    if cell.sd is not None:
-        spread = f"(sd {value_text(cell.sd, column)})"
-    elif cell.low is not None and cell.high is not None:
-        low = value_text(cell.low, column)
-        high = value_text(cell.high, column)
-        spread = f"[{low}, {high}]"
-    tone = Tone.LEADING if cell.leads else Tone.PLAIN
-    mark = SIGNS.get(cell.standing, "")
-    return tables.Cell(cell.value, value_text(cell.value, column), spread, tone, mark=mark)
+    columns = [
+        tables.Column("row", Kind.NAME, cell=lambda row: row.label),
+        tables.Column("model", cell=lambda row: row.model),
+        tables.Column("results", cell=lambda row: row.folder),
+        tables.Column("run", cell=lambda row: row.run),
+        tables.Column("notes", cell=lambda row: "\n".join(row.notes)),
+    ]
+    return tables.table_of("Runs", columns, board.rows)
 
 
 _ALONE = "Bold: shown to be better than all others of its column (paired tests, adjusted)."
@@ -233,16 +341,25 @@ def write_xlsx(board: Board, path: Path) -> None:
 
     It holds the shown columns with a picture, every column, every cell and the notes.
     """
-    further_tables = [model_table(board), cell_table(board)]
-    further_tables += [pair_table(board), _note_table(board)]
+    shown = score_table(board, board.columns.shown, with_steps=True)
+    shown.rows = [_with_comments(row) for row in shown.lines()]
     with tables.Workbook(path, streamed=False) as book:
-        sheet = book.add(_headline_table(board))
+        sheet = book.add(shown)
         first_free_row = len(board.rows) + 2
         for chart in _charts(board, book.book):
             sheet.insert_chart(first_free_row, 0, chart)
             first_free_row += _CHART_ROWS
-        for table in further_tables:
+        for table in (model_table(board), cell_table(board), pair_table(board), _note_table(board)):
             book.add(table)
+
+
+def _with_comments(row: tables.Row) -> tables.Row:
+    """A row with comments where a value is missing or may not be compared, and nowhere else."""
+    cells = []
+    for cell in row.cells:
+        is_doubtful = cell.value is None or cell.tone is Tone.EXCLUDED
+        cells.append(cell if is_doubtful else replace(cell, note=""))
+    return replace(row, cells=tuple(cells))
 
 
 def _note_table(board: Board) -> Table:
@@ -250,31 +367,6 @@ def _note_table(board: Board) -> Table:
     for text in sayings(board, "low and high", in_percent=False):
         table.add(text)
     return table
-
-
-def _headline_table(board: Board) -> Table:
-    shown = board.columns.shown
-    heads = ["step", *(column.heading for column in shown)]
-    columns = [tables.Column("model", width=32)]
-    columns += [tables.Column(head, width=14) for head in heads]
-    table = Table("Leaderboard", columns)
-    for row in board.rows:
-        cells = (_explained(row.cells[column.id], column) for column in shown)
-        table.add(label_of(row), row.place.step, *cells)
-    return table
-
-
-def _explained(cell: Cell, column: Column) -> tables.Cell:
-    """A value; where it may not be compared or is missing, a comment has all that is known."""
-    note = ""
-    if cell.standing or cell.value is None:
-        note = "\n".join(details_of(cell, column))
-    tone = Tone.PLAIN
-    if cell.standing:
-        tone = Tone.EXCLUDED
-    elif cell.leads:
-        tone = Tone.LEADING
-    return tables.Cell(cell.value, tone=tone, note=note)
 
 
 def _charts(board: Board, book: Any) -> Iterator[Any]:
@@ -301,29 +393,3 @@ def _charts(board: Board, book: Any) -> Iterator[Any]:
         chart.set_legend({"none": True})
         chart.set_size(_CHART)
         yield chart
-
-
-def interval_text(cell: Cell, column: Column) -> str:
-    """The interval of a value in words; empty without one."""
-    if cell.low is None or cell.high is None:
-        return ""
-    low = value_text(cell.low, column)
-    high = value_text(cell.high, column)
-    return f"[{low}, {high}]"
-
-
-def details_of(cell: Cell, column: Column) -> list[str]:
-    """All that is known of a cell."""
-    unit = " %" if column.unit == SHARE else ""
-    details = []
-    if cell.value is None:
-        details.append(cell.reason or "no value")
-    else:
-        value = value_text(cell.value, column)
-        details.append(f"{column.name} {value}{unit}")
-    interval = interval_text(cell, column)
-    if interval:
-        details.append(f"95 % interval {interval}{unit}")
-    if cell.n:
-        details.append(f"{cell.n} rows")
-    return [*details, *cell.why, *cell.notes]

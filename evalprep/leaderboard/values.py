@@ -17,12 +17,7 @@ def scaled(value: float, column: Column) -> float:
     return 100.0 * value if column.unit == SHARE else value
 
 
-def signs_of(column: Column) -> str:
-    """Returns what stands behind a column's name: its unit and which way is better."""
-    unit = "%" if column.unit == SHARE else ""
-    return " ".join(filter(None, [unit, column.arrow]))
-
-
 def heading_of(column: Column) -> str:
     """The name with its unit and its arrow."""
-    return f"{column.name} {signs_of(column)}".strip()
+    unit = "%" if column.unit == SHARE else ""
+    return " ".join(filter(None, [column.name, unit, column.arrow]))

@@ -13,7 +13,18 @@ if TYPE_CHECKING:
     from evalprep.tables.latex import latex_lines
     from evalprep.tables.lines import shortened, table_lines
     from evalprep.tables.markdown import escape, markdown_lines
-    from evalprep.tables.model import Cell, Column, Entry, Kind, Note, Table, Tone
+    from evalprep.tables.model import (
+        LEADS,
+        Cell,
+        Column,
+        Entry,
+        Kind,
+        Note,
+        Row,
+        Table,
+        Tone,
+        table_of,
+    )
     from evalprep.tables.screen import print_notes, print_table
     from evalprep.tables.workbook import Workbook
 else:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from evalprep.tables.lines import GAP, aligned, row_texts, shortened, shortened_name
-from evalprep.tables.model import Column, Row, Table
+from evalprep.tables.model import LEADS, Column, Row, Table, Tone
 
 _HEADING = 9  # characters of a column of numbers, as a rule
 _LINE = 12  # of a heading's line, which holds names such as exact_match
@@ -28,11 +28,13 @@ class _Place(NamedTuple):
 def column_blocks(table: Table, width: int) -> list[Table]:
     """Returns tables that each fit: the first column, and as many others as there is room for.
 
+    Details are left out but for those of names, and leading values have a mark.
+
     Args:
         table: The table; its first column names the rows.
         width: Characters in a line.
     """
-    rows = list(table.lines())
+    rows = [_without_details(row) for row in table.lines()]
     name, *places = _places(table, rows, width)
     members: list[list[int]] = []
     used = 0
@@ -44,6 +46,15 @@ def column_blocks(table: Table, width: int) -> list[Table]:
         members[-1].append(number)
         used += needed
     return [_part(table, rows, numbers) for numbers in members]
+
+
+def _without_details(row: Row) -> Row:
+    name, *cells = row.cells
+    marked = [
+        replace(cell, detail="", mark=LEADS if cell.tone is Tone.LEADING else cell.mark)
+        for cell in cells
+    ]
+    return replace(row, cells=(name, *marked))
 
 
 def _part(table: Table, rows: Sequence[Row], numbers: Sequence[int]) -> Table:
@@ -107,12 +118,12 @@ def _heading(column: Column, longest: int) -> list[str]:
     while len(lines) > _LINES:
         size += 1
         lines = _broken(column.full_name, size)
-    if not column.arrow:
+    if not column.signs:
         return lines
-    if len(lines[-1]) + 1 + len(column.arrow) <= max(size, *map(len, lines)):
-        lines[-1] += f" {column.arrow}"
+    if len(lines[-1]) + 1 + len(column.signs) <= max(size, *map(len, lines)):
+        lines[-1] += f" {column.signs}"
     else:
-        lines.append(column.arrow)
+        lines.append(column.signs)
     return lines
 
 

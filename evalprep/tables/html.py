@@ -56,8 +56,8 @@ def _breakable(text: str) -> str:
 
 def _head(column: Column, *, sortable: bool) -> str:
     text = _breakable(column.full_name)
-    if column.arrow:
-        text += f" <span>{escape(column.arrow)}</span>"
+    if column.signs:
+        text += f" <span>{escape(column.signs)}</span>"
     pairs = [("scope", "col"), ("title", column.note)]
     if sortable:
         text = f'<button type="button">{text}</button>'

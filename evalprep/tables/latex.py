@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from evalprep.tables.model import Cell, Column, Row, Table, Tone
+from evalprep.tables.model import Cell, Column, Kind, Row, Table, Tone
 
 _SPECIAL = re.compile(r"[\\{}$&#%_^~<>|\"]")
 _WORDS = {
@@ -73,7 +73,7 @@ def latex_lines(table: Table) -> Iterator[str]:
 
 
 def _heading(column: Column) -> str:
-    return escape_latex(" ".join(filter(None, [column.full_name, column.arrow])))
+    return escape_latex(column.heading)
 
 
 def _row(row: Row, table: Table) -> str:
@@ -90,4 +90,6 @@ def _cell(cell: Cell, column: Column) -> str:
         text = rf"\textbf{{{text}}}"
     if not cell.detail:
         return text
+    if column.kind is Kind.NAME:
+        return f"{text} {escape_latex(cell.detail)}"
     return rf"{text} {{\footnotesize {escape_latex(cell.detail)}}}"

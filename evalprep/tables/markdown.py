@@ -52,7 +52,7 @@ def _row(row: Row, table: Table) -> str:
 
 
 def _heading(column: Column) -> str:
-    return " ".join(filter(None, [escape(column.full_name), column.arrow]))
+    return " ".join(filter(None, [escape(column.full_name), column.signs]))
 
 
 def _cell(cell: Cell, column: Column) -> str:

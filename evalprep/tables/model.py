@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from evalprep.numbers import number, percent, probability
 
@@ -46,6 +47,8 @@ _FORMATS: dict[Kind, Callable[[float], str]] = {
     Kind.POINTS: _signed_points,
     Kind.PROBABILITY: probability,
 }
+#: The mark of a leading value where a medium has no bold figures.
+LEADS = "*"
 #: A value that is not known: a number is shown as `-`, a text as nothing.
 UNKNOWN_NUMBER = "-"
 
@@ -70,7 +73,7 @@ class Column:
     Args:
         name: Its heading.
         kind: The kind of its values.
-        arrow: Signs behind the heading: the unit, and which direction is better.
+        arrow: Signs behind the heading: which direction is better.
         width: Characters of its cells in a spreadsheet.
         least: Characters that its cells keep on a terminal where they are cut for a line to fit;
             None for cells that are not cut.
@@ -79,6 +82,9 @@ class Column:
         over: A heading above the name, as that of the task whose metrics are columns. CSV and
             spreadsheets have a line of them, other media write it before the name.
         digits: Decimals that a spreadsheet shows of its numbers; None for as many as they have.
+        unit: The unit of its texts, behind the heading; media that write raw values leave it out.
+        cell: What it shows of an item, for `table_of`.
+        optional: It is left out of a table in which none of its cells has a value.
     """
 
     name: str
@@ -90,6 +96,9 @@ class Column:
     note: str = ""
     over: str = ""
     digits: int | None = None
+    unit: str = ""
+    cell: Callable[[Any], Entry] | None = None
+    optional: bool = False
 
     @property
     def full_name(self) -> str:
@@ -97,9 +106,14 @@ class Column:
         return " ".join(filter(None, [self.over, self.name]))
 
     @property
+    def signs(self) -> str:
+        """The unit and the arrow."""
+        return " ".join(filter(None, [self.unit, self.arrow]))
+
+    @property
     def heading(self) -> str:
         """The full name with its signs."""
-        return " ".join(filter(None, [self.full_name, self.arrow]))
+        return " ".join(filter(None, [self.full_name, self.signs]))
 
     @property
     def right(self) -> bool:
@@ -250,6 +264,41 @@ class Table:
     def has_head(self) -> bool:
         """False for a list, whose columns have no names."""
         return any(column.full_name for column in self.columns)
+
+
+def table_of(
+    title: str,
+    columns: Sequence[Column],
+    items: Sequence[Any],
+    notes: Sequence[Note] = (),
+    *,
+    tone: Callable[[Any], Tone] = lambda _: Tone.PLAIN,
+) -> Table:
+    """Returns a table with a row for each item, by what its columns show of it.
+
+    Args:
+        title: Its heading.
+        columns: Each with a `cell`; an optional one is left out where no item has a value in it.
+        items: What the rows are about.
+        notes: Sentences below it.
+        tone: What the row of an item means.
+    """
+    shown = [(column, column.cell) for column in columns if column.cell is not None]
+    rows = [[as_cell(cell(item)) for _, cell in shown] for item in items]
+    kept = [
+        place
+        for place, (column, _) in enumerate(shown)
+        if not column.optional or any(row[place].value not in {None, ""} for row in rows)
+    ]
+    return Table(
+        title,
+        [shown[place][0] for place in kept],
+        [
+            Row(tuple(row[place] for place in kept), tone(item))
+            for item, row in zip(items, rows, strict=True)
+        ],
+        notes,
+    )
 
 
 def as_cell(entry: Entry) -> Cell:

@@ -87,8 +87,10 @@ class Workbook:
             sheet.set_column(number, number, column.width)
         # Line by line: a streamed sheet does not go back.
         for line, names in enumerate(table.head):
-            for place, name in enumerate(names):
-                _write_cell(sheet, line, place, Cell(name), self._head)
+            for place, (name, column) in enumerate(zip(names, table.columns, strict=True)):
+                is_last = line == len(table.head) - 1
+                text = " ".join(filter(None, [name, column.arrow if is_last else ""]))
+                _write_cell(sheet, line, place, Cell(text), self._head)
         sheet.freeze_panes(len(table.head), 1)
         return sheet
 

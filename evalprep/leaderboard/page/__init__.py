@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from evalprep import __version__, tables
-from evalprep.leaderboard.board import SIGNS, Board, Cell
+from evalprep import __version__
+from evalprep.leaderboard.board import Board
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.page.sections import heat_map
 from evalprep.leaderboard.picture import colours, curves, scatter
-from evalprep.leaderboard.tables import details_of, interval_text, pair_table, run_table, sayings
-from evalprep.leaderboard.values import heading_of, signs_of, value_text
+from evalprep.leaderboard.tables import pair_table, run_table, sayings, score_table
+from evalprep.leaderboard.values import heading_of
 from evalprep.report import policy, style
-from evalprep.tables import Entry, Kind, Table, Tone, html_table
+from evalprep.tables import Table, html_table
 from evalprep.terminal import counted
 
 _FOLDER = Path(__file__).parent
@@ -77,14 +77,13 @@ def _header(title: str) -> str:
 
 
 def _sections(board: Board) -> Iterator[str]:
-    sections = heat_map(board, _cell)
+    sections = heat_map(board)
     if sections is not None:
         yield f"<h2>{sections.title}</h2>\n"
         yield _MAP_LEAD
         yield _region(sections, "sections", style="board")
-    scores = _score_table(board, board.columns.shown)
-    yield f"<h2>{scores.title}</h2>\n"
-    yield _region(scores, "shown", style="board", sortable=True)
+    yield "<h2>Scores</h2>\n"
+    yield _region(_score_table(board, board.columns.shown), "shown", style="board", sortable=True)
     yield _sentences(board)
     if board.pairs:
         yield "<h2>Pairs that differ</h2>\n"
@@ -118,6 +117,11 @@ def _scatters(board: Board) -> Iterator[str]:
             yield f"<h2>{title}</h2>\n"
             yield f'<div class="drawing">{drawing}</div>\n'
             yield _key(board)
+
+
+def _score_table(board: Board, columns: Sequence[Column]) -> Table:
+    has_steps = any(row.place.step is not None for row in board.rows)
+    return score_table(board, columns, with_steps=has_steps)
 
 
 def _all_columns(board: Board) -> Iterator[str]:
@@ -183,99 +187,3 @@ def _region(table: Table, name: str, *, style: str = "", sortable: bool = False)
     """
     start = f'<div class="wide" tabindex="0" role="region" aria-label="{_LABELS[name]}">'
     return f"{start}{html_table(table, name=name, style=style, sortable=sortable)}</div>\n"
-
-
-def _score_table(board: Board, columns: Sequence[Column]) -> Table:
-    """A row per model, each value shaded from the worst to the best of its column."""
-    has_steps = any(row.place.step is not None for row in board.rows)
-    heads = [tables.Column("model", Kind.NAME)]
-    if has_steps:
-        heads.append(tables.Column("step", Kind.COUNT))
-    for column in columns:
-        arrow, note = signs_of(column), _hint(column)
-        heads.append(tables.Column(column.name, Kind.NUMBER, arrow, note=note))
-    scales = {column.id: _scale(board, column) for column in columns}
-    table = Table("Scores", heads)
-    for row in board.rows:
-        detail = "(reference)" if row.reference else ""
-        entries: list[Entry] = [tables.Cell(row.label, detail=detail)]
-        if has_steps:
-            entries.append(row.place.step)
-        entries += [_cell(row.cells[column.id], scales[column.id], column) for column in columns]
-        tone = Tone.REFERENCE if row.reference else Tone.PLAIN
-        table.add(*entries, tone=tone)
-    return table
-
-
-_DIRECTIONS = {
-    "up": "higher is better",
-    "down": "lower is better",
-    "zero": "nearer to 0 is better",
-    "reference": "nearer to the reference is better",
-}
-
-
-def _hint(column: Column) -> str:
-    direction = _DIRECTIONS.get(column.better, "")
-    parts = [column.title, direction, column.note]
-    return ". ".join(filter(None, parts))
-
-
-_Scale = tuple[float, float] | None
-
-
-def _scale(board: Board, column: Column) -> _Scale:
-    """Between what a cell is shaded: the worst and the best of the values that may be compared."""
-    if column.better not in {"up", "down"} or column.p_value:
-        return None
-    values = _ranked_values(board, column)
-    if len(set(values)) < 2:
-        return None
-    least, most = min(values), max(values)
-    return (least, most) if column.better == "up" else (most, least)
-
-
-def _ranked_values(board: Board, column: Column) -> list[float]:
-    """The values of a column that may be compared, without the reference's."""
-    cells = [row.cells[column.id] for row in board.rows if not row.reference]
-    ranked = [cell for cell in cells if not cell.standing]
-    return [cell.value for cell in ranked if cell.value is not None]
-
-
-def _cell(cell: Cell, scale: _Scale, column: Column) -> tables.Cell:
-    """A value with its sign and its interval; hovering shows all that is known."""
-    note = "\n".join(details_of(cell, column))
-    if cell.value is None:
-        return tables.Cell(tone=_tone(cell), note=note)
-    return tables.Cell(
-        cell.value,
-        value_text(cell.value, column),
-        detail="\n".join(_spread(cell, column)),
-        tone=_tone(cell),
-        note=note,
-        mark=SIGNS.get(cell.standing, ""),
-        shade=_shade(cell.value, scale) if not cell.standing else None,
-    )
-
-
-def _tone(cell: Cell) -> Tone:
-    if cell.standing:
-        return Tone.EXCLUDED
-    return Tone.LEADING if cell.leads else Tone.PLAIN
-
-
-def _shade(value: float, scale: _Scale) -> float | None:
-    """Returns where a value stands between the worst (0) and the best (1)."""
-    if scale is None:
-        return None
-    worst, best = scale
-    return (value - worst) / (best - worst)
-
-
-def _spread(cell: Cell, column: Column) -> Iterator[str]:
-    """The interval and the deviation over seeds, where they are known."""
-    interval = interval_text(cell, column)
-    if interval:
-        yield interval
-    if cell.sd is not None:
-        yield f"(sd {value_text(cell.sd, column)})"

@@ -2,58 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from evalprep import tables
-from evalprep.leaderboard.board import Board, Cell
+from evalprep.leaderboard.board import Board
 from evalprep.leaderboard.columns import SCORE, Column
+from evalprep.leaderboard.tables import score_cell
 from evalprep.tables import Kind, Table
 
-#: The cell of a value; what it is shaded between, worst first.
-AsCell = Callable[[Cell, tuple[float, float] | None, Column], tables.Cell]
 
-
-def heat_map(board: Board, as_cell: AsCell) -> Table | None:
+def heat_map(board: Board) -> Table | None:
     """The heat map; None where the shown scores do not belong to several sections.
 
     Shades mean the same in every row of one range: they show what a value is, not who leads.
-
-    Args:
-        board: The leaderboard.
-        as_cell: Makes the cell of a value.
     """
     scores = [column for column in board.columns.shown if column.kind == SCORE]
     columns = [column for column in scores if column.subsection]
     sections = _by_section(columns)
     if len(sections) < 2:
         return None
-    table = Table("By section", _heads(board))
+    models = [tables.Column(row.label, Kind.NUMBER) for row in board.rows]
+    table = Table("By section", [tables.Column("score", Kind.NAME), *models])
     for section, subsections in sections.items():
         table.add_heading(section)
         for subsection, members in subsections.items():
             table.add_heading(subsection, level=2)
-            _add_scores(table, board, members, as_cell)
-    without_section = [column for column in scores if column not in columns]
-    _add_scores(table, board, without_section, as_cell)
+            for column in members:
+                table.add(*_entries(board, column))
+    for column in scores:
+        if column not in columns:
+            table.add(*_entries(board, column))
     return table
 
 
-def _heads(board: Board) -> list[tables.Column]:
-    """A column for the scores, then one per model."""
-    models = [tables.Column(row.label, Kind.NUMBER) for row in board.rows]
-    return [tables.Column("score", Kind.NAME), *models]
-
-
-def _add_scores(table: Table, board: Board, columns: Sequence[Column], as_cell: AsCell) -> None:
-    for column in columns:
-        table.add(*_entries(board, column, as_cell))
-
-
-def _entries(board: Board, column: Column, as_cell: AsCell) -> list[tables.Cell]:
+def _entries(board: Board, column: Column) -> list[tables.Cell]:
     """The row of a score: its title, then a cell per model."""
     title = tables.Cell(column.title, detail=column.arrow, note=column.note)
     scale = between(column)
-    return [title, *(as_cell(row.cells[column.id], scale, column) for row in board.rows)]
+    return [title, *(score_cell(row.cells[column.id], column, scale) for row in board.rows)]
 
 
 def _by_section(columns: Sequence[Column]) -> dict[str, dict[str, list[Column]]]:
