@@ -11,7 +11,7 @@ from evalprep import tables
 from evalprep.leaderboard.board import Board, Row
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.picture import log_of
-from evalprep.leaderboard.tables import score_table
+from evalprep.leaderboard.tables import sayings, score_table
 from evalprep.leaderboard.values import value_text
 from evalprep.results import SHARE
 from evalprep.tables import LEADS, Table
@@ -24,7 +24,6 @@ _CURVE_ENDS = 26  # characters around its bars: indent, gaps, first and last val
 _CURVE_STEPS = 3  # checkpoints from which a training has bars
 _PAIRS = 8  # that differ, in the terminal
 _BARS = "▁▂▃▄▅▆▇█"
-_SEEDS = "rows of several seeds show means, of p-values the median; --out has standard deviations"
 
 
 def text(board: Board, width: int | None = None) -> str:
@@ -52,7 +51,8 @@ def text(board: Board, width: int | None = None) -> str:
     for block in blocks:
         lines += ["", *tables.block_lines(block, width)]
     lines += _curves(board, width)
-    for note in _legend(board):
+    sentences = sayings(board, leading=f"{LEADS} {board.leading}")
+    for note in ("", *_pairs(board), *sentences):
         lines += textwrap.wrap(note, width, subsequent_indent="  ") or [""]
     return "\n".join(lines)
 
@@ -149,40 +149,11 @@ def spark(values: Sequence[float | None]) -> str:
     return bars
 
 
-def _legend(board: Board) -> list[str]:
-    """Returns what the signs mean, which pairs differ, why values are missing, and notes."""
-    cells = [cell for _, _, cell in board.shown_cells()]
-    lines = [""]
-    if any(cell.leads for cell in cells):
-        lines.append(f"{LEADS} {board.leading}")
-    if _has_seeds(board):
-        lines.append(_SEEDS)
-    for names, why in board.without_leader():
-        lines.append(f"no {LEADS} (best value) for {names}: {why}")
-    if any(cell.standing for cell in cells):
-        lines += _footnotes(board)
-    lines += _pairs(board)
-    lines += [f"- {reason}" for reason in (*board.absent(), *board.measured())]
-    return [*lines, *(f"note: {note}" for note in board.notes)]
-
-
-def _has_seeds(board: Board) -> bool:
-    """Returns whether a row stands for several seeds."""
-    return any(len(row.members) > 1 for row in board.rows)
-
-
-def _footnotes(board: Board) -> list[str]:
-    """The reasons of the cells with a sign, and what the signs mean."""
-    lines = [f"{sign} {footnote}" for sign, footnote in board.footnotes()]
-    return [*lines, "† and ‡: not comparable; excluded from the ranking"]
-
-
 def _pairs(board: Board) -> list[str]:
     """The pairs that differ, as many as a person looks through."""
     pairs = board.pair_lines()
     hidden = board.hidden_differences()
-    tested = " (only pairs with the best row are tested)" if board.only_with_best else ""
-    lines = [f"pairs that differ{tested}:"] if pairs or hidden else []
+    lines = ["pairs that differ:"] if pairs or hidden else []
     lines += [f"  {line}" for line in pairs[:_PAIRS]]
     if len(pairs) > _PAIRS:
         lines.append(f"  and {len(pairs) - _PAIRS} more; --json and --out show all")

@@ -17,8 +17,8 @@ from evalprep.results import SHARE
 from evalprep.tables import LEADS, Kind, Table, Tone
 
 _SEEDS = (
-    "Rows of several seeds: means with standard deviations over the seeds (sd), "
-    "of p-values the median."
+    "Rows of several seeds are means, of p-values the median; files have the standard deviations "
+    "over the seeds (sd)."
 )
 # Characters of a column in the spreadsheet.
 _NAME_WIDTH = 28
@@ -234,7 +234,9 @@ def _details(cell: Cell, column: Column) -> list[str]:
 
 def render_markdown(board: Board) -> str:
     """Returns the shown columns as one Markdown table with its notes."""
-    table = score_table(board, board.columns.shown, notes=sayings(board, "Brackets"))
+    table = score_table(
+        board, board.columns.shown, notes=sayings(board, intervals="Brackets", in_percent=True)
+    )
     lines = list(tables.markdown_lines(table, heading="#"))
     if board.pairs:
         lines += tables.markdown_lines(pair_table(board))
@@ -247,7 +249,7 @@ def render_latex(board: Board) -> str:
     A value is bold where it is shown to be better than every other one of its column: where
     several are not shown to be worse than the best, none is.
     """
-    notes = sayings(board, "Brackets", leading=_ALONE)
+    notes = sayings(board, intervals="Brackets", in_percent=True, leading=_ALONE)
     table = score_table(board, board.columns.shown, notes=notes)
     rows = list(table.lines())
     for place in range(1, len(table.columns)):
@@ -295,18 +297,36 @@ _ALONE = "Bold: shown to be better than all others of its column (paired tests, 
 
 
 def sayings(
-    board: Board, intervals: str, *, in_percent: bool = True, leading: str = ""
+    board: Board,
+    *,
+    intervals: str = "",
+    in_percent: bool = False,
+    leading: str = "",
+    with_hidden: bool = False,
 ) -> list[str]:
     """Returns what belongs below a table, in sentences.
 
     Args:
         board: The leaderboard.
-        intervals: What the intervals of the table are called by their look.
-        in_percent: Whether the table shows shares in percent; else as they are.
+        intervals: What the intervals of the table are called by their look; empty without any.
+        in_percent: Whether its headings have a % where shares are in percent.
         leading: The meaning of the mark of leading values; that of bold by default.
+        with_hidden: Whether columns that are not shown stand in a table of their own.
     """
-    leading = leading or f"Bold, or {LEADS}: {board.leading}."
-    sentences = _reading_aids(board, intervals, in_percent=in_percent, leading=leading)
+    sentences = []
+    if intervals and any(cell.low is not None for _, _, cell in board.shown_cells()):
+        sentences.append(f"{intervals}: 95 % intervals of the single values.")
+    if in_percent and any(column.unit == SHARE for column in board.columns.shown):
+        sentences.append("Columns with % are in percent.")
+    if any(len(row.members) > 1 for row in board.rows):
+        sentences.append(_SEEDS)
+    shown = (cell for _, _, cell in board.shown_cells())
+    if any(cell.leads for cell in (board.cells() if with_hidden else shown)):
+        sentences.append(leading or f"Bold, or {LEADS}: {board.leading}.")
+    if board.pairs and board.only_with_best:
+        sentences.append(
+            "Of so many rows only pairs with the best one are tested for a difference."
+        )
     for names, why in board.without_leader():
         sentences.append(f"Nothing is marked for {names}: {why}.")
     footnotes = board.footnotes()
@@ -314,26 +334,6 @@ def sayings(
     if footnotes:
         sentences.append("† and ‡: not comparable; excluded from the ranking.")
     return [*sentences, *board.absent(), *board.measured(), *board.notes]
-
-
-def _reading_aids(board: Board, intervals: str, *, in_percent: bool, leading: str) -> list[str]:
-    """The meaning of the intervals, units, means over seeds and marks that a table has."""
-    columns = board.columns.shown
-    rows = board.rows
-    sentences = []
-    if any(cell.low is not None for _, _, cell in board.shown_cells()):
-        sentences.append(f"{intervals}: 95 % intervals of the single values.")
-    if in_percent and any(column.unit == SHARE for column in columns):
-        sentences.append("Columns with % are in percent.")
-    if any(len(row.members) > 1 for row in rows):
-        sentences.append(_SEEDS)
-    if any(cell.leads for cell in board.cells()):
-        sentences.append(leading)
-    if board.pairs and board.only_with_best:
-        sentences.append(
-            "Of so many rows only pairs with the best one are tested for a difference."
-        )
-    return sentences
 
 
 def write_xlsx(board: Board, path: Path) -> None:
@@ -364,7 +364,7 @@ def _with_comments(row: tables.Row) -> tables.Row:
 
 def _note_table(board: Board) -> Table:
     table = Table("Notes", [tables.Column("Notes", width=_NOTE_WIDTH)])
-    for text in sayings(board, "low and high", in_percent=False):
+    for text in sayings(board, intervals="low and high", with_hidden=True):
         table.add(text)
     return table
 

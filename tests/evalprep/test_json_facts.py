@@ -80,6 +80,9 @@ TYPED = {
         lambda _, data: any(task["clusters"] for task in data["tasks"])
     ),
     r"(share )?documents\)": lambda _, data: any(task["clusters"] for task in data["tasks"]),
+    r"Nothing is marked for (?P<names_and_why>.*)\.": lambda match, data: any(
+        match["names_and_why"].endswith(f": {why}") for why in data["unmarked"].values()
+    ),
     r"answer read:": lambda _, data: any(sample["answer"] == "" for sample in data),
     r"answer read: none": lambda _, data: any(sample["unread"] for sample in data),
 }

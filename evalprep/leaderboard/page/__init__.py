@@ -98,7 +98,8 @@ def _sections(board: Board) -> Iterator[str]:
 
 def _sentences(board: Board) -> str:
     """Returns what belongs below the table of scores."""
-    texts = [*sayings(board, "Small figures below a value")]
+    figures = "Small figures below a value"
+    texts = sayings(board, intervals=figures, in_percent=True, with_hidden=True)
     if len(board.rows) > 1:
         texts.append(
             "Shades run from the worst to the best value of a column, whether or not a difference "

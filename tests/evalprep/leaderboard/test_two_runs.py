@@ -115,16 +115,16 @@ def test_parts_of_the_data_documents_and_empty_replies_are_noted(board_of):
         {"acc": EQUAL}, original=1000, doc=lambda at: {"document_id": at // 25}, response=""
     )
     out = " ".join(board_of({"a": task}, {"a": task})[1].split())
-    assert "note: a: a part of the data: 300 of 1000 rows" in out
+    assert "a: a part of the data: 300 of 1000 rows" in out
     assert "`--cluster document_id` counts each as one document" in out
-    assert "note: a: 300 of 300 replies are empty" in out
+    assert "a: 300 of 300 replies are empty" in out
 
 
 def test_runs_without_any_score_have_a_reason(board_of):
     task = Task({"bypass": [999.0] * 20})
     code, out = board_of({"a": task}, {"a": task})
     assert code == 3
-    assert "note: a: the run logged no score" in " ".join(out.split())
+    assert "a: the run logged no score" in " ".join(out.split())
 
 
 def test_shares_are_in_percent_in_every_text_and_raw_in_data(board_of, tmp_path):
@@ -186,8 +186,8 @@ def test_a_candidate_alone_has_words(four):
     _, out = four("--candidate", "second")
     out = " ".join(out.split())
     reason = "first has the best value, and words stand for pairs with second alone (--candidate)"
-    assert f"no * (best value) for a: {reason}" in out
-    assert "note: words stand for pairs with second alone (--candidate); all other pairs" in out
+    assert f"Nothing is marked for a: {reason}." in out
+    assert "words stand for pairs with second alone (--candidate); all other pairs" in out
 
 
 def test_the_best_value_leads_where_it_is_the_candidate(four):
