@@ -8,56 +8,21 @@ from itertools import chain
 from typing import Any
 
 from evalprep.compare import Conclusion
-from evalprep.leaderboard.columns import Column, Columns
+from evalprep.leaderboard.columns import INCOMPLETE, OTHER, Cell, Column, Columns
 from evalprep.leaderboard.steps import Place
 from evalprep.numbers import p_value
-from evalprep.score import Against
 from evalprep.terminal import shortlist
 
-OTHER, INCOMPLETE = "other question", "incomplete"
 _NAMED = 4  # rows that a footnote names
 _NAMED_COLUMNS = 8  # columns that one does
+#: What decides the standing of a cell, whose reasons say it in words.
+_NOT_SHOWN = frozenset({"rule", "over", "few_read"})
 #: Signs of both in tables.
 SIGNS = {OTHER: "†", INCOMPLETE: "‡"}
 _LEADING = (
     "the best value of its column, or not shown to be worse than that "
     "(paired tests, adjusted for all scores and {})"
 )
-
-
-@dataclass
-class Cell:
-    """The value of one run in one column.
-
-    Attributes:
-        value: The number; None with a `reason`.
-        low, high: Its 95 % interval, where it has one.
-        stderr, n: Standard error and rows.
-        expected: Rows that there should be, where that is known.
-        reason: Why there is no value.
-        standing: OTHER or INCOMPLETE where it may not be put beside the others; empty where it may.
-        why: The reasons of the standing.
-        sd: Standard deviation over seeds, of a row that stands for several.
-        leads: It is the best value of the column, or not shown to be worse than that.
-        notes: What the score says of itself.
-        tasks: The tasks that the value covers.
-        against: What the value was measured against.
-    """
-
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    stderr: float | None = None
-    n: int | None = None
-    expected: int | None = None
-    reason: str = ""
-    standing: str = ""
-    why: list[str] = field(default_factory=list)
-    sd: float | None = None
-    leads: bool = False
-    notes: list[str] = field(default_factory=list)
-    tasks: list[str] = field(default_factory=list)
-    against: tuple[Against, ...] = ()
 
 
 @dataclass
@@ -309,4 +274,5 @@ def _plain_row(row: Row) -> dict[str, Any]:
 
 
 def _plain_cell(cell: Cell) -> dict[str, Any]:
-    return {**vars(cell), "against": [each.to_dict() for each in cell.against]}
+    shown = {name: value for name, value in vars(cell).items() if name not in _NOT_SHOWN}
+    return {**shown, "against": [each.to_dict() for each in cell.against]}

@@ -19,14 +19,16 @@ from evalprep.compare import (
     shown_better,
 )
 from evalprep.files import as_mapping
-from evalprep.leaderboard.board import INCOMPLETE, OTHER, Board, Cell, PairDifference, Row
+from evalprep.leaderboard.board import Board, PairDifference, Row
 from evalprep.leaderboard.columns import (
     CONTRARY,
     GROUP,
+    INCOMPLETE,
+    OTHER,
     SCORE,
     TASK,
+    Cell,
     Column,
-    ColumnValues,
     columns_of,
     values_of,
 )
@@ -157,27 +159,17 @@ def _pack_notes(packs: Mapping[str, Pack], columns: Sequence[Column]) -> Iterato
             yield pack.leaderboard.note
 
 
-def _cell(column: Column, values: ColumnValues | None, at: int, pairs: Pairs) -> Cell:
-    if values is None:
+def _cell(column: Column, cell: Cell | None, at: int, pairs: Pairs) -> Cell:
+    """The numbers of a run in a column, with their standing."""
+    if cell is None:
         return Cell(reason=_why_absent(column, pairs.runs[at]))
-    cell = Cell(
-        value=finite_number(values.value),
-        low=values.low,
-        high=values.high,
-        stderr=values.stderr,
-        n=values.n,
-        expected=values.expected,
-        reason=values.reason,
-        notes=values.notes,
-        tasks=values.tasks,
-        against=values.against,
-    )
+    cell.value = finite_number(cell.value)
     other = pairs.other_question(at, cell.tasks)
     part = pairs.incomplete(at, cell.tasks)
-    if values.few_read:
-        part.append(values.few_read)
+    if cell.few_read:
+        part.append(cell.few_read)
     if cell.value is not None:
-        other += pairs.otherwise_made(at, column, values)
+        other += pairs.otherwise_made(at, column, cell)
         part += pairs.fewer_tasks(at, column, cell.tasks)
     if other:
         cell.standing = OTHER

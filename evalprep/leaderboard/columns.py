@@ -25,6 +25,7 @@ from evalprep.score import (
 
 ARROWS = {"up": "↑", "down": "↓", "zero": "→0", "reference": "→ref"}
 SCORE, GROUP, TASK = "score", "group", "task"
+OTHER, INCOMPLETE = "other question", "incomplete"
 UNKNOWN = "unknown"
 CONTRARY = "contrary"  # two runs state opposite directions
 _SECTION_TAGS = ("principle", "family", "category")
@@ -380,40 +381,50 @@ def _names_of(column: Column) -> tuple[str, ...]:
     return (column.id, column.name, column.score, column.score.rpartition("/")[2])
 
 
-@dataclass(frozen=True)
-class ColumnValues:
-    """The numbers of a run in a column.
+@dataclass
+class Cell:
+    """The value of one run in one column.
 
-    Args:
-        value, low, high, stderr, n: The score, its interval and error, and the rows behind it.
+    Attributes:
+        value: The number; None with a `reason`.
+        low, high: Its 95 % interval, where it has one.
+        stderr, n: Standard error and rows.
         expected: Rows that there should be, where that is known.
-        reason: Why it has no value.
-        tasks: The tasks behind it.
-        notes: What a reader must know.
+        reason: Why there is no value.
+        standing: OTHER or INCOMPLETE where it may not be put beside the others; empty where it may.
+        why: The reasons of the standing.
+        sd: Standard deviation over seeds, of a row that stands for several.
+        leads: It is the best value of the column, or not shown to be worse than that.
+        notes: What the score says of itself.
+        tasks: The tasks that the value covers.
+        against: What the value was measured against.
         rule: By which rule a suite score was computed.
         over: The scores that a mean is made of.
         few_read: Said of a suite score that is made of the few answers that could be read.
-        against: What a suite score was measured against.
     """
 
-    value: float | None
+    value: float | None = None
     low: float | None = None
     high: float | None = None
     stderr: float | None = None
     n: int | None = None
     expected: int | None = None
     reason: str = ""
-    tasks: list[str] = field(default_factory=list)
+    standing: str = ""
+    why: list[str] = field(default_factory=list)
+    sd: float | None = None
+    leads: bool = False
     notes: list[str] = field(default_factory=list)
+    tasks: list[str] = field(default_factory=list)
+    against: tuple[Against, ...] = ()
     rule: str = ""
     over: frozenset[str] = frozenset()
     few_read: str = ""
-    against: tuple[Against, ...] = ()
 
     @classmethod
     def of_estimate(
         cls, estimate: Estimate, tasks: Sequence[str], notes: Sequence[str] = ()
-    ) -> ColumnValues:
+    ) -> Cell:
         """Returns the numbers of an estimate over some tasks."""
         return cls(
             value=estimate.value,
@@ -427,13 +438,13 @@ class ColumnValues:
         )
 
     @classmethod
-    def of_stored(cls, score: StoredScore, notes: Sequence[str] = ()) -> ColumnValues:
+    def of_stored(cls, score: StoredScore, notes: Sequence[str] = ()) -> Cell:
         """Returns the numbers of a score that lm-eval stored."""
         estimate = Estimate(score.value, score.n, stderr=score.stderr, interval=score.interval)
         return cls.of_estimate(estimate, [score.task], notes)
 
     @classmethod
-    def of_suite_score(cls, score: SuiteScore) -> ColumnValues:
+    def of_suite_score(cls, score: SuiteScore) -> Cell:
         """Returns the numbers of a suite score; an undefined one has no value."""
         is_defined = not score.is_undefined
         return cls(
@@ -452,34 +463,34 @@ class ColumnValues:
         )
 
 
-def values_of(column: Column, scores: Scores) -> ColumnValues | None:
-    """Returns the numbers of a run in a column; None where it has none."""
+def values_of(column: Column, scores: Scores) -> Cell | None:
+    """Returns the numbers of a run in a column, before its standing; None where it has none."""
     if column.kind == SCORE:
         for score in scores.suite:
             if score.id == column.score:
-                values = ColumnValues.of_suite_score(score)
+                values = Cell.of_suite_score(score)
                 is_here = score.value is None or group_of(score.against) == column.against
-                return values if is_here else ColumnValues(None)
+                return values if is_here else Cell(None)
         return None
     if column.kind == GROUP:
         for group in scores.groups:
             if group.group == column.id:
-                return ColumnValues.of_estimate(group.micro, group.tasks)
+                return Cell.of_estimate(group.micro, group.tasks)
         return None
     return _values_of_task(column, scores)
 
 
-def _values_of_task(column: Column, scores: Scores) -> ColumnValues | None:
+def _values_of_task(column: Column, scores: Scores) -> Cell | None:
     """The values of a task's primary score, of another one, or of one without samples."""
     for task in scores.tasks:
         if task.task == column.id and task.metric:
-            values = ColumnValues.of_estimate(task.micro, [task.task], notes_of_task(task))
+            values = Cell.of_estimate(task.micro, [task.task], notes_of_task(task))
             return replace(values, expected=task.expected)
         for name, score in further_scores(task):
             if name == column.id:
                 notes = [] if score.stated is None else [score.stated.sentence]
-                return replace(ColumnValues.of_stored(score, notes), expected=task.expected)
+                return replace(Cell.of_stored(score, notes), expected=task.expected)
     for name, stored in _stored_columns(scores.stored):
         if name == column.id:
-            return ColumnValues.of_stored(stored, [WITHOUT_SAMPLES])
+            return Cell.of_stored(stored, [WITHOUT_SAMPLES])
     return None

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from evalprep.leaderboard.board import Board, Cell, Row
-from evalprep.leaderboard.columns import Column, Columns
+from evalprep.leaderboard.board import Board, Row
+from evalprep.leaderboard.columns import Cell, Column, Columns
 from evalprep.leaderboard.page import render
 from evalprep.packapi import ExportBoard, ExportCell, ExportDifference, ExportRow
 from evalprep.packs import Pack

@@ -33,7 +33,7 @@ from evalprep.compare import (
     on_a_board,
     tasks_without_mean,
 )
-from evalprep.leaderboard.columns import GROUP, SCORE, Column, ColumnValues, values_of
+from evalprep.leaderboard.columns import GROUP, SCORE, Cell, Column, values_of
 from evalprep.packs import Pack
 from evalprep.results import Run, TaskRun, expected_rows, facts_of
 from evalprep.samples import contrary_rows
@@ -182,7 +182,7 @@ class Pairs:
                 for reason in task.refusals or self._other_rows(at, rows):
                     yield task.name, reason
 
-    def otherwise_made(self, at: int, column: Column, values: ColumnValues) -> list[str]:
+    def otherwise_made(self, at: int, column: Column, values: Cell) -> list[str]:
         """Returns why a score is not made as the yardstick is.
 
         It follows another rule, or is a mean of other scores.
@@ -207,7 +207,7 @@ class Pairs:
             why.append(f"a mean of other scores: {' and '.join(counts)}")
         return why
 
-    def _yardstick(self, column: Column) -> tuple[int, ColumnValues | None]:
+    def _yardstick(self, column: Column) -> tuple[int, Cell | None]:
         """The anchor, where it has the score, else the first run that has it, with its values."""
         for place in (self.anchor, *range(len(self.runs))):
             values = values_of(column, self.scores[place])

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from html import escape
 from itertools import chain
 
-from evalprep.leaderboard.board import Board, Cell, Row
-from evalprep.leaderboard.columns import Column
+from evalprep.leaderboard.board import Board, Row
+from evalprep.leaderboard.columns import Cell, Column
 from evalprep.leaderboard.values import heading_of, scaled, value_text
 
 _LEAST_P = 1e-300  # a p-value of 0 is drawn here

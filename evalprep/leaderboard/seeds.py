@@ -8,8 +8,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
-from evalprep.leaderboard.board import INCOMPLETE, Cell, Row
-from evalprep.leaderboard.columns import Column
+from evalprep.leaderboard.board import Row
+from evalprep.leaderboard.columns import INCOMPLETE, Cell, Column
 from evalprep.leaderboard.steps import place_in
 from evalprep.places import last_part, without_home
 from evalprep.results import Run, seed_groups, without_seed

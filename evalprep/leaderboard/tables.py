@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalprep import tables
-from evalprep.leaderboard.board import SIGNS, Board, Cell, Row, label_of
-from evalprep.leaderboard.columns import Column
+from evalprep.leaderboard.board import SIGNS, Board, Row, label_of
+from evalprep.leaderboard.columns import Cell, Column
 from evalprep.leaderboard.values import value_text
 from evalprep.numbers import probability
 from evalprep.results import SHARE

@@ -13,8 +13,8 @@ from evalprep.cli import main
 from evalprep.compare import Conclusion, Difference, Kind, Reason
 from evalprep.compare.best import leaders
 from evalprep.leaderboard import build_board
-from evalprep.leaderboard.board import Board, Cell, Row
-from evalprep.leaderboard.columns import TASK, Column, Columns
+from evalprep.leaderboard.board import Board, Row
+from evalprep.leaderboard.columns import TASK, Cell, Column, Columns
 from evalprep.leaderboard.picture import Axis
 from evalprep.leaderboard.screen import spark, text
 from evalprep.leaderboard.steps import Place, place_in
