@@ -2,14 +2,38 @@
 
 It is plain JSON. Who makes a part and who shows it share these types; a part of a run is null where
 the run does not have it. Places in a list of runs are those of `Document.runs`.
+
+A number that the page shows is annotated with its `Form`; `shown` makes the texts by it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from enum import Enum, auto
+from typing import Annotated, Any, NotRequired, TypedDict
 
-from evalprep.score import Numbers
+
+class Form(Enum):
+    """How the page writes a number."""
+
+    COUNT = auto()  # with commas between the thousands
+    NUMBER = auto()  # as it is
+    PERCENT = auto()  # a share
+    LEVEL = auto()  # 0.95 as `95 %`
+    PROBABILITY = auto()
+    VALUE = auto()  # in the unit of its task, metric or score
+    SCORE = auto()  # in the unit of its conclusion
+    BASELINE = auto()  # the same; published verdicts are right or wrong, whatever the metric
+    CHANGE = auto()  # a difference in the unit of its conclusion
+    DETECTABLE = auto()  # a size of differences in the unit of its conclusion
+
+
+Count = Annotated[int, Form.COUNT]
+Number = Annotated[float, Form.NUMBER]
+Percent = Annotated[float, Form.PERCENT]
+Value = Annotated[float, Form.VALUE]
+Change = Annotated[float, Form.CHANGE]
+Probability = Annotated[float, Form.PROBABILITY]
 
 
 class Fact(TypedDict):
@@ -36,11 +60,21 @@ class RunPart(TypedDict):
 class Share(TypedDict):
     """The share of published verdicts that are right, and of how many."""
 
-    n: int
-    value: float
+    n: Count
+    value: Percent
 
 
-class ScoreBesidePublished(Numbers):
+class ScoreNumbers(TypedDict):
+    """A value with its uncertainty and its rows."""
+
+    value: Value | None
+    low: Value | None
+    high: Value | None
+    stderr: float | None
+    n: Count | None
+
+
+class ScoreBesidePublished(ScoreNumbers):
     """A score, and the published verdicts on the same rows."""
 
     published: Share | None
@@ -51,16 +85,16 @@ class Subtask(ScoreBesidePublished):
 
     name: str
     unparsed: int | None
-    rows: int
+    rows: Count
 
 
 class FilterPart(TypedDict):
     """The counts of a filter over the replies of a task."""
 
     name: str
-    n: int
-    value: float | None
-    unparsed: int | None
+    n: Count
+    value: Value | None
+    unparsed: Count | None
 
 
 class LoggedMetric(TypedDict):
@@ -73,10 +107,10 @@ class LoggedMetric(TypedDict):
     metric: str
     filter: str
     n: int | None
-    value: float | None
-    stderr: float | None
+    value: Value | None
+    stderr: Value | None
     unit: str
-    interval: list[float] | None
+    interval: list[Value] | None
 
 
 class OpinionPart(TypedDict):
@@ -84,18 +118,18 @@ class OpinionPart(TypedDict):
 
     scorer: str
     n: int
-    value: float
-    only_it: int
-    only_ours: int
+    value: Value
+    only_it: Count
+    only_ours: Count
     samples: list[str]
 
 
 class Lengths(TypedDict):
     """A histogram of reply lengths in characters."""
 
-    n: int
-    median: float | None
-    max: int | None
+    n: Count
+    median: Annotated[float, Form.COUNT] | None
+    max: Count | None
     edges: list[float]
     counts: list[int]
 
@@ -116,7 +150,7 @@ class TaskRunPart(TypedDict):
     without a score.
     """
 
-    rows: int
+    rows: Count
     n: int
     expected: int | None
     stated: dict[str, Any] | None
@@ -125,22 +159,22 @@ class TaskRunPart(TypedDict):
     metric: str
     filter: str
     declared: bool
-    score: Numbers
-    macro: float | None
+    score: ScoreNumbers
+    macro: Value | None
     published: Share | None
     metrics: list[LoggedMetric]
     subtasks: list[Subtask]
     filters: list[FilterPart]
     opinions: list[OpinionPart]
-    unparsed: int | None
-    truncated: int | None
-    truncated_unknown: int
-    truncated_suspected: int
-    empty: int
+    unparsed: Count | None
+    truncated: Count | None
+    truncated_unknown: Count
+    truncated_suspected: Count
+    empty: Count
     other_prompt: int
-    not_as_prepared: int
+    not_as_prepared: Count
     lengths: Lengths
-    damaged: int
+    damaged: Count
     damage: list[DamagedLine]
 
 
@@ -162,9 +196,9 @@ class TaskPart(TypedDict):
 class StoredValue(TypedDict):
     """A score that lm-eval stored, in one run; `part` as in `TaskRunPart`."""
 
-    value: float | None
-    stderr: float | None
-    n: int | None
+    value: Value | None
+    stderr: Value | None
+    n: Count | None
     part: str
 
 
@@ -185,7 +219,7 @@ class PublishedPart(TypedDict):
     """A published value that a suite score is held against."""
 
     score: str
-    value: float
+    value: Value
     source: str
     note: str
     sanity: bool
@@ -196,7 +230,7 @@ class PublishedPart(TypedDict):
 class Distribution(TypedDict):
     """The size of a distribution, and some of its sorted values."""
 
-    n: int
+    n: Count
     values: list[float]
 
 
@@ -204,17 +238,17 @@ class CategoryPart(TypedDict):
     """The value of one category of a suite score."""
 
     name: str
-    agg_value: float
+    agg_value: Value
     low: float | None
     high: float | None
-    n: int | None
+    n: Count | None
 
 
 class RecordPart(TypedDict):
     """A sample that a suite score calls one of its best or worst."""
 
     sample_id: Any
-    value: Any
+    value: Annotated[Any, Form.NUMBER]
     prompt: Any
     target: Any
     reply: Any
@@ -223,17 +257,17 @@ class RecordPart(TypedDict):
 class SuiteRunPart(TypedDict):
     """A suite score in one run; keys that say nothing are left out."""
 
-    agg_value: float | None
-    interval: NotRequired[list[float] | None]
-    stderr: NotRequired[float]
-    n: NotRequired[int]
+    agg_value: Value | None
+    interval: NotRequired[list[Value] | None]
+    stderr: NotRequired[Value]
+    n: NotRequired[Count]
     read: NotRequired[list[int]]
     rule: NotRequired[str]
     clusters: NotRequired[int]
     reason: NotRequired[str]
-    parts: NotRequired[dict[str, float | None]]
-    skipped: NotRequired[dict[str, int]]
-    reference: float | None
+    parts: NotRequired[dict[str, Number | None]]
+    skipped: NotRequired[dict[str, Count]]
+    reference: Value | None
     few_read: str
     notes: list[str]
     against: list[dict[str, Any]]
@@ -259,9 +293,9 @@ class SuitePart(TypedDict):
 class GroupValue(TypedDict):
     """One way to put the tasks of a group together."""
 
-    agg_value: float | None
-    interval: list[float] | None
-    n: int | None
+    agg_value: Percent | None
+    interval: list[Percent] | None
+    n: Count | None
     rule: str | None
 
 
@@ -287,22 +321,31 @@ class RaterPart(TypedDict):
     """The ratings of one judge in sum."""
 
     judge: str
-    n: int
-    mean: float | None
-    low: float | None
-    high: float | None
-    distribution: dict[str, int]
-    both: int | None
-    equal: int | None
-    alpha: float | None
+    n: Count
+    mean: Number | None
+    low: Number | None
+    high: Number | None
+    distribution: dict[str, Count]
+    both: Count | None
+    equal: Count | None
+    alpha: Number | None
+
+
+class ShareNumbers(TypedDict):
+    """A share with its interval."""
+
+    value: Percent | None
+    low: Percent | None
+    high: Percent | None
+    n: Count
 
 
 class DisputedPart(TypedDict):
     """A sample on which raters or votes differ."""
 
     sample_id: str
-    spread: float
-    votes: dict[str, list[float]]
+    spread: Number
+    votes: dict[str, list[Number]]
 
 
 class RatingPart(TypedDict):
@@ -311,10 +354,29 @@ class RatingPart(TypedDict):
     task: str
     rubric: str
     name: str
-    asked: int
+    asked: Count
     raters: list[RaterPart]
     differing: int
     apart: list[DisputedPart]
+
+
+class Flipped(TypedDict):
+    """Pairs whose verdict followed the place of the replies."""
+
+    count: Count
+
+
+class Preferences(TypedDict):
+    """What a judge's verdicts on pairs of replies come to."""
+
+    n: Count
+    wins: Count
+    ties: Count
+    losses: Count
+    win_rate: ShareNumbers
+    first_place: ShareNumbers
+    longer: ShareNumbers
+    flips: Flipped
 
 
 class PreferencePart(TypedDict):
@@ -324,8 +386,8 @@ class PreferencePart(TypedDict):
     rubric: str
     judge: str
     other: str
-    asked: int
-    found: dict[str, Any]
+    asked: Count
+    found: Preferences
     apart: list[str]
 
 
@@ -354,18 +416,23 @@ class ConclusionPart(TypedDict):
 
     name: str
     kind: str
-    n: int
-    now: float | None
-    previous: float | None
-    delta: float | None
-    low: float | None
-    high: float | None
-    gained: int
-    lost: int
-    agreement: float | None
-    p: float | None
-    p_holm: float | None
-    mde: float | None
+    n: Count
+    now: Annotated[float, Form.SCORE] | None
+    previous: Annotated[float, Form.BASELINE] | None
+    delta: Change | None
+    low: Change | None
+    high: Change | None
+    clusters: Count | None
+    gained: Count
+    lost: Count
+    both: Count
+    neither: Count
+    causes: NotRequired[dict[str, Count]]
+    counts: NotRequired[dict[str, Count]]
+    agreement: Percent | None
+    p: Probability | None
+    p_holm: Probability | None
+    mde: Annotated[float, Form.DETECTABLE] | None
     verdict: str
     words: str
     unit: str
@@ -379,7 +446,7 @@ class ComparisonPart(TypedDict):
 
     now: int
     before: int | None
-    confidence: float
+    confidence: Annotated[float, Form.LEVEL]
     tasks: list[ConclusionPart]
     metrics: list[ConclusionPart]
     further: list[ConclusionPart]
@@ -402,8 +469,8 @@ class ComparisonPart(TypedDict):
 class SampleCounts(TypedDict):
     """Counts of samples, of those on the page, and the longest text that it holds."""
 
-    rows: int
-    shown: int
+    rows: Count
+    shown: Count
     max_chars: int
 
 
