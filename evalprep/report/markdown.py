@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from evalprep.compare import POINTS, RATIO, Unit
-from evalprep.numbers import number, percent, probability
+from evalprep.numbers import percent
+from evalprep.report.conclusions import conclusion_table
 from evalprep.report.content import (
     ComparisonPart,
-    ConclusionPart,
     Document,
     LoggedMetric,
     StoredPart,
@@ -27,13 +27,11 @@ from evalprep.report.tables import (
     rating_tables,
 )
 from evalprep.results import SHARE
-from evalprep.score import WITHOUT_SAMPLES, measured
+from evalprep.score import WITHOUT_SAMPLES, interval, measured
 from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, escape, markdown_lines
 from evalprep.terminal import shortlist
 
 _NAMED = 4  # scores that a note names one by one
-# Kinds that gained and lost rows stand behind.
-_PAIRED = frozenset({"task", "secondary", "overall"})
 
 
 def render_markdown(report: Report) -> str:
@@ -73,16 +71,10 @@ def _run_columns(document: Document) -> list[Column]:
     return [Column(run["label"], Kind.MEASURE) for run in document["runs"]]
 
 
-def _interval(low: float | None, high: float | None, *, in_percent: bool) -> str:
-    if low is None or high is None:
-        return ""
-    texts = (_measured(bound, in_percent=in_percent) for bound in (low, high))
-    return f"[{', '.join(texts)}]"
-
-
-def _measured(value: float | None, *, in_percent: bool) -> str:
-    """A share in percent, every other value in its own unit, as on the page."""
-    return percent(value) if in_percent else number(value)
+def _cell(value: float | None, unit: str, ends: Sequence[float | None] | None = None) -> Cell:
+    """A value in its unit with its interval, where both ends are known."""
+    low, high = ends or (None, None)
+    return Cell(value, measured(value, unit), interval(low, high, unit))
 
 
 def _different(texts: Iterator[str]) -> str:
@@ -104,17 +96,17 @@ def _score_table(document: Document) -> Table:
         runs = task["runs"]
         sizes = _different(str(run["n"]) for run in runs if run)
         published = [run["published"]["value"] for run in runs if run and run["published"]]
-        cells = [_score_cell(run, in_percent=task["percent"]) for run in runs]
+        unit = SHARE if task["percent"] else ""
+        cells = [_score_cell(run, unit) for run in runs]
         table.add(task["name"], sizes, *cells, percent(published[0] if published else None))
     return table
 
 
-def _score_cell(run: TaskRunPart | None, *, in_percent: bool) -> Entry:
+def _score_cell(run: TaskRunPart | None, unit: str) -> Entry:
     if run is None:
         return "-"
     score = run["score"]
-    interval = _interval(score["low"], score["high"], in_percent=in_percent)
-    return Cell(score["value"], _measured(score["value"], in_percent=in_percent), interval)
+    return _cell(score["value"], unit, (score["low"], score["high"]))
 
 
 def _draws_table(document: Document) -> Table:
@@ -126,7 +118,12 @@ def _draws_table(document: Document) -> Table:
             {_named(entry): entry for entry in draws_of(run)} if run else {} for run in task["runs"]
         ]
         for name in dict.fromkeys(chain.from_iterable(runs)):
-            table.add(task["name"], name, *(_draws_cell(entries.get(name)) for entries in runs))
+            entries = [known.get(name) for known in runs]
+            cells = [
+                _cell(entry["value"], entry["unit"], entry["interval"]) if entry else "-"
+                for entry in entries
+            ]
+            table.add(task["name"], name, *cells)
     return table
 
 
@@ -136,32 +133,22 @@ def _named(score: LoggedMetric | StoredPart) -> str:
     return str(score["metric"]) + ("" if filter_name == "none" else f" ({filter_name})")
 
 
-def _draws_cell(entry: LoggedMetric | None) -> Entry:
-    if entry is None:
-        return "-"
-    low, high = entry["interval"] or (None, None)
-    in_percent = entry["unit"] == SHARE
-    interval = _interval(low, high, in_percent=in_percent)
-    return Cell(entry["value"], _measured(entry["value"], in_percent=in_percent), interval)
-
-
 def _stored_table(document: Document) -> Table:
     names = [Column("Task", Kind.NAME), Column("metric"), Column("n", Kind.MEASURE)]
     table = Table(f"Tasks {WITHOUT_SAMPLES}", [*names, *_run_columns(document)])
     for score in document["stored"]:
         metric = _named(score)
         sizes = _different(_known(run["n"]) for run in score["runs"] if run)
-        cells = [_stored_cell(run, in_percent=score["percent"]) for run in score["runs"]]
+        cells = [_stored_cell(run, SHARE if score["percent"] else "") for run in score["runs"]]
         table.add(score["task"], metric, sizes, *cells)
     return table
 
 
-def _stored_cell(run: StoredValue | None, *, in_percent: bool) -> Entry:
+def _stored_cell(run: StoredValue | None, unit: str) -> Entry:
     if run is None:
         return "-"
-    error = run["stderr"]
-    detail = "" if error is None else f"± {_measured(error, in_percent=in_percent)}"
-    return Cell(run["value"], _measured(run["value"], in_percent=in_percent), detail)
+    detail = "" if run["stderr"] is None else f"± {measured(run['stderr'], unit)}"
+    return replace(_cell(run["value"], unit), detail=detail)
 
 
 def _suite_table(document: Document) -> Table:
@@ -197,10 +184,9 @@ def _suite_cell(run: SuiteRunPart | None, unit: str) -> Entry:
         return "-"
     if run["agg_value"] is None:
         return str(run.get("reason", "-"))
-    low, high = run.get("interval") or (None, None)
-    detail = _interval(low, high, in_percent=unit == SHARE)
+    cell = _cell(run["agg_value"], unit, run.get("interval"))
     doubt = f"; {run['few_read']}" if run["few_read"] else ""
-    return Cell(run["agg_value"], measured(run["agg_value"], unit), f"{detail}{doubt}")
+    return replace(cell, detail=f"{cell.detail}{doubt}")
 
 
 # --- comparisons
@@ -213,53 +199,14 @@ def _comparison_lines(name: str, comparison: ComparisonPart) -> Iterator[str]:
         yield f"**{escape(line)}**\n"
     for warning in comparison["warnings"]:
         yield f"> {escape(warning)}\n"
-    columns = [
-        Column("Task", Kind.NAME),
-        Column("n", Kind.COUNT),
-        Column("candidate / baseline", Kind.MEASURE),
-        Column("difference", Kind.MEASURE),
-        Column("gained / lost", Kind.MEASURE),
-        Column("p (Holm)", Kind.MEASURE),
-        Column("verdict"),
-        Column("in words"),
-    ]
-    published = comparison["before"] is None
-    rows = [_conclusion_row(item, published) for item in conclusions_of(comparison)]
-    yield from markdown_lines(Table("", columns, rows))
+    table = conclusion_table(
+        conclusions_of(comparison), against_published=comparison["before"] is None
+    )
+    yield from markdown_lines(table)
     for remark in comparison["remarks"]:
         yield f"- {escape(remark)}"
     if comparison["remarks"]:
         yield ""
-
-
-def _conclusion_row(item: ConclusionPart, published: bool) -> list[Entry]:
-    unit = Unit(item["unit"], item["binary"])
-    # Published verdicts are right or wrong, whatever the metric of the run is.
-    of_baseline = Unit(POINTS) if published and item["kind"] == "task" else unit
-    p = item["p"] if item["p_holm"] is None else item["p_holm"]
-    is_paired = item["kind"] in _PAIRED and item["made_of"] == "rows"
-    advisory = "" if item["decides"] else " (advisory)"
-    return [
-        item["name"],
-        None if item["made_of"] == "stored" else item["n"],
-        f"{unit.score(item['now'])} / {of_baseline.score(item['previous'])}",
-        _difference_cell(item, unit),
-        f"+{item['gained']} / -{item['lost']}" if is_paired else "",
-        probability(p),
-        item["verdict"],
-        f"{item['words']}{advisory}",
-    ]
-
-
-def _difference_cell(item: ConclusionPart, unit: Unit) -> Cell:
-    """The difference with its unit, and its interval."""
-    if item["delta"] is None:
-        return Cell(None)
-    ratio = "ratio " if item["unit"] == RATIO else ""
-    interval = ""
-    if item["low"] is not None:
-        interval = f"[{unit.change(item['low'])}, {unit.change(item['high'])}]{unit.suffix}"
-    return Cell(item["delta"], f"{ratio}{unit.change(item['delta'])}", interval)
 
 
 # --- judges and replies

@@ -6,53 +6,43 @@ They hold scores, conclusions, ratings of judges and facts of the runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from evalprep.compare import NOT_ENOUGH
+from evalprep.report.conclusions import CONCLUSION_VALUES
 from evalprep.report.content import (
     ComparisonPart,
     ConclusionPart,
     Document,
     LoggedMetric,
-    ScoreBesidePublished,
+    RatingPart,
+    Share,
     TaskRunPart,
 )
 from evalprep.results import is_of_draws, rows_missing
 from evalprep.score import IN_RESULTS_FILE, WITHOUT_SAMPLES
-from evalprep.tables import Column, Entry, Table
+from evalprep.tables import Column, Entry, Table, table_of
 
 Part = TypeVar("Part")
 
-_SCORE_COLUMNS = (
-    *("run", "kind", "name", "part", "metric", "n", "value", "low", "high", "stderr"),
-    *("published", "reason"),
-)
-#: Keys of a conclusion in the document, and their headings where these differ.
-_COMPARED = (
-    *("n", "now", "previous", "delta", "low", "high", "gained", "lost", "agreement", "p", "p_holm"),
-    *("mde", "verdict", "words"),
-)
-_ROWS_OF_PAIRS = ("n", "gained", "lost")  # which stored scores do not show
-_HEADINGS = {"now": "candidate", "previous": "baseline", "delta": "difference", "mde": "detectable"}
-_COMPARISON_COLUMNS = (
-    *("comparison", "kind", "name"),
-    *(_HEADINGS.get(key, key) for key in _COMPARED),
-)
-_RATING_COLUMNS = (
-    *("run", "task", "rating", "judge", "asked", "rated", "mean", "low", "high", "distribution"),
-    *("rated by both", "equal", "alpha", "samples that differ"),
-)
-_DISAGREEMENT_COLUMNS = ("run", "task", "rating", "sample_id", "spread", "votes")
-_PREFERENCE_COLUMNS = (
-    *("run", "against", "task", "rubric", "judge", "pairs", "won", "tied", "lost", "share"),
-    *("low", "high", "follow the place", "verdicts for the first place"),
-    "verdicts for the longer reply",
-)
 
+class ScoreLine(NamedTuple):
+    """A row of the table of scores."""
 
-def data_table(title: str, names: Sequence[str], rows: Iterable[Sequence[Entry]]) -> Table:
-    """Returns a table of raw values."""
-    return Table(title, [Column(name) for name in names], rows)
+    run: str
+    kind: str
+    name: str
+    part: str = ""
+    metric: str = ""
+    n: int | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    stderr: float | None = None
+    published: float | None = None
+    reason: str | None = None
 
 
 def of_runs(document: Document, runs: Sequence[Part | None]) -> Iterator[tuple[str, Part]]:
@@ -67,24 +57,52 @@ def of_runs(document: Document, runs: Sequence[Part | None]) -> Iterator[tuple[s
 
 def score_table(document: Document) -> Table:
     """Every score, one per row: tasks with their subtasks, stored scores, suite scores."""
-    rows = [*_task_rows(document), *_stored_rows(document), *_suite_rows(document)]
-    return data_table("Scores", _SCORE_COLUMNS, rows)
+    rows = [*_task_lines(document), *_stored_lines(document), *_suite_lines(document)]
+    return Table("Scores", [Column(name) for name in ScoreLine._fields], rows)
 
 
-def _task_rows(document: Document) -> Iterator[list[Entry]]:
+def _task_lines(document: Document) -> Iterator[ScoreLine]:
     for task in document["tasks"]:
         for label, run in of_runs(document, task["runs"]):
-            metric = f"{run['metric']},{run['filter']}"
-            whole: ScoreBesidePublished = {**run["score"], "published": run["published"]}
-            numbers = [*_estimate(whole), "; ".join(_remarks(run)) or None]
-            yield [label, "task", task["name"], "", metric, *numbers]
-            if run["stated"] is not None and run["stated"]["value"] != run["score"]["value"]:
-                yield [label, "stored", task["name"], "", metric, *_stated(run["stated"])]
+            line = partial(
+                ScoreLine, label, name=task["name"], metric=f"{run['metric']},{run['filter']}"
+            )
+            yield line(
+                kind="task",
+                **run["score"],
+                published=_value_of(run["published"]),
+                reason="; ".join(_remarks(run)) or None,
+            )
+            stated = run["stated"]
+            if stated is not None and stated["value"] != run["score"]["value"]:
+                numbers = {key: stated[key] for key in ("n", "value", "stderr")}
+                yield line(
+                    kind="stored", **numbers, reason=f"{IN_RESULTS_FILE}; {stated['sentence']}"
+                )
             for subtask in run["subtasks"]:
-                name = subtask["name"]
-                numbers = [*_estimate(subtask), run["part"] or None]
-                yield [label, "subtask", task["name"], name, metric, *numbers]
-            yield from _draws_rows(label, task["name"], run)
+                numbers = {key: subtask[key] for key in ("n", "value", "low", "high", "stderr")}
+                yield line(
+                    kind="subtask",
+                    part=subtask["name"],
+                    **numbers,
+                    published=_value_of(subtask["published"]),
+                    reason=run["part"] or None,
+                )
+            for entry in draws_of(run):
+                low, high = entry["interval"] or (None, None)
+                yield line(
+                    kind="several replies",
+                    metric=f"{entry['metric']},{entry['filter']}",
+                    n=entry["n"],
+                    value=entry["value"],
+                    low=low,
+                    high=high,
+                    stderr=entry["stderr"],
+                )
+
+
+def _value_of(published: Share | None) -> float | None:
+    return None if published is None else published["value"]
 
 
 def _remarks(run: TaskRunPart) -> Iterator[str]:
@@ -96,53 +114,44 @@ def _remarks(run: TaskRunPart) -> Iterator[str]:
     yield from run["notes"]
 
 
-def _stated(stated: Mapping[str, Any]) -> list[Entry]:
-    """The value of a results file beside that of the rows, with its own number of rows."""
-    numbers = [stated["n"], stated["value"], None, None, stated["stderr"], None]
-    return [*numbers, f"{IN_RESULTS_FILE}; {stated['sentence']}"]
-
-
-def _draws_rows(label: str, task: str, run: TaskRunPart) -> Iterator[list[Entry]]:
-    """Yields what several replies to each prompt give together.
-
-    Pass@k, maj@k, mean and variance.
-    """
-    for entry in draws_of(run):
-        low, high = entry["interval"] or (None, None)
-        numbers = [entry["n"], entry["value"], low, high, entry["stderr"], None, None]
-        metric = f"{entry['metric']},{entry['filter']}"
-        yield [label, "several replies", task, "", metric, *numbers]
-
-
 def draws_of(run: TaskRunPart) -> list[LoggedMetric]:
     """The metrics of a task that several replies to each prompt give together."""
     return [entry for entry in run["metrics"] if is_of_draws(entry["metric"])]
 
 
-def _estimate(score: ScoreBesidePublished) -> list[Entry]:
-    """Rows, value, interval, standard error and published value."""
-    published = score["published"]
-    numbers = [score[key] for key in ("n", "value", "low", "high", "stderr")]
-    return [*numbers, published["value"] if published else None]
-
-
-def _stored_rows(document: Document) -> Iterator[list[Entry]]:
+def _stored_lines(document: Document) -> Iterator[ScoreLine]:
     for score in document["stored"]:
-        metric = f"{score['metric']},{score['filter']}"
         for label, run in of_runs(document, score["runs"]):
-            numbers = [run["n"], run["value"], None, None, run["stderr"], None]
-            remark = "; ".join(filter(None, (run["part"], WITHOUT_SAMPLES)))
-            yield [label, "stored", score["task"], "", metric, *numbers, remark]
+            yield ScoreLine(
+                label,
+                "stored",
+                score["task"],
+                metric=f"{score['metric']},{score['filter']}",
+                n=run["n"],
+                value=run["value"],
+                stderr=run["stderr"],
+                reason="; ".join(filter(None, (run["part"], WITHOUT_SAMPLES))),
+            )
 
 
-def _suite_rows(document: Document) -> Iterator[list[Entry]]:
+def _suite_lines(document: Document) -> Iterator[ScoreLine]:
     for score in document["scores"]:
         published = score["published"][0]["value"] if score["published"] else None
         for label, run in of_runs(document, score["runs"]):
             low, high = run.get("interval") or (None, None)
-            numbers = [run.get("n"), run["agg_value"], low, high, run.get("stderr"), published]
             remark = run.get("reason") or run["few_read"] or "; ".join(run["notes"])
-            yield [label, "suite score", score["name"], "", "", *numbers, remark or None]
+            yield ScoreLine(
+                label,
+                "suite score",
+                score["name"],
+                n=run.get("n"),
+                value=run["agg_value"],
+                low=low,
+                high=high,
+                stderr=run.get("stderr"),
+                published=published,
+                reason=remark or None,
+            )
 
 
 # --- comparisons
@@ -172,64 +181,92 @@ def conclusions_of(comparison: ComparisonPart) -> Iterator[ConclusionPart]:
 
 
 def comparison_table(document: Document) -> Table:
-    """Every conclusion of every comparison, one per row."""
-    rows = []
+    """Every conclusion of every comparison, one per row, then what one side lacks."""
+    items: list[Mapping[str, Any]] = []
+    lacking: list[Mapping[str, Any]] = []
     names = comparison_names(document)
     for name, comparison in zip(names, document["comparisons"], strict=True):
-        for conclusion in conclusions_of(comparison):
-            kind, quantity = conclusion["kind"], conclusion["name"]
-            rows.append([name, kind, quantity, *_compared_values(conclusion)])
-    rows += _missing_rows(document)
-    return data_table("Comparisons", _COMPARISON_COLUMNS, rows)
+        items += [{**item, "comparison": name} for item in conclusions_of(comparison)]
+        lacking += [{**item, "comparison": name} for item in _lacking(comparison)]
+    columns = [Column("comparison", cell=itemgetter("comparison")), *CONCLUSION_VALUES]
+    return table_of("Comparisons", columns, [*items, *lacking])
 
 
-def _compared_values(conclusion: ConclusionPart) -> list[Entry]:
-    values: Mapping[str, Any] = conclusion
-    unknown = _ROWS_OF_PAIRS if conclusion["made_of"] == "stored" else ()
-    return [None if key in unknown else values[key] for key in _COMPARED]
-
-
-def _missing_rows(document: Document) -> Iterator[list[Entry]]:
-    """A row for each task and metric that one side of a comparison lacks."""
-    names = comparison_names(document)
-    empty = [None] * (len(_COMPARED) - 2)
-    for name, comparison in zip(names, document["comparisons"], strict=True):
-        sides = (
-            ("candidate", comparison["missing_tasks"], comparison["missing_metrics"]),
-            ("baseline", comparison["extra_tasks"], comparison["extra_metrics"]),
-        )
-        for side, tasks, metrics in sides:
-            for sentence in [*(f"the {side} has no {task}" for task in tasks), *metrics]:
-                yield [name, "missing", sentence.partition(" no ")[2], *empty, NOT_ENOUGH, sentence]
+def _lacking(comparison: ComparisonPart) -> Iterator[Mapping[str, Any]]:
+    """Each task and metric that one side of a comparison lacks."""
+    sides = (
+        ("candidate", comparison["missing_tasks"], comparison["missing_metrics"]),
+        ("baseline", comparison["extra_tasks"], comparison["extra_metrics"]),
+    )
+    for side, tasks, metrics in sides:
+        for sentence in [*(f"the {side} has no {task}" for task in tasks), *metrics]:
+            name = sentence.partition(" no ")[2]
+            yield {"kind": "missing", "name": name, "verdict": NOT_ENOUGH, "words": sentence}
 
 
 # --- judges
 
 
+_RATING_COLUMNS = (
+    Column("run", cell=itemgetter("run")),
+    Column("task", cell=itemgetter("task")),
+    Column("rating", cell=itemgetter("rating")),
+    Column("judge", cell=itemgetter("judge")),
+    Column("asked", cell=itemgetter("asked")),
+    Column("rated", cell=itemgetter("n")),
+    Column("mean", cell=itemgetter("mean")),
+    Column("low", cell=itemgetter("low")),
+    Column("high", cell=itemgetter("high")),
+    Column("distribution", cell=lambda item: _counts(item["distribution"])),
+    Column("rated by both", cell=itemgetter("both")),
+    Column("equal", cell=itemgetter("equal")),
+    Column("alpha", cell=itemgetter("alpha")),
+    Column("samples that differ", cell=itemgetter("differing")),
+)
+_PREFERENCE_COLUMNS = (
+    Column("run", cell=itemgetter("run")),
+    Column("against", cell=itemgetter("other")),
+    Column("task", cell=itemgetter("task")),
+    Column("rubric", cell=itemgetter("rubric")),
+    Column("judge", cell=itemgetter("judge")),
+    Column("pairs", cell=itemgetter("n")),
+    Column("won", cell=itemgetter("wins")),
+    Column("tied", cell=itemgetter("ties")),
+    Column("lost", cell=itemgetter("losses")),
+    Column("share", cell=lambda item: item["win_rate"]["value"]),
+    Column("low", cell=lambda item: item["win_rate"]["low"]),
+    Column("high", cell=lambda item: item["win_rate"]["high"]),
+    Column("follow the place", cell=lambda item: item["flips"]["count"]),
+    Column("verdicts for the first place", cell=lambda item: item["first_place"]["value"]),
+    Column("verdicts for the longer reply", cell=lambda item: item["longer"]["value"]),
+)
+_DISAGREEMENT_COLUMNS = ("run", "task", "rating", "sample_id", "spread", "votes")
+
+
+def _counts(distribution: Mapping[str, int]) -> str:
+    return ", ".join(f"{rating}: {count}" for rating, count in distribution.items())
+
+
 def rating_tables(document: Document) -> list[Table]:
     """Returns the tables about judges that have rows; disagreements stand first."""
+    ratings: list[Mapping[str, Any]] = []
+    preferences: list[Mapping[str, Any]] = []
+    for label, parts in of_runs(document, document["ratings"]):
+        for value in parts["values"]:
+            own = {**value, "run": label, "rating": _name_of(value)}
+            ratings += [{**own, **rater} for rater in value["raters"]]
+        preferences += [{**pair, **pair["found"], "run": label} for pair in parts["preferences"]]
+    columns = [Column(name) for name in _DISAGREEMENT_COLUMNS]
     tables = (
-        data_table("Disagreements", _DISAGREEMENT_COLUMNS, list(_disagreement_rows(document))),
-        data_table("Ratings", _RATING_COLUMNS, list(_rating_rows(document))),
-        data_table("Preferences", _PREFERENCE_COLUMNS, list(_preference_rows(document))),
+        Table("Disagreements", columns, list(_disagreement_rows(document))),
+        table_of("Ratings", _RATING_COLUMNS, ratings),
+        table_of("Preferences", _PREFERENCE_COLUMNS, preferences),
     )
     return [table for table in tables if table.rows]
 
 
-def _rating_rows(document: Document) -> Iterator[list[Entry]]:
-    """Every judge's ratings in sum, one value of one judge per row."""
-    for label, ratings in of_runs(document, document["ratings"]):
-        for value in ratings["values"]:
-            for rater in value["raters"]:
-                counts = rater["distribution"].items()
-                yield [
-                    *(label, value["task"], f"{value['rubric']}.{value['name']}"),
-                    *(rater["judge"], value["asked"]),
-                    *(rater[key] for key in ("n", "mean", "low", "high")),
-                    ", ".join(f"{rating}: {count}" for rating, count in counts),
-                    *(rater[key] for key in ("both", "equal", "alpha")),
-                    value["differing"],
-                ]
+def _name_of(rating: RatingPart) -> str:
+    return f"{rating['rubric']}.{rating['name']}"
 
 
 def _disagreement_rows(document: Document) -> Iterator[list[Entry]]:
@@ -239,10 +276,10 @@ def _disagreement_rows(document: Document) -> Iterator[list[Entry]]:
     """
     for label, ratings in of_runs(document, document["ratings"]):
         for value in ratings["values"]:
-            name = f"{value['rubric']}.{value['name']}"
             for sample in value["apart"]:
                 votes = "; ".join(map(_votes, *zip(*sample["votes"].items(), strict=True)))
-                yield [label, value["task"], name, sample["sample_id"], sample["spread"], votes]
+                known = (sample["sample_id"], sample["spread"], votes)
+                yield [label, value["task"], _name_of(value), *known]
         for pair in ratings["preferences"]:
             name = f"{pair['rubric']} against {pair['other']}"
             votes = f"{pair['judge']}: the reply in one place, in both orders"
@@ -254,28 +291,14 @@ def _votes(judge: str, votes: Iterable[float]) -> str:
     return f"{judge}: {', '.join(f'{vote:g}' for vote in votes)}"
 
 
-def _preference_rows(document: Document) -> Iterator[list[Entry]]:
-    """Every comparison of two runs by a judge."""
-    for label, ratings in of_runs(document, document["ratings"]):
-        for pair in ratings["preferences"]:
-            outcome = pair["found"]
-            rate = outcome["win_rate"]
-            yield [
-                *(label, pair["other"], pair["task"], pair["rubric"], pair["judge"]),
-                *(outcome[key] for key in ("n", "wins", "ties", "losses")),
-                *(rate["value"], rate["low"], rate["high"]),
-                outcome["flips"]["count"],
-                *(outcome[key]["value"] for key in ("first_place", "longer")),
-            ]
-
-
 # --- runs
 
 
 def fact_table(document: Document) -> Table:
     """Every fact of every run, one per row."""
-    rows = []
+    rows: list[list[Entry]] = []
     for run in document["runs"]:
-        label, facts = run["label"], run["facts"]
-        rows += [[label, fact["group"], fact["name"], fact["value"]] for fact in facts]
-    return data_table("Runs", ("run", "group", "fact", "value"), rows)
+        rows += [
+            [run["label"], fact["group"], fact["name"], fact["value"]] for fact in run["facts"]
+        ]
+    return Table("Runs", [Column(name) for name in ("run", "group", "fact", "value")], rows)
