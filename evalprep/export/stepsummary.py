@@ -15,10 +15,9 @@ from evalprep.errors import cannot_write
 from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, read_text, resolve_typed, write_atomically
-from evalprep.numbers import percent
-from evalprep.results import SHARE
-from evalprep.score import Quantity, about
-from evalprep.tables import Cell, Column, Kind, Note, Table, escape, markdown_lines
+from evalprep.report import conclusion_table
+from evalprep.score import Quantity, about, interval, measured
+from evalprep.tables import Column, Kind, Note, Table, escape, markdown_lines, table_of
 
 FILE = "summary.md"
 VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -88,10 +87,9 @@ def _lines(subject: Subject) -> Iterator[str]:
     yield from _headline(subject)
     conclusions = subject.comparison.conclusions if subject.comparison is not None else []
     if conclusions:
-        table = _comparison_table(conclusions)
-        table.notes = [Note(text) for text in _notes_on_sides(subject)]
-        yield from markdown_lines(table)
-        yield from _regressions(conclusions)
+        notes = [Note(text) for text in _notes_on_sides(subject)]
+        yield from markdown_lines(_comparison_table(subject, conclusions, notes))
+        yield from _regressions(subject, conclusions)
     else:
         yield from markdown_lines(_score_table(subject))
 
@@ -109,26 +107,11 @@ def _headline(subject: Subject) -> Iterator[str]:
             yield ""
 
 
-def _comparison_table(conclusions: Iterable[Conclusion]) -> Table:
-    columns = [
-        Column("Task", Kind.NAME),
-        Column("n", Kind.COUNT),
-        Column("baseline", Kind.MEASURE),
-        Column("candidate", Kind.MEASURE),
-        Column("difference", Kind.MEASURE),
-        Column("gained / lost", Kind.MEASURE),
-        Column("verdict"),
-    ]
-    table = Table("", columns)
-    for conclusion in conclusions:
-        numbers = conclusion.difference
-        shown = [
-            percent(value, binary=numbers.in_points) for value in (numbers.previous, numbers.now)
-        ]
-        flips = f"+{numbers.gained} / -{numbers.lost}" if numbers.made_of == "rows" else ""
-        rows = None if numbers.made_of == "stored" else numbers.n
-        table.add(conclusion.name, rows, *shown, _difference(conclusion), flips, conclusion.verdict)
-    return table
+def _comparison_table(
+    subject: Subject, conclusions: Iterable[Conclusion], notes: Sequence[Note] = ()
+) -> Table:
+    items = (conclusion.to_dict() for conclusion in conclusions)
+    return conclusion_table(items, against_published=subject.baseline is None, notes=notes)
 
 
 def _notes_on_sides(subject: Subject) -> Iterator[str]:
@@ -138,19 +121,7 @@ def _notes_on_sides(subject: Subject) -> Iterator[str]:
             yield from (f"{side}: {note}" for note in of_side.notes_on_values)
 
 
-def _difference(conclusion: Conclusion) -> Cell:
-    """The difference with its interval."""
-    numbers = conclusion.difference
-    if numbers.delta is None:
-        return Cell(None)
-    interval = ""
-    if numbers.low is not None and numbers.high is not None:
-        bounds = (numbers.scaled(bound, sign=True) for bound in (numbers.low, numbers.high))
-        interval = f"[{', '.join(bounds)}]"
-    return Cell(numbers.delta, numbers.change(sign=True), interval)
-
-
-def _regressions(conclusions: Iterable[Conclusion]) -> Iterator[str]:
+def _regressions(subject: Subject, conclusions: Iterable[Conclusion]) -> Iterator[str]:
     """The largest drops, behind a line that opens them."""
     lower = [conclusion for conclusion in conclusions if _drop(conclusion) > 0]
     lower.sort(key=_drop, reverse=True)
@@ -160,7 +131,7 @@ def _regressions(conclusions: Iterable[Conclusion]) -> Iterator[str]:
         return
     yield f"{_OPEN}<summary>The {len(largest)} largest drops</summary>"
     yield ""
-    yield from markdown_lines(_comparison_table(largest))
+    yield from markdown_lines(_comparison_table(subject, largest))
     yield _CLOSE
     yield ""
 
@@ -170,31 +141,19 @@ def _drop(conclusion: Conclusion) -> float:
 
 
 def _score_table(subject: Subject) -> Table:
-    columns = [
-        Column("Task", Kind.NAME),
-        Column("metric"),
-        Column("n", Kind.COUNT),
-        Column("score", Kind.MEASURE),
-        Column("95% interval", Kind.MEASURE),
-    ]
     titles = {score.id: score.title or score.name for score in subject.scores.suite}
+    columns = [
+        Column("Task", Kind.NAME, cell=lambda item: titles.get(item.owner, item.owner)),
+        Column("metric", cell=lambda item: "suite score" if item.kind == "suite" else item.name),
+        Column("n", Kind.COUNT, cell=lambda item: item.rows),
+        Column("score", Kind.MEASURE, cell=lambda item: measured(item.value, item.unit)),
+        Column("95% interval", Kind.MEASURE, cell=_interval),
+    ]
     items = subject.headlines
-    table = Table("", columns, notes=[Note(text) for text in about(items)])
-    for item in items:
-        metric = "suite score" if item.kind == "suite" else item.name
-        value = _shown(item.value, item.unit)
-        table.add(titles.get(item.owner, item.owner), metric, item.rows, value, _interval(item))
-    return table
+    return table_of("", columns, items, [Note(text) for text in about(items)])
 
 
 def _interval(item: Quantity) -> str:
     """The interval as the score is written; empty without one."""
-    if item.interval is None:
-        return ""
-    low, high = (_shown(end, item.unit) for end in item.interval)
-    return f"[{low}, {high}]"
-
-
-def _shown(value: float | None, unit: str) -> str:
-    """A score as the table has it: a share in percent."""
-    return percent(value, binary=unit == SHARE)
+    low, high = item.interval or (None, None)
+    return interval(low, high, item.unit)

@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,19 +22,14 @@ from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.places import without_home
-from evalprep.report import write_report
+from evalprep.report import CONCLUSION_VALUES, write_report
 from evalprep.results import prepared_work
-from evalprep.tables import Column, Table, write_csv
+from evalprep.score import Quantity
+from evalprep.tables import Column, Table, Value, table_of, write_csv
 
 _SEEDS = ("random", "numpy", "torch", "fewshot")
 ARTIFACTS = "artifacts"
 LONGEST_PARAM = 6_000  # characters, of MLflow; longer values go into an artifact
-COMPARISON_COLUMNS = (
-    *("name", "kind", "n", "baseline", "candidate", "difference", "low", "high"),
-    *("gained", "lost", "verdict"),
-)
-SCORE_COLUMNS = ("name", "source", "value", "low", "high", "stderr", "n", "expected", "notes")
-Entry = str | int | float | None
 
 
 def need_tracker(package: str, quiet: Mapping[str, str]) -> Any:
@@ -73,8 +68,8 @@ class TrackedRun:
         params: Settings as texts, without credentials.
         metrics: Name that trackers accept -> value.
         tags: Further texts.
-        comparison: Rows of `COMPARISON_COLUMNS`.
-        scores: Rows of `SCORE_COLUMNS`.
+        comparison: The conclusions, as rows of the report's table of them.
+        scores: Each value with the interval, the rows and the notes that belong to it.
         folder: Its artifacts.
     """
 
@@ -87,8 +82,8 @@ class TrackedRun:
     metrics: dict[str, float]
     tags: dict[str, str]
     folder: Path
-    comparison: list[list[Entry]] = field(default_factory=list)
-    scores: list[list[Entry]] = field(default_factory=list)
+    comparison: list[dict[str, Value]] = field(default_factory=list)
+    scores: list[dict[str, Value]] = field(default_factory=list)
 
     def as_json(self) -> str:
         """The run as a file, without where its artifacts lie."""
@@ -126,8 +121,8 @@ def tracked_run(subject: Subject, folder: Path, settings: Settings) -> TrackedRu
         metrics=_metrics(subject),
         tags=_tags(subject),
         folder=folder / ARTIFACTS,
-        comparison=[*_comparison_rows(subject)],
-        scores=[*_score_rows(subject)],
+        comparison=_values_of(_comparison_table(subject)),
+        scores=_values_of(_score_table(subject)),
     )
 
 
@@ -182,30 +177,45 @@ def _values(subject: Subject) -> Iterator[tuple[str, float]]:
             yield item.id, value
 
 
-def _score_rows(subject: Subject) -> Iterator[list[Entry]]:
-    """Each value with the interval, the rows and the notes that belong to it."""
-    for item in subject.quantities:
-        low, high = item.interval or (None, None)
-        yield [
-            *(item.id, item.source),
-            *(finite_number(value) for value in (item.value, low, high, item.stderr)),
-            *(item.n, item.expected, "; ".join([*filter(None, [item.reason]), *item.notes])),
-        ]
+def _number(name: str) -> Callable[[Quantity], Value]:
+    return lambda item: finite_number(getattr(item, name))
 
 
-def _comparison_rows(subject: Subject) -> Iterator[list[Entry]]:
-    if subject.comparison is None:
-        return
-    for conclusion in subject.comparison.conclusions:
-        item = conclusion.difference
-        numbers = (item.previous, item.now, item.delta, item.low, item.high)
-        is_paired = item.made_of != "stored"
-        rows, gained, lost = (item.n, item.gained, item.lost) if is_paired else (None,) * 3
-        yield [
-            *(conclusion.name, conclusion.kind, rows),
-            *(finite_number(value) for value in numbers),
-            *(gained, lost, conclusion.verdict),
-        ]
+def _end(place: int) -> Callable[[Quantity], Value]:
+    return lambda item: None if item.interval is None else finite_number(item.interval[place])
+
+
+#: Each value with the interval, the rows and the notes that belong to it.
+_SCORE_COLUMNS = (
+    Column("name", cell=lambda item: item.id),
+    Column("source", cell=lambda item: item.source),
+    Column("value", cell=_number("value")),
+    Column("low", cell=_end(0)),
+    Column("high", cell=_end(1)),
+    Column("stderr", cell=_number("stderr")),
+    Column("n", cell=lambda item: item.n),
+    Column("expected", cell=lambda item: item.expected),
+    Column("notes", cell=lambda item: "; ".join([*filter(None, [item.reason]), *item.notes])),
+)
+
+
+def _score_table(subject: Subject) -> Table:
+    return table_of("Scores", _SCORE_COLUMNS, subject.quantities)
+
+
+def _comparison_table(subject: Subject) -> Table:
+    comparison = subject.comparison
+    conclusions = [] if comparison is None else comparison.conclusions
+    items = [conclusion.to_dict() for conclusion in conclusions]
+    return table_of("Comparison", CONCLUSION_VALUES, items)
+
+
+def _values_of(table: Table) -> list[dict[str, Value]]:
+    """The rows of a table of raw values, by the names of its columns."""
+    return [
+        dict(zip(table.names, (cell.value for cell in row.cells), strict=True))
+        for row in table.lines()
+    ]
 
 
 def _artifacts(subject: Subject, folder: Path, settings: Settings) -> Iterator[Path]:
@@ -215,9 +225,7 @@ def _artifacts(subject: Subject, folder: Path, settings: Settings) -> Iterator[P
         "settings": run.settings.as_logged,
         "tasks": {name: task.settings.as_logged for name, task in run.logged.tasks.items()},
     }
-    columns = [Column(name) for name in SCORE_COLUMNS]
-    table = Table("Scores", columns, list(_score_rows(subject)))
-    write_csv(table, folder / "quantities.csv")
+    write_csv(_score_table(subject), folder / "quantities.csv")
     yield folder / "quantities.csv"
     for name, content in (("scores.json", subject.scores.to_dict()), ("settings.json", logged)):
         text = json.dumps(without_secrets(content), indent=2, ensure_ascii=False, default=str)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evalprep.export.tracking import COMPARISON_COLUMNS, SCORE_COLUMNS, TrackedRun, need_tracker
+from evalprep.export.tracking import TrackedRun, need_tracker
 
 _QUIET = {"WANDB_ERROR_REPORTING": "false", "WANDB_SILENT": "true"}
 _TYPE = "evalprep"
@@ -46,11 +46,10 @@ def _log(wandb: Any, tracked: TrackedRun, folder: Path, *, online: bool) -> str:
     )
     for name, value in tracked.metrics.items():
         run.summary[name] = value
-    if tracked.comparison:
-        rows = [[*row] for row in tracked.comparison]
-        run.log({"comparison": wandb.Table(columns=[*COMPARISON_COLUMNS], data=rows)})
-    scores = [[*row] for row in tracked.scores]
-    run.log({"scores": wandb.Table(columns=[*SCORE_COLUMNS], data=scores)})
+    for name in ("comparison", "scores"):
+        if rows := getattr(tracked, name):
+            data = [[*row.values()] for row in rows]
+            run.log({name: wandb.Table(columns=[*rows[0]], data=data)})
     artifact = wandb.Artifact(artifact_name(tracked.key), type=_TYPE)
     artifact.add_dir(str(tracked.folder))
     run.log_artifact(artifact)

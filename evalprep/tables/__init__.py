@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Row,
         Table,
         Tone,
+        Value,
         table_of,
     )
     from evalprep.tables.screen import print_notes, print_table

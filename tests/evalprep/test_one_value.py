@@ -247,9 +247,10 @@ def of_tracker(name):
         exported(home, place, name)
         tracked = json.loads((place / "1" / "run.json").read_text())
         shown = []
-        for identity, _, value, low, high, _, n, _, _ in tracked["scores"]:
-            shown.append(Shown(value, n, None if low is None else (low, high)))
-            assert value in tracked["metrics"].values(), identity
+        for score in tracked["scores"]:
+            ends = None if score["low"] is None else (score["low"], score["high"])
+            shown.append(Shown(score["value"], score["n"], ends))
+            assert score["value"] in tracked["metrics"].values(), score["name"]
         assert len(tracked["metrics"]) == len(shown)
         table = list(csv.DictReader((place / "1" / "artifacts" / "quantities.csv").open()))
         assert [float(row["value"]) for row in table] == [item.value for item in shown]
