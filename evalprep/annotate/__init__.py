@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evalprep.annotate.finding import find_rubric, lacks, pack_annotators
     from evalprep.annotate.foreign import foreign_note
     from evalprep.annotate.free import compute
-    from evalprep.annotate.judged import JudgeEffort, Preferred, Rated, Ratings
+    from evalprep.annotate.judged import JudgeEffort, Rated, Rater, Ratings
     from evalprep.annotate.kept import Kept, open_filled
     from evalprep.annotate.ledger import Attempt, Ledger, Use, now
     from evalprep.annotate.local import LocalJudge, ask_here, local_backend

@@ -16,7 +16,7 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, read_text, resolve_typed, write_atomically
 from evalprep.report import conclusion_table
-from evalprep.score import Quantity, about, interval, measured
+from evalprep.score import about, interval, measured
 from evalprep.tables import Column, Kind, Note, Table, escape, markdown_lines, table_of
 
 FILE = "summary.md"
@@ -147,13 +147,7 @@ def _score_table(subject: Subject) -> Table:
         Column("metric", cell=lambda item: "suite score" if item.kind == "suite" else item.name),
         Column("n", Kind.COUNT, cell=lambda item: item.rows),
         Column("score", Kind.MEASURE, cell=lambda item: measured(item.value, item.unit)),
-        Column("95% interval", Kind.MEASURE, cell=_interval),
+        Column("95% interval", Kind.MEASURE, cell=lambda item: interval(item.interval, item.unit)),
     ]
     items = subject.headlines
     return table_of("", columns, items, [Note(text) for text in about(items)])
-
-
-def _interval(item: Quantity) -> str:
-    """The interval as the score is written; empty without one."""
-    low, high = item.interval or (None, None)
-    return interval(low, high, item.unit)

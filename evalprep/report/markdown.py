@@ -73,8 +73,7 @@ def _run_columns(document: Document) -> list[Column]:
 
 def _cell(value: float | None, unit: str, ends: Sequence[float | None] | None = None) -> Cell:
     """A value in its unit with its interval, where both ends are known."""
-    low, high = ends or (None, None)
-    return Cell(value, measured(value, unit), interval(low, high, unit))
+    return Cell(value, measured(value, unit), interval(ends, unit))
 
 
 def _different(texts: Iterator[str]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import starmap
 from typing import NamedTuple
 
 from evalprep.results import Effort, Efforts
 from evalprep.score.suite import Scores
-from evalprep.tables import Cell, Column, Kind, Note, Table
+from evalprep.tables import Cell, Column, Kind, Note, Table, table_of
 from evalprep.terminal import shortlist
 
 TITLE = "Time and tokens"
@@ -42,33 +42,29 @@ class _Line(NamedTuple):
     cost: float | None = None
 
 
+def _of_effort(name: str) -> Column:
+    return Column(
+        _HEADS[name],
+        Kind.MEASURE,
+        cell=lambda line: _cell(getattr(line.effort, name)),
+        optional=True,
+    )
+
+
+_COLUMNS = (
+    Column("task", Kind.NAME, cell=lambda line: line.name),
+    *map(_of_effort, _HEADS),
+    Column("cost", Kind.MEASURE, cell=lambda line: _cost_cell(line.cost), optional=True),
+)
+
+
 def effort_table(scores: Scores) -> Table:
     """Returns what tasks, calls and judges took; a table without rows where nothing is known."""
     lines = list(_lines(scores))
-    names = [name for name in _HEADS if _is_any_known(name, lines)]
     with_cost = any(line.cost is not None for line in lines)
-    heads = [_HEADS[name] for name in names]
-    if with_cost:
-        heads.append("cost")
-    columns = [Column(head, Kind.MEASURE) for head in heads]
-    table = Table(TITLE, [Column("task", Kind.NAME), *columns])
-    if heads:
-        for line in lines:
-            table.add(line.name, *_cells(line, names, with_cost=with_cost))
-    table.notes = [Note(text) for text in _explanations(scores, with_cost=with_cost)]
-    return table
-
-
-def _cells(line: _Line, names: Iterable[str], *, with_cost: bool) -> list[Cell]:
-    """The cells of a line behind its name."""
-    cells = [_cell(getattr(line.effort, name)) for name in names]
-    if with_cost:
-        cells.append(_cost_cell(line.cost))
-    return cells
-
-
-def _is_any_known(name: str, lines: Iterable[_Line]) -> bool:
-    return any(getattr(line.effort, name) is not None for line in lines)
+    is_known = with_cost or any(line.effort != Effort() for line in lines)
+    notes = [Note(text) for text in _explanations(scores, with_cost=with_cost)]
+    return table_of(TITLE, _COLUMNS, lines if is_known else [], notes)
 
 
 def _explanations(scores: Scores, *, with_cost: bool) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
-from evalprep.annotate import Preferred, Rated, Ratings
+from evalprep.annotate import Rated, Rater, Ratings
 from evalprep.numbers import number, percent
 from evalprep.results import SHARE
 from evalprep.score.estimate import Estimate
@@ -13,7 +14,7 @@ from evalprep.score.published import Published
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.score.task import FROM_ALL_ROWS, OVER_ALL_ROWS, TaskScore
 from evalprep.score.unsampled import WITHOUT_SAMPLES, StoredScore
-from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, Tone
+from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, Tone, table_of
 from evalprep.terminal import shortlist
 
 FEW_READ = "‡"
@@ -32,8 +33,9 @@ def measured(value: float | None, unit: str) -> str:
     return number(value)
 
 
-def interval(low: float | None, high: float | None, unit: str = "") -> str:
+def interval(ends: Sequence[float | None] | None, unit: str = "") -> str:
     """Returns `[low, high]`; empty where an end is not known."""
+    low, high = ends or (None, None)
     if low is None or high is None:
         return ""
     return f"[{measured(low, unit)}, {measured(high, unit)}]"
@@ -41,7 +43,7 @@ def interval(low: float | None, high: float | None, unit: str = "") -> str:
 
 def bounds(estimate: Estimate, unit: str = "") -> str:
     """Returns the interval of an estimate; empty without one."""
-    return interval(estimate.low, estimate.high, unit)
+    return interval(estimate.interval, unit)
 
 
 def _value(estimate: Estimate | None, unit: str) -> Cell:
@@ -56,11 +58,6 @@ def _titled(title: str, units: Sequence[str]) -> str:
     if set(units) == {SHARE}:
         return f"{title}, in percent"
     return f"{title}, shares in percent"
-
-
-def _measures(names: Iterable[str]) -> list[Column]:
-    """Columns of numbers."""
-    return [Column(name, Kind.MEASURE) for name in names]
 
 
 def _with_arrow(name: str, direction: str) -> str:
@@ -104,32 +101,29 @@ class Sources:
 
 def task_table(scores: Scores, sources: Sources) -> Table:
     """The primary metric of each task with samples."""
-    with_published = any(task.published or task.withheld for task in scores.tasks)
-    names = ["n", "mean", "95% interval", "subtasks"]
-    if with_published:
-        names.append("published")
-    names.append("unparsed")
-    metrics = {task.metric for task in scores.tasks}
-    columns = [Column("task", Kind.NAME), *_measures(names)]
-    if len(metrics) > 1:
-        columns.insert(1, Column("metric"))
-    units = [task.unit for task in scores.tasks if task.value is not None]
+    tasks = scores.tasks
+    columns = [
+        Column("task", Kind.NAME, cell=lambda task: task.task),
+        Column("n", Kind.MEASURE, cell=lambda task: str(task.n)),
+        Column("mean", Kind.MEASURE, cell=lambda task: _value(task.micro, task.unit)),
+        Column("95% interval", Kind.MEASURE, cell=lambda task: _bounds_of_task(task) or "-"),
+        Column("subtasks", Kind.MEASURE, cell=lambda task: _value(task.macro, task.unit)),
+        Column("published", Kind.MEASURE, cell=sources.cell, optional=True),
+        Column("unparsed", Kind.MEASURE, cell=_unparsed),
+    ]
+    if len({task.metric for task in tasks}) > 1:
+        columns.insert(1, Column("metric", cell=lambda task: _metric_of_task(task) or "-"))
+    units = [task.unit for task in tasks if task.value is not None]
     title = _titled("Tasks: mean over rows, mean of subtasks", units)
-    table = Table(title, columns)
-    for task in scores.tasks:
-        cells: list[Entry] = [task.task]
-        if len(metrics) > 1:
-            cells.append(_with_arrow(task.metric, task.direction) if task.metric else "-")
-        cells.append(str(task.n))
-        cells.append(_value(task.micro, task.unit))
-        cells.append(bounds(task.micro, task.unit) or "-")
-        cells.append(_value(task.macro, task.unit))
-        if with_published:
-            cells.append(sources.cell(task))
-        cells.append(_unparsed(task))
-        table.add(*cells)
-    table.notes = list(_scores_over_all_rows(scores.tasks))
-    return table
+    return table_of(title, columns, tasks, [*_scores_over_all_rows(tasks)])
+
+
+def _bounds_of_task(task: TaskScore) -> str:
+    return bounds(task.micro, task.unit)
+
+
+def _metric_of_task(task: TaskScore) -> str:
+    return _with_arrow(task.metric, task.direction) if task.metric else ""
 
 
 def _scores_over_all_rows(tasks: Iterable[TaskScore]) -> Iterator[Note]:
@@ -158,17 +152,17 @@ def _unparsed(task: TaskScore) -> str:
 def subtask_tables(scores: Scores) -> Iterator[Table]:
     """A table of subtasks for each task that has some."""
     for task in scores.tasks:
-        if not task.subtasks:
-            continue
-        columns = [Column("subtask", Kind.NAME), Column("n", Kind.COUNT)]
-        columns += _measures(["mean"])
-        title = _titled(f"{task.task} by subtask", [task.unit])
-        table = Table(title, columns)
-        for subtask in task.subtasks:
-            value = subtask["value"]
-            mean = Cell(value, measured(value, task.unit))
-            table.add(subtask["subtask"], subtask["n"], mean)
-        yield table
+        if task.subtasks:
+            yield _subtask_table(task)
+
+
+def _subtask_table(task: TaskScore) -> Table:
+    columns = [
+        Column("subtask", Kind.NAME, cell=lambda subtask: subtask["subtask"]),
+        Column("n", Kind.COUNT, cell=lambda subtask: subtask["n"]),
+        Column("mean", Kind.MEASURE, cell=lambda subtask: measured(subtask["value"], task.unit)),
+    ]
+    return table_of(_titled(f"{task.task} by subtask", [task.unit]), columns, task.subtasks)
 
 
 def further_table(scores: Scores) -> Table:
@@ -185,86 +179,82 @@ def stored_table(scores: Scores) -> Table:
     return _stored_table(f"Tasks {WITHOUT_SAMPLES}", scores.stored)
 
 
+_STORED_COLUMNS = (
+    Column("task", Kind.NAME, cell=lambda score: score.task),
+    Column("metric", cell=lambda score: _with_arrow(score.name, score.direction)),
+    Column("n", Kind.COUNT, cell=lambda score: score.n),
+    Column("value", Kind.MEASURE, cell=lambda score: measured(score.value, score.unit)),
+    Column("stderr", Kind.MEASURE, cell=lambda score: measured(score.stderr, score.unit)),
+    Column(
+        "95% interval",
+        Kind.MEASURE,
+        cell=lambda score: interval(score.interval, score.unit),
+        optional=True,
+    ),
+)
+
+
 def _stored_table(title: str, stored: Sequence[StoredScore]) -> Table:
-    with_interval = any(score.interval is not None for score in stored)
-    columns = [Column("task", Kind.NAME), Column("metric")]
-    columns.append(Column("n", Kind.COUNT))
-    columns += _measures(["value", "stderr"])
-    if with_interval:
-        columns += _measures(["95% interval"])
     units = [score.unit for score in stored]
-    table = Table(_titled(title, units), columns)
-    for score in stored:
-        metric = _with_arrow(score.name, score.direction)
-        cells: list[Entry] = [score.task, metric, score.n]
-        cells.append(measured(score.value, score.unit))
-        cells.append(measured(score.stderr, score.unit))
-        if with_interval:
-            low, high = score.interval or (None, None)
-            cells.append(interval(low, high, score.unit))
-        table.add(*cells)
-    return table
+    return table_of(_titled(title, units), _STORED_COLUMNS, stored)
+
+
+_GROUP_COLUMNS = (
+    Column("group", Kind.NAME, cell=lambda group: group.group),
+    Column("n", Kind.MEASURE, cell=lambda group: _known(group.micro.n)),
+    Column("mean", Kind.MEASURE, cell=lambda group: _value(group.micro, group.unit)),
+    Column("95% interval", Kind.MEASURE, cell=lambda group: bounds(group.micro, group.unit)),
+    Column("tasks' mean", Kind.MEASURE, cell=lambda group: _value(group.macro, group.unit)),
+    Column("95% interval ", Kind.MEASURE, cell=lambda group: bounds(group.macro, group.unit)),
+)
 
 
 def group_table(scores: Scores) -> Table:
     """The groups that have a pooled value."""
     groups = [group for group in scores.groups if group.micro.value is not None]
-    names = ("n", "mean", "95% interval", "tasks' mean", "95% interval ")
-    columns = [Column("group", Kind.NAME), *_measures(names)]
-    units = [group.unit for group in groups]
-    title = _titled("Groups: all rows pooled, mean of tasks", units)
-    table = Table(title, columns)
-    for group in groups:
-        rows = "-" if group.micro.n is None else str(group.micro.n)
-        cells: list[Entry] = [group.group, rows]
-        for estimate in (group.micro, group.macro):
-            cells.append(_value(estimate, group.unit))
-            cells.append(bounds(estimate, group.unit))
-        table.add(*cells)
-    return table
+    title = _titled("Groups: all rows pooled, mean of tasks", [group.unit for group in groups])
+    return table_of(title, _GROUP_COLUMNS, groups)
+
+
+def _known(count: int | None) -> str:
+    return "-" if count is None else str(count)
 
 
 # --- suite scores
 
 
-def _suite_columns(*, with_reference: bool, with_published: bool) -> list[Column]:
-    """The columns behind the name of a score."""
-    names = ["value", "95% interval"]
-    if with_reference:
-        names.append("reference")
-    if with_published:
-        names.append("published")
-    return _measures([*names, "n"])
-
-
 def suite_table(scores: Scores, sources: Sources) -> Table:
     """The suite scores, with the reference's and the published values where there are any."""
     suite = scores.suite
-    with_reference = any(score.reference is not None for score in suite)
-    with_published = any(score.published or score.withheld for score in suite)
-    columns = [Column("score", Kind.NAME)]
-    columns += _suite_columns(with_reference=with_reference, with_published=with_published)
+    columns = [
+        Column(
+            "score",
+            Kind.NAME,
+            cell=lambda score: _with_arrow(name_among(score, suite), score.better),
+        ),
+        Column("value", Kind.MEASURE, cell=_suite_value),
+        Column("95% interval", Kind.MEASURE, cell=_suite_interval),
+        Column("reference", Kind.MEASURE, cell=_reference, optional=True),
+        Column("published", Kind.MEASURE, cell=sources.cell, optional=True),
+        Column("n", Kind.MEASURE, cell=_rows),
+    ]
     units = [score.unit for score in suite if score.value is not None]
-    table = Table(_titled("Suite scores", units), columns)
-    for score in suite:
-        cells: list[Entry] = [*_suite_value(score)]
-        if with_reference:
-            cells.append(measured(score.reference, score.unit))
-        if with_published:
-            cells.append(sources.cell(score))
-        name = _with_arrow(name_among(score, suite), score.better)
-        table.add(name, *cells, _rows(score))
-    return table
+    return table_of(_titled("Suite scores", units), columns, suite)
 
 
-def _suite_value(score: SuiteScore) -> tuple[Entry, Entry]:
+def _suite_value(score: SuiteScore) -> Entry:
     if score.is_undefined:
-        return "undefined", ""
-    text = measured(score.value, score.unit)
-    if score.few_read:
-        text += FEW_READ
-    ends = interval(score.low, score.high, score.unit)
-    return Cell(score.value, text), ends
+        return "undefined"
+    mark = FEW_READ if score.few_read else ""
+    return Cell(score.value, measured(score.value, score.unit) + mark)
+
+
+def _suite_interval(score: SuiteScore) -> str:
+    return "" if score.is_undefined else interval((score.low, score.high), score.unit)
+
+
+def _reference(score: SuiteScore) -> Cell:
+    return Cell(score.reference, measured(score.reference, score.unit))
 
 
 def _rows(score: SuiteScore) -> str:
@@ -283,25 +273,37 @@ def judge_tables(ratings: Ratings) -> Iterator[Table]:
     if ratings.values:
         yield _rating_table(ratings.values)
     if ratings.preferences:
-        yield _preference_table(ratings.preferences)
+        yield table_of(_PREFERENCES, _PREFERENCE_COLUMNS, ratings.preferences)
+
+
+class _Rating(NamedTuple):
+    """What one judge gave; `differing` stands in the first row of a rating alone."""
+
+    value: Rated
+    rater: Rater
+    differing: str
+
+
+_RATING_COLUMNS = (
+    Column("task", Kind.NAME, cell=lambda at: at.value.task),
+    Column("rating", cell=lambda at: f"{at.value.rubric}.{at.value.name}{_scale(at.value)}"),
+    Column("judge", cell=lambda at: at.rater.judge),
+    Column("rated", Kind.MEASURE, cell=lambda at: f"{at.rater.n} of {at.value.asked}"),
+    Column("mean", Kind.MEASURE, cell=lambda at: two_decimals(at.rater.mean)),
+    Column(
+        "95% interval", Kind.MEASURE, cell=lambda at: _rating_interval(at.rater.low, at.rater.high)
+    ),
+    Column("differ", Kind.MEASURE, cell=lambda at: at.differing),
+)
 
 
 def _rating_table(values: Sequence[Rated]) -> Table:
-    title = "Ratings: one row per judge, samples whose raters or votes differ"
-    names = ("rated", "mean", "95% interval", "differ")
-    columns = [Column("task", Kind.NAME), Column("rating"), Column("judge")]
-    table = Table(title, [*columns, *_measures(names)])
+    ratings = []
     for value in values:
-        rating = f"{value.rubric}.{value.name}{_scale(value)}"
-        differing = str(value.differing)
-        for rater in value.raters:
-            cells = [value.task, rating, rater.judge]
-            cells.append(f"{rater.n} of {value.asked}")
-            cells.append(two_decimals(rater.mean))
-            cells.append(_rating_interval(rater.low, rater.high))
-            table.add(*cells, differing)
-            differing = ""  # stands in the first row of a rating alone
-    return table
+        for place, rater in enumerate(value.raters):
+            ratings.append(_Rating(value, rater, "" if place else str(value.differing)))
+    title = "Ratings: one row per judge, samples whose raters or votes differ"
+    return table_of(title, _RATING_COLUMNS, ratings)
 
 
 def _scale(value: Rated) -> str:
@@ -317,22 +319,26 @@ _PREFERENCES = (
 )
 
 
-def _preference_table(preferences: Sequence[Preferred]) -> Table:
-    names = ("pairs", "won/tied/lost", "share", "95% interval", "follow the place")
-    columns = [Column("task", Kind.NAME), Column("against"), Column("judge")]
-    table = Table(_PREFERENCES, [*columns, *_measures(names)])
-    for pair in preferences:
-        outcome = pair.found
-        rate = outcome["win_rate"]
-        counts = [str(outcome[key]) for key in ("wins", "ties", "losses")]
-        cells = [pair.task, pair.other, pair.judge]
-        cells.append(f"{outcome['n']} of {pair.asked}")
-        cells.append("/".join(counts))
-        cells.append(two_decimals(rate["value"]))
-        cells.append(_rating_interval(rate["low"], rate["high"]))
-        cells.append(str(outcome["flips"]["count"]))
-        table.add(*cells)
-    return table
+_PREFERENCE_COLUMNS = (
+    Column("task", Kind.NAME, cell=lambda pair: pair.task),
+    Column("against", cell=lambda pair: pair.other),
+    Column("judge", cell=lambda pair: pair.judge),
+    Column("pairs", Kind.MEASURE, cell=lambda pair: f"{pair.found['n']} of {pair.asked}"),
+    Column(
+        "won/tied/lost",
+        Kind.MEASURE,
+        cell=lambda pair: "/".join(str(pair.found[key]) for key in ("wins", "ties", "losses")),
+    ),
+    Column("share", Kind.MEASURE, cell=lambda pair: two_decimals(pair.found["win_rate"]["value"])),
+    Column(
+        "95% interval",
+        Kind.MEASURE,
+        cell=lambda pair: _rating_interval(
+            pair.found["win_rate"]["low"], pair.found["win_rate"]["high"]
+        ),
+    ),
+    Column("follow the place", Kind.MEASURE, cell=lambda pair: str(pair.found["flips"]["count"])),
+)
 
 
 def two_decimals(value: float | None) -> str:
