@@ -6,8 +6,9 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from evalprep.numbers import finite_number
 from evalprep.places import without_home
 from evalprep.report import CONCLUSION_VALUES, write_report
 from evalprep.results import prepared_work
-from evalprep.score import Quantity
+from evalprep.score import QUANTITY_VALUES
 from evalprep.tables import Column, Table, Value, table_of, write_csv
 
 _SEEDS = ("random", "numpy", "torch", "fewshot")
@@ -177,30 +178,10 @@ def _values(subject: Subject) -> Iterator[tuple[str, float]]:
             yield item.id, value
 
 
-def _number(name: str) -> Callable[[Quantity], Value]:
-    return lambda item: finite_number(getattr(item, name))
-
-
-def _end(place: int) -> Callable[[Quantity], Value]:
-    return lambda item: None if item.interval is None else finite_number(item.interval[place])
-
-
-#: Each value with the interval, the rows and the notes that belong to it.
-_SCORE_COLUMNS = (
-    Column("name", cell=lambda item: item.id),
-    Column("source", cell=lambda item: item.source),
-    Column("value", cell=_number("value")),
-    Column("low", cell=_end(0)),
-    Column("high", cell=_end(1)),
-    Column("stderr", cell=_number("stderr")),
-    Column("n", cell=lambda item: item.n),
-    Column("expected", cell=lambda item: item.expected),
-    Column("notes", cell=lambda item: "; ".join([*filter(None, [item.reason]), *item.notes])),
-)
-
-
 def _score_table(subject: Subject) -> Table:
-    return table_of("Scores", _SCORE_COLUMNS, subject.quantities)
+    """Each value with the interval, the rows and the notes that belong to it."""
+    columns = [Column("name", cell=attrgetter("id")), *QUANTITY_VALUES]
+    return table_of("Scores", columns, subject.quantities)
 
 
 def _comparison_table(subject: Subject) -> Table:

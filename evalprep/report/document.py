@@ -49,7 +49,7 @@ from evalprep.results import (
     parts_of_data,
 )
 from evalprep.samples import BY_CONTENT, PairRules
-from evalprep.score import Scores
+from evalprep.score import Quantity, Scores, quantities, score_run
 
 SCHEMA = 1
 
@@ -65,6 +65,7 @@ class Report:
         rows: The aligned rows of each task, for tables of samples.
         flips: The flips of each comparison.
         judgements: What judges said of the samples of each run.
+        quantities: Every number of each run.
     """
 
     document: Document = field(repr=False)
@@ -73,6 +74,7 @@ class Report:
     rows: list[TaskRows] = field(default_factory=list, repr=False)
     flips: list[Flips] = field(default_factory=list, repr=False)
     judgements: Sequence[Judgements] = field(default=(), repr=False)
+    quantities: Sequence[Sequence[Quantity]] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,7 @@ def build_report(
         rows=samples.rows,
         flips=flips,
         judgements=judged,
+        quantities=[[*quantities(side)] for side in scores or map(score_run, runs)],
     )
 
 
@@ -209,6 +212,7 @@ def build_scores_report(
         rows=[],
         flips=no_flips,
         judgements=[{} for _ in scores],
+        quantities=[[*quantities(side)] for side in scores],
     )
 
 

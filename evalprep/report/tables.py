@@ -6,9 +6,9 @@ They hold scores, conclusions, ratings of judges and facts of the runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from operator import attrgetter, itemgetter
+from typing import Any, TypeVar
 
 from evalprep.compare import NOT_ENOUGH
 from evalprep.report.conclusions import CONCLUSION_VALUES
@@ -19,30 +19,33 @@ from evalprep.report.content import (
     LoggedMetric,
     RatingPart,
     Share,
+    SuitePart,
     TaskRunPart,
 )
-from evalprep.results import is_of_draws, rows_missing
-from evalprep.score import IN_RESULTS_FILE, WITHOUT_SAMPLES
+from evalprep.report.document import Report
+from evalprep.results import is_of_draws
+from evalprep.score import IN_RESULTS_FILE, QUANTITY_VALUES, WITHOUT_SAMPLES, Quantity
 from evalprep.tables import Column, Entry, Table, table_of
 
 Part = TypeVar("Part")
 
 
-class ScoreLine(NamedTuple):
-    """A row of the table of scores."""
+@dataclass(frozen=True, kw_only=True)
+class ScoreRow(Quantity):
+    """A row of the table of scores.
+
+    Attributes:
+        run: Label of the run.
+        row: What it is a row of: `task`, `subtask`, `metric`, `several replies`, `stored`, `group`
+            or `suite score`.
+        part: The subtask; empty for all rows.
+        published: The published value beside it.
+    """
 
     run: str
-    kind: str
-    name: str
+    row: str
     part: str = ""
-    metric: str = ""
-    n: int | None = None
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    stderr: float | None = None
     published: float | None = None
-    reason: str | None = None
 
 
 def of_runs(document: Document, runs: Sequence[Part | None]) -> Iterator[tuple[str, Part]]:
@@ -55,103 +58,91 @@ def of_runs(document: Document, runs: Sequence[Part | None]) -> Iterator[tuple[s
 # --- scores
 
 
-def score_table(document: Document) -> Table:
-    """Every score, one per row: tasks with their subtasks, stored scores, suite scores."""
-    rows = [*_task_lines(document), *_stored_lines(document), *_suite_lines(document)]
-    return Table("Scores", [Column(name) for name in ScoreLine._fields], rows)
+_SCORE_COLUMNS = (
+    Column("run", cell=attrgetter("run")),
+    Column("kind", cell=attrgetter("row")),
+    Column(
+        "name", cell=lambda row: row.owner.rpartition("/")[2] if row.kind == "suite" else row.owner
+    ),
+    Column("part", cell=attrgetter("part")),
+    Column("metric", cell=attrgetter("key")),
+    *QUANTITY_VALUES,
+    Column("published", cell=attrgetter("published")),
+)
 
 
-def _task_lines(document: Document) -> Iterator[ScoreLine]:
-    for task in document["tasks"]:
-        for label, run in of_runs(document, task["runs"]):
-            line = partial(
-                ScoreLine, label, name=task["name"], metric=f"{run['metric']},{run['filter']}"
-            )
-            yield line(
-                kind="task",
-                **run["score"],
-                published=_value_of(run["published"]),
-                reason="; ".join(_remarks(run)) or None,
-            )
-            stated = run["stated"]
-            if stated is not None and stated["value"] != run["score"]["value"]:
-                numbers = {key: stated[key] for key in ("n", "value", "stderr")}
-                yield line(
-                    kind="stored", **numbers, reason=f"{IN_RESULTS_FILE}; {stated['sentence']}"
-                )
-            for subtask in run["subtasks"]:
-                numbers = {key: subtask[key] for key in ("n", "value", "low", "high", "stderr")}
-                yield line(
-                    kind="subtask",
-                    part=subtask["name"],
-                    **numbers,
-                    published=_value_of(subtask["published"]),
-                    reason=run["part"] or None,
-                )
-            for entry in draws_of(run):
-                low, high = entry["interval"] or (None, None)
-                yield line(
-                    kind="several replies",
-                    metric=f"{entry['metric']},{entry['filter']}",
-                    n=entry["n"],
-                    value=entry["value"],
-                    low=low,
-                    high=high,
-                    stderr=entry["stderr"],
-                )
+def score_table(report: Report) -> Table:
+    """Every score, one per row: of tasks with their subtasks, of groups, of packs."""
+    document = report.document
+    rows: list[ScoreRow] = []
+    for place, items in enumerate(report.quantities):
+        label = document["runs"][place]["label"]
+        tasks = {task["name"]: task["runs"][place] for task in document["tasks"]}
+        scores = {f"{score['pack']}/{score['name']}": score for score in document["scores"]}
+        for item in items:
+            task = tasks.get(item.owner)
+            if item.kind == "suite":
+                rows.append(_suite_row(label, item, scores[item.owner], place))
+            elif item.beside:
+                rows.append(_row(label, item, "stored", notes=[IN_RESULTS_FILE, *item.notes]))
+            elif item.kind == "group":
+                rows.append(_row(label, item, "group" if item.source == "rows" else "stored"))
+            elif task is None:
+                rows.append(_row(label, item, "stored", notes=[*item.notes, WITHOUT_SAMPLES]))
+            else:
+                rows += _task_rows(label, item, task)
+    # The runs of one number stand together.
+    place_of = {key: place for place, key in enumerate(dict.fromkeys(map(_number_of, rows)))}
+    return table_of(
+        "Scores", _SCORE_COLUMNS, sorted(rows, key=lambda row: place_of[_number_of(row)])
+    )
+
+
+def _number_of(row: ScoreRow) -> tuple[str, str]:
+    return row.id, row.part
+
+
+def _row(label: str, item: Quantity, row: str, **more: Any) -> ScoreRow:
+    return ScoreRow(**{**vars(item), **more}, run=label, row=row)
+
+
+def _suite_row(label: str, item: Quantity, score: SuitePart, place: int) -> ScoreRow:
+    published = score["published"][0]["value"] if score["published"] else None
+    run = score["runs"][place]
+    doubts = [run["few_read"]] if run and run["few_read"] else []
+    return _row(label, item, "suite score", notes=[*doubts, *item.notes], published=published)
+
+
+def _task_rows(label: str, item: Quantity, task: TaskRunPart) -> Iterator[ScoreRow]:
+    """The row of a metric of a task with samples; behind the primary one those of its subtasks."""
+    if not item.primary:
+        yield _row(label, item, "several replies" if is_of_draws(item.metric) else "metric")
+        return
+    yield _row(label, item, "task", published=_value_of(task["published"]))
+    for subtask in task["subtasks"]:
+        low, high = subtask["low"], subtask["high"]
+        yield _row(
+            label,
+            item,
+            "subtask",
+            part=subtask["name"],
+            value=subtask["value"],
+            stderr=subtask["stderr"],
+            interval=None if low is None or high is None else (low, high),
+            n=subtask["n"],
+            expected=None,
+            notes=[task["part"]] if task["part"] else [],
+            published=_value_of(subtask["published"]),
+        )
 
 
 def _value_of(published: Share | None) -> float | None:
     return None if published is None else published["value"]
 
 
-def _remarks(run: TaskRunPart) -> Iterator[str]:
-    """Yields what there is to know of the rows of a task's value."""
-    if run["part"]:
-        yield run["part"]
-    if run["expected"] is not None and run["rows"] < run["expected"]:
-        yield rows_missing(run["expected"] - run["rows"], run["expected"])
-    yield from run["notes"]
-
-
 def draws_of(run: TaskRunPart) -> list[LoggedMetric]:
     """The metrics of a task that several replies to each prompt give together."""
     return [entry for entry in run["metrics"] if is_of_draws(entry["metric"])]
-
-
-def _stored_lines(document: Document) -> Iterator[ScoreLine]:
-    for score in document["stored"]:
-        for label, run in of_runs(document, score["runs"]):
-            yield ScoreLine(
-                label,
-                "stored",
-                score["task"],
-                metric=f"{score['metric']},{score['filter']}",
-                n=run["n"],
-                value=run["value"],
-                stderr=run["stderr"],
-                reason="; ".join(filter(None, (run["part"], WITHOUT_SAMPLES))),
-            )
-
-
-def _suite_lines(document: Document) -> Iterator[ScoreLine]:
-    for score in document["scores"]:
-        published = score["published"][0]["value"] if score["published"] else None
-        for label, run in of_runs(document, score["runs"]):
-            low, high = run.get("interval") or (None, None)
-            remark = run.get("reason") or run["few_read"] or "; ".join(run["notes"])
-            yield ScoreLine(
-                label,
-                "suite score",
-                score["name"],
-                n=run.get("n"),
-                value=run["agg_value"],
-                low=low,
-                high=high,
-                stderr=run.get("stderr"),
-                published=published,
-                reason=remark or None,
-            )
 
 
 # --- comparisons

@@ -54,7 +54,7 @@ def _write_json(report: Report, folder: Path) -> list[Path]:
 def _summaries(report: Report) -> list[Table]:
     """The tables of scores, and of comparisons and judges where there are any."""
     compared = [comparison_table(report.document)] if report.document["comparisons"] else []
-    return [score_table(report.document), *compared, *rating_tables(report.document)]
+    return [score_table(report), *compared, *rating_tables(report.document)]
 
 
 def _write_csv_files(report: Report, folder: Path) -> list[Path]:

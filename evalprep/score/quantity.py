@@ -81,6 +81,16 @@ class Quantity:
         return f"{name}, {IN_RESULTS_FILE}" if self.beside else name
 
     @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+        return self.interval[0] if self.interval else None
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+        return self.interval[1] if self.interval else None
+
+    @property
     def rows(self) -> str:
         """The rows behind it, `7 of 10` where there should be more; empty where not known."""
         if self.n is None:

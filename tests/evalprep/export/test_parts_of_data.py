@@ -29,7 +29,7 @@ def test_a_report_marks_the_part_in_every_format(limited, tmp_path):
     (run,) = json.loads((page / "report.json").read_text())["runs"]
     assert sentence in run["notes"]
     rows = list(csv.DictReader((page / "scores.csv").open()))
-    reasons = {row["name"]: row["reason"] for row in rows if row["kind"] == "task"}
+    reasons = {row["name"]: row["notes"] for row in rows if row["kind"] == "task"}
     assert reasons == {"t": PART, "u": ""}
 
 
@@ -41,7 +41,7 @@ def test_stored_scores_mark_the_part_as_scores_with_samples_do(limited, tmp_path
     assert main(["export", limited, "--to", "csv", "--out", str(table)]) == 0
     for folder in (page, table):
         rows = list(csv.DictReader((folder / "scores.csv").open()))
-        reasons = {row["name"]: row["reason"] for row in rows if row["kind"] == "stored"}
+        reasons = {row["name"]: row["notes"] for row in rows if row["kind"] == "stored"}
         assert reasons == {"t": f"{PART}; {WITHOUT_SAMPLES}", "u": WITHOUT_SAMPLES}
     assert main(["score", limited, "--out", str(out)]) == 0
     stored = json.loads(next(out.rglob("scores.json")).read_text())["stored"]

@@ -53,7 +53,9 @@ def test_spreadsheet_has_a_summary_and_one_sheet_per_task(folder, two_report):
     found = sheets(folder / "report.xlsx")
     assert list(found) == ["Scores", "Comparisons", "Runs", "capitals", "hostile", "summaries"]
     assert len(found["capitals"]) == 1 + 40
-    values = [row["G"] for row in found["Scores"][1:] if row["B"] == "task"]
+    head, *rows = found["Scores"]
+    place_of = {name: place for place, name in head.items()}
+    values = [row[place_of["value"]] for row in rows if row[place_of["kind"]] == "task"]
     expected = [
         run["score"]["value"]
         for task in two_report.document["tasks"]

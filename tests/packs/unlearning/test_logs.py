@@ -353,7 +353,7 @@ def test_a_stated_leakage_is_marked_in_the_files_of_the_report(saved, tmp_path):
     with (out / "scores.csv").open(newline="") as file:
         (line,) = [row for row in csv.DictReader(file) if row["name"] == "privleak"]
     assert (line["value"], line["low"], line["high"]) == ("-3.0", "", "")
-    assert marked in line["reason"]
+    assert marked in line["notes"]
     assert marked in (out / "report.md").read_text()
     with zipfile.ZipFile(out / "report.xlsx") as book:
         assert any(marked.encode() in book.read(name) for name in book.namelist())

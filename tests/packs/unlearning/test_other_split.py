@@ -69,7 +69,7 @@ def test_w21_a_reference_of_another_size_is_refused_everywhere(run, tmp_path, ca
         assert WHY in (where / name).read_text(), name
     with (where / "scores.csv").open(newline="") as file:
         (row,) = [row for row in csv.DictReader(file) if row["name"] == "forget_quality"]
-    assert (row["value"], row["low"], WHY in row["reason"]) == ("", "", True)
+    assert (row["value"], row["low"], WHY in row["notes"]) == ("", "", True)
     with zipfile.ZipFile(where / "report.xlsx") as book:
         assert any(
             WHY in book.read(name).decode() for name in book.namelist() if name.endswith(".xml")
