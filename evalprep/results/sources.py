@@ -204,7 +204,8 @@ class SampleFile:
         if len(self.filters) < 2:
             return None
         first = next((raw for _, raw in self._texts() if raw.strip()), b"")
-        if _names_in(first).filter is not None:
+        named = _names_in(first)
+        if named.filter is not None or named.doc_id is None:
             return None
         order = _ByOrder.of(self._texts())
         return order if order.fits(len(self.filters)) else None

@@ -125,6 +125,17 @@ def test_the_file_named_after_the_model_counts_before_a_renamed_one(tmp_path):
     assert len(task.table(FILTERS[0]["name"])) == ROWS
 
 
+@pytest.mark.parametrize("layout", ["May 2024", "June 2024", "0.4.3"])
+@pytest.mark.parametrize("content", ["", "[]", "[", "\n\n", "{}\n", "[1, 2]", "\ufeff"])
+def test_a_file_without_samples_has_no_rows_under_any_filter(tmp_path, layout, content):
+    home = write(tmp_path / "out", layout)
+    (samples,) = (path for path in home.iterdir() if "_arc" in path.name)
+    samples.write_text(content)
+    (task,) = load_run(home).tasks.values()
+    assert [len(task.table(one["name"])) for one in FILTERS] == [0, 0]
+    assert list(task.samples()) == []
+
+
 @pytest.mark.parametrize("layout", ["0.4.0 folder", "May 2024"])
 @pytest.mark.parametrize("place", ["within a row", "between two rows", "within a character"])
 def test_the_whole_rows_of_a_list_that_breaks_off_are_read(tmp_path, layout, place, capsys):
