@@ -90,6 +90,8 @@ def others_in(start: Path, *, tool: str = "", places: Collection[Path] = ()) -> 
         tool: The format of the logs that are read, where they are another tool's.
         places: Files and folders of runs that are read.
     """
+    if tool and _is_log(start):
+        return []  # the files of a folder that is one log were read
     every = every_place(start)
     kept = that_count(every)
     known = set(places)
