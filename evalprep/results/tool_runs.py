@@ -282,7 +282,7 @@ def _task_results(name: str, samples: ToolSamples, tool: str, source: str) -> Ta
         settings=settings,
         version=facts.version,
         num_fewshot=facts.num_fewshot,
-        rows=RowCounts(effective=len(samples)),
+        rows=RowCounts(facts.rows.original, max(facts.rows.effective or 0, len(samples))),
     )
 
 

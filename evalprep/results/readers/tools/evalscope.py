@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput
 from evalprep.files import as_mapping
+from evalprep.results.logged import RowCounts
 from evalprep.results.metric import Direction
 from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import JsonParts, object_of, objects_in
@@ -33,7 +34,9 @@ from evalprep.results.readers.tools.texts import (
     as_list,
     before_reply,
     chat_text,
+    count_or_none,
     last_turn,
+    mappings_in,
     numbers_of,
     text_or_none,
 )
@@ -189,7 +192,11 @@ def read(path: Path, _: Reading) -> ToolLog:
     place = _Place.of(path)
     report, config = place.report(), place.config()
     dataset = text_or_none(report.get("dataset_name")) or ""
-    facts = TaskFacts(num_fewshot=_shots(config, dataset), directions=dict(_directions(report)))
+    facts = TaskFacts(
+        num_fewshot=_shots(config, dataset),
+        directions=dict(_directions(report)),
+        rows=RowCounts(effective=_rows_in(report, place.stem, config)),
+    )
     tasks = {place.stem: facts}
     return ToolLog(
         NAME,
@@ -252,6 +259,22 @@ def _directions(report: Mapping[str, Any]) -> Iterator[tuple[str, Direction]]:
             yield name, direction
 
 
+def _rows_in(report: Mapping[str, Any], subset: str, config: Mapping[str, Any]) -> int | None:
+    """The samples of a subset as the report counts them; its counts may hold each repeat."""
+    dataset = report.get("dataset_name")
+    categories = chain.from_iterable(
+        mappings_in(metric.get("categories")) for metric in mappings_in(report.get("metrics"))
+    )
+    counts = [
+        count_or_none(entry.get("num")) or 0
+        for category in categories
+        for entry in mappings_in(category.get("subsets"))
+        if f"{dataset}_{entry.get('name')}" == subset
+    ]
+    repeats = count_or_none(config.get("repeats"))
+    return max(counts) // repeats if counts and repeats else None
+
+
 def _rows(path: Path, place: _Place, tasks: dict[str, TaskFacts]) -> Iterator[Row | Damage]:
     predictions = _Predictions(place.predictions())
     times_asked: dict[str | None, int] = {}
@@ -274,7 +297,7 @@ def _state_primary(tasks: dict[str, TaskFacts], row: Row) -> None:
     facts = tasks[row.task]
     if row.metric and not facts.metadata:
         primary = {"primary_metric": row.metric}
-        tasks[row.task] = TaskFacts(facts.num_fewshot, None, primary, facts.directions)
+        tasks[row.task] = replace(facts, metadata=primary)
 
 
 class _Predictions:

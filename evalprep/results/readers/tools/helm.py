@@ -202,21 +202,22 @@ def _parts(path: Path, name: str) -> JsonParts:
 
 def _rows(path: Path, task: str, notes: list[str]) -> Iterator[Row | Damage]:
     """The rows of all instances: those with a request first, then those without one."""
-    unrequested: dict[_Key, Mapping[str, Any]] = {}
-    yield from _collect_scores(path, task, unrequested, notes)
-    states = _parts(path, _STATE).each("request_states")
-    for number, state in enumerate(states):
+    scores: dict[_Key, Mapping[str, Any]] = {}
+    yield from _collect_scores(path, task, scores, notes)
+    requested: set[_Key] = set()
+    for number, state in enumerate(_parts(path, _STATE).each("request_states")):
         if isinstance(state, Damage):
             continue  # its scores are a row all the same
         instance = as_mapping(state.get("instance"))
-        if instance.get("perturbation"):
-            continue
-        # Of an instance with a request for each choice the first one has the texts.
         key = _key(instance.get("id"), state)
-        stats = unrequested.pop(key, None)
-        if stats is not None:
-            yield _placed(row_of(stats, state), path, task, number)
-    for number, stats in enumerate(unrequested.values()):
+        if instance.get("perturbation") or skip_reason(state) or key in requested:
+            continue
+        # Of an instance with a request for each choice the first one has the texts. One without
+        # scores is a row without a verdict.
+        requested.add(key)
+        stats = scores.pop(key, {"instance_id": instance.get("id")})
+        yield _placed(row_of(stats, state), path, task, number)
+    for number, stats in enumerate(scores.values()):
         yield _placed(row_of(stats, {}), path, task, number)
 
 

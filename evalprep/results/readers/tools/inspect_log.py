@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.files import as_mapping, open_file
+from evalprep.results.logged import RowCounts
 from evalprep.results.readers.compressed import damaged, read_member
 from evalprep.results.readers.jsonparts import JsonParts, object_of
 from evalprep.results.readers.tools.opening import Opening
@@ -19,6 +20,7 @@ from evalprep.results.readers.tools.texts import (
     as_list,
     before_reply,
     chat_text,
+    count_or_none,
     last_turn,
     prompt_text,
     stripped,
@@ -287,7 +289,17 @@ def _task_facts(facts: Mapping[str, Any], header: Mapping[str, Any]) -> TaskFact
     if isinstance(primary, str):
         metadata["primary_metric"] = primary
     version = facts.get("task_version")
-    return TaskFacts(version=version, reducer=_reducer(facts, header), metadata=metadata)
+    rows = _row_counts(facts, as_mapping(header.get("results")))
+    return TaskFacts(version=version, reducer=_reducer(facts, header), metadata=metadata, rows=rows)
+
+
+def _row_counts(facts: Mapping[str, Any], results: Mapping[str, Any]) -> RowCounts:
+    """The samples that the log states: an excerpt of a log, or a run that broke off, has fewer."""
+    dataset = as_mapping(facts.get("dataset"))
+    epochs = count_or_none(as_mapping(facts.get("config")).get("epochs")) or 1
+    asked = (count_or_none(results.get("total_samples")) or 0) // epochs
+    asked = max(asked, len(as_list(dataset.get("sample_ids"))))
+    return RowCounts(count_or_none(dataset.get("samples")), asked or None)
 
 
 def _reducer(facts: Mapping[str, Any], header: Mapping[str, Any]) -> str:

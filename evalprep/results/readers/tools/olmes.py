@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from evalprep.files import as_mapping
+from evalprep.results.logged import RowCounts
 from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import JsonParts, object_of, objects_in
 from evalprep.results.readers.tools.opening import Opening
@@ -18,6 +19,7 @@ from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
     as_list,
     chosen,
+    count_or_none,
     first_text,
     index_of,
     prompt_text,
@@ -274,7 +276,7 @@ def _config_beside(path: Path, stem: str) -> Mapping[str, Any]:
         parts = JsonParts.of_file(file) if file is not None else JsonParts()
     except (OSError, ValueError):
         return {}
-    return {key: parts.get(key) for key in ("task_config", "model_config")}
+    return {key: parts.get(key) for key in ("task_config", "model_config", "num_instances")}
 
 
 def _facts(config: Mapping[str, Any]) -> TaskFacts:
@@ -283,7 +285,8 @@ def _facts(config: Mapping[str, Any]) -> TaskFacts:
     metadata = {"primary_metric": primary} if primary else {}
     shots = task.get("num_shots")
     num_fewshot = shots if type(shots) is int else None
-    return TaskFacts(num_fewshot, metadata=metadata)
+    rows = RowCounts(effective=count_or_none(config.get("num_instances")))
+    return TaskFacts(num_fewshot, metadata=metadata, rows=rows)
 
 
 def _model_of(config: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from evalprep.results.logged import RowCounts
 from evalprep.results.metric import Direction
 from evalprep.results.readers.tools.texts import index_of, resolved, text_or_none
 from evalprep.results.sample import Damage
@@ -125,6 +126,7 @@ class TaskFacts:
         metadata: Further settings, as the metadata of a task's YAML would have them.
         directions: Metric -> which way is better, where the log says it.
         reducer: How the log makes one value of several repeats: mean, median, mode or max.
+        rows: Samples of the data set, and of these in the run, repeats aside.
     """
 
     num_fewshot: int | None = None
@@ -132,6 +134,7 @@ class TaskFacts:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     directions: Mapping[str, Direction] = field(default_factory=dict)
     reducer: str = "mean"
+    rows: RowCounts = field(default_factory=RowCounts)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import pytest
 from evalprep.results import open_run
 from evalprep.results.readers.tools import Reading, helm, reading_as
 from evalprep.results.readers.tools.texts import prompt_text
+from tests.evalprep.results.readers.logs import write_helm
 
 #: Place below published_data -> format, rows and mean of the primary metric (None: no verdicts).
 PLACES = {
@@ -173,8 +174,22 @@ def test_perturbed_instances_and_later_trials_of_helm_are_left_out(shared, tmp_p
     stats[0]["perturbation"] = {"name": "typos"}
     stats[1]["train_trial_index"] = 1
     (tmp_path / "per_instance_stats.json").write_text(json.dumps(stats))
+    state = json.loads((tmp_path / "scenario_state.json").read_text())
+    for request in state["request_states"]:
+        if request["instance"]["id"] == stats[0]["instance_id"]:
+            request["instance"]["perturbation"] = {"name": "typos"}
+        if request["instance"]["id"] == stats[1]["instance_id"]:
+            request["train_trial_index"] = 1
+    (tmp_path / "scenario_state.json").write_text(json.dumps(state))
     run = open_run(tmp_path, ())
     assert run.tasks["narrative_qa"].logged.rows.effective == 3
     notes = " ".join(run.notes)
     assert "1 perturbed instances are left out" in notes
     assert "1 train trials above 0 are left out" in notes
+
+
+def test_an_instance_of_helm_without_scores_is_a_row_without_a_verdict(tmp_path):
+    run = open_run(write_helm(tmp_path, "m", [1.0, None, 0.0]), ())
+    (task,) = run.tasks.values()
+    assert [sample.metrics["exact_match"] for sample in task.samples("none")] == [1.0, None, 0.0]
+    assert any("1 of 3 samples have no verdict (1 unscored)" in note for note in run.notes)
