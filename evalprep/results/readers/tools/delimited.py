@@ -58,7 +58,8 @@ def row_of(
     """
     named = {field: _cell_at(cells, column, paths) for field, column in columns.items()}
     metric = text_or_none(named.get("metric")) or _metric_name(columns)
-    row = Row(metric=metric, values={metric: table_score(named.get("score"))})
+    row = Row()
+    row.set_values({metric: table_score(named.get("score"))})
     for field in _TEXT_FIELDS:
         setattr(row, field, _cell(named.get(field)))
     row.task = _cell(named.get("task")) or ""
@@ -67,8 +68,6 @@ def row_of(
     row.choices = _listed(named.get("choices"))
     _set_prompt(row, named)
     _set_targets(row, named)
-    if row.score is None:
-        row.status = "unscored"
     return row
 
 

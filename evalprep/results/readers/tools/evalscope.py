@@ -39,6 +39,7 @@ from evalprep.results.readers.tools.texts import (
     mappings_in,
     numbers_of,
     text_or_none,
+    texts_of,
 )
 from evalprep.results.sample import Damage
 
@@ -77,12 +78,10 @@ def row_of(review: Mapping[str, Any], prediction: Mapping[str, Any] | None = Non
     sample_score = as_mapping(review.get("sample_score"))
     score = as_mapping(sample_score.get("score"))
     row = Row()
-    row.values = numbers_of(score.get("value"))
+    values = numbers_of(score.get("value"))
     if score.get("status") not in _COUNTING:
-        row.values = dict.fromkeys(row.values)
-    main = text_or_none(score.get("main_score_name"))
-    row.metric = main if main in row.values else next(iter(row.values), "")
-    row.set_status()
+        values = dict.fromkeys(values)
+    row.set_values(values, texts_of(score.get("main_score_name")))
     _set_place(row, review, sample_score)
     _set_texts(row, review, prediction or {})
     row.response = row.response or text_or_none(score.get("prediction"))

@@ -66,10 +66,9 @@ def _sha256(text: str) -> str:
 def row_of(record: Mapping[str, Any]) -> Row:
     """Returns the row of an instance, which has one metric."""
     row = Row(task=text_or_none(record.get("evaluation_name")) or "")
-    row.metric, row.filter = _metric_of(record, row.task)
+    metric, row.filter = _metric_of(record, row.task)
     score = _score(as_mapping(record.get("evaluation")))
-    row.values = {row.metric: score}
-    row.status = _status(record, score)
+    row.set_values({metric: score}, failed=record.get("error"))
     row.id = text_or_none(record.get("sample_id"))
     row.id_is_position = (row.id or "").isdecimal()
     _set_question(row, record)
@@ -114,12 +113,6 @@ def _score(verdict: Mapping[str, Any]) -> float | None:
         return score
     is_correct = verdict.get("is_correct")
     return float(is_correct) if isinstance(is_correct, bool) else None
-
-
-def _status(record: Mapping[str, Any], score: float | None) -> Any:
-    if record.get("error"):
-        return "error"
-    return "ok" if score is not None else "unscored"
 
 
 def _response(record: Mapping[str, Any]) -> str | None:

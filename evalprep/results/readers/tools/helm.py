@@ -58,13 +58,9 @@ def row_of(stats: Mapping[str, Any], state: Mapping[str, Any], metric: str = "")
         state: Its request in `scenario_state.json`; empty where it has none.
         metric: The metric that stands for the row; its first by default.
     """
-    values = _values(stats)
     row = _of_state(state)
     row.id = text_or_none(stats.get("instance_id"))
-    row.values = values
-    row.metric = metric or next(iter(values), "")
-    if not values:
-        row.status = "unscored"
+    row.set_values(_values(stats), (metric,))
     return row
 
 

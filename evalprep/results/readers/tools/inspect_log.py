@@ -58,8 +58,7 @@ def row_of(sample: Mapping[str, Any], *, strict: bool = False, scorer: str = _SC
     row = Row()
     row.id = text_or_none(sample.get("id"))
     row.choices = stripped(sample.get("choices"))
-    row.values = _values(scores, strict=strict)
-    row.metric = next(iter(row.values), "")
+    row.set_values(_values(scores, strict=strict), failed=sample.get("error"))
     if type(sample.get("epoch")) is int:
         row.epoch = sample["epoch"]
     row.question = _question(sample.get("input"))
@@ -67,7 +66,6 @@ def row_of(sample: Mapping[str, Any], *, strict: bool = False, scorer: str = _SC
     row.set_target_labels(texts_of(sample.get("target")))
     row.set_answer_label(_answer(scores))
     row.response = _response(sample)
-    row.status = _status(sample, row.values)
     row.set_hashes(as_mapping(sample.get("metadata")))
     return row
 
@@ -118,13 +116,6 @@ def _response(sample: Mapping[str, Any]) -> str | None:
     choices = as_list(output.get("choices"))
     messages = [as_mapping(choice).get("message") for choice in choices]
     return last_turn(messages, "assistant")
-
-
-def _status(sample: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
-    if sample.get("error"):
-        return "error"
-    is_scored = any(value is not None for value in values.values())
-    return "ok" if is_scored else "unscored"
 
 
 def with_attachments(sample: dict[str, Any]) -> dict[str, Any]:

@@ -88,16 +88,14 @@ def new_row(record: Mapping[str, Any]) -> Row:
     """Returns the row of a record of lighteval from 0.11."""
     doc = as_mapping(record.get("doc"))
     reply = as_mapping(record.get("model_response"))
-    values = numbers_of(record.get("metric"))
-    metric = _first_of(values, _USUAL)
     choices = stripped(doc.get("choices"))
     gold = _indices(doc.get("gold_index"))
     logprobs = _logprobs(reply.get("logprobs"))
     texts = texts_of(reply.get("text"))
-    row = _answered(choices, gold, logprobs, texts, metric)
+    row = Row()
+    row.set_values(numbers_of(record.get("metric")), _USUAL)
+    _set_answer(row, choices, gold, logprobs, texts)
     row.task = text_or_none(doc.get("task_name")) or ""
-    row.values = values
-    row.metric = metric
     row.id = text_or_none(doc.get("id"))
     row.id_is_position = True
     prompt = reply.get("input")
@@ -142,17 +140,14 @@ def _prompt(prompt: Any) -> str | None:
 
 def old_row(record: Mapping[str, Any], task: str = "") -> Row:
     """Returns the row of a record of lighteval to 0.10."""
-    values = numbers_of(record.get("metrics"))
-    metric = _first_of(values, _USUAL)
-    return _former_row(record, task, values, metric)
+    return _former_row(record, task, numbers_of(record.get("metrics")), _USUAL)
 
 
 def v1_row(record: Mapping[str, Any], task: str = "") -> Row:
     """Returns the row of a record of the first leaderboard, by the metric of its headline."""
     columns = {name: record[name] for name in _V1_METRICS if name in record}
     values = numbers_of(record.get("metrics") or columns)
-    metric = _first_of(values, (_v1_headline(task), *_V1_METRICS))
-    row = _former_row(record, task, values, metric)
+    row = _former_row(record, task, values, (_v1_headline(task), *_V1_METRICS))
     hashes = as_mapping(record.get("hashes"))
     row.native_hash = text_or_none(hashes.get("example"))
     return row
@@ -167,7 +162,7 @@ def _v1_headline(task: str) -> str:
 
 
 def _former_row(
-    record: Mapping[str, Any], task: str, values: dict[str, float | None], metric: str
+    record: Mapping[str, Any], task: str, values: dict[str, float | None], usual: Sequence[str]
 ) -> Row:
     """The row of a record in the columns that both older formats share."""
     predictions = _listed(record.get("predictions"))
@@ -177,28 +172,27 @@ def _former_row(
     gold = _listed(record.get("gold"))  # places of choices, or the answers themselves
     gold_texts = stripped(gold)
     indices = _indices(record.get("gold_index")) or _indices(gold)
-    row = _answered(choices or gold_texts, indices, logprobs, texts, metric)
+    row = Row(task=task)
+    row.set_values(values, usual)
+    _set_answer(row, choices or gold_texts, indices, logprobs, texts)
     if row.target is None and gold_texts:
         row.target = gold_texts[0]
     row.choices = choices
-    row.task = task
-    row.values = values
-    row.metric = metric
     row.question = first_text(record, ("question", "example"))
     row.prompt = prompt_text(record.get("full_prompt"))
     return _with_texts(row)
 
 
-def _answered(
+def _set_answer(
+    row: Row,
     choices: list[str] | None,
     gold: Sequence[int],
     logprobs: Sequence[float],
     texts: list[str],
-    metric: str,
-) -> Row:
-    """A row with the gold answers and the answer: of the likeliest choice, or as text."""
+) -> None:
+    """Sets the gold answers and the answer: the likeliest choice, or a text."""
     is_several = len(choices or ()) > 1  # a single choice is the gold answer of a free reply
-    row = Row(choices=choices if logprobs or is_several else None)
+    row.choices = choices if logprobs or is_several else None
     gold_choices = [chosen(choices, place) for place in gold]
     known = [text for text in gold_choices if text is not None]
     row.set_targets(known)
@@ -206,17 +200,8 @@ def _answered(
     if texts:
         row.set_responses(texts)
     elif logprobs:
-        row.answer_index = best_choice(logprobs, choices, by_length=metric == "acc_norm")
+        row.answer_index = best_choice(logprobs, choices, by_length=row.metric == "acc_norm")
         row.answer = chosen(choices, row.answer_index)
-    return row
-
-
-def _first_of(values: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The first of some metrics that has a value, else the first metric with one."""
-    for name in names:
-        if name in values:
-            return name
-    return next(iter(values), "")
 
 
 def _listed(value: Any) -> list[Any]:

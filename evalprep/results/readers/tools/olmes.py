@@ -67,42 +67,30 @@ def olmes_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = Non
     """
     metrics = as_mapping(record.get("metrics"))
     row = _with_texts(record, request or {})
-    for name, value in metrics.items():
-        is_metric = not _NOT_METRICS.fullmatch(name)
-        if is_metric and not isinstance(value, str | list | Mapping):
-            row.values[name] = score_of(value)
-    row.metric = _first_metric(row.values)
+    values = {
+        name: score_of(value)
+        for name, value in metrics.items()
+        if not (_NOT_METRICS.fullmatch(name) or isinstance(value, str | list | Mapping))
+    }
+    row.set_values(values, _USUAL)
     rule = _BY_METRIC.get(row.metric, "raw")
     answer = metrics.get(f"predicted_index_{rule}")
     if type(answer) is int:
         row.answer_index = answer
         row.answer = chosen(row.choices, answer)
-    row.set_status()
     return row
 
 
 def olmo_eval_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = None) -> Row:
     """Returns the row of a prediction of olmo-eval, whose metrics may be nested by scorer."""
     row = _with_texts(record, request or {})
-    metrics = as_mapping(record.get("instance_metrics"))
-    for name, value in metrics.items():
-        if isinstance(value, Mapping):
-            row.values |= _by_scorer(name, value)
-        else:
-            row.values[name] = score_of(value)
-    row.metric = _first_metric(row.values)
+    values: dict[str, float | None] = {}
+    for name, value in as_mapping(record.get("instance_metrics")).items():
+        values |= _by_scorer(name, value if isinstance(value, Mapping) else {"": value})
+    row.set_values(values, _USUAL)
     final_output = text_or_none(record.get("final_output"))
     row.response = final_output or row.response
-    row.set_status()
     return row
-
-
-def _first_metric(values: Mapping[str, float | None]) -> str:
-    """The first of the usual metrics that a row has, else its first one; empty without any."""
-    for name in _USUAL:
-        if name in values:
-            return name
-    return next(iter(values), "")
 
 
 def _by_scorer(metric: str, values: Mapping[str, Any]) -> dict[str, float | None]:

@@ -50,16 +50,13 @@ def row_of(events: Sequence[Mapping[str, Any]], *, last_event: bool = False) -> 
         raise ValueError(f"{len(matches)} match events")
     row = _row_named(text_or_none(events[0].get("sample_id")) if events else None)
     _take_texts(row, _data_of(events, "sampling"))
+    values: dict[str, float | None] = {}
     if matches:
-        row.values[_MATCH] = score_of(matches[-1].get("correct"))
+        values[_MATCH] = score_of(matches[-1].get("correct"))
         _take_answer(row, matches[-1])
     for data in _data_of(events, "metrics"):
-        row.values |= _known_numbers(data)
-    row.metric = next(iter(row.values), "")
-    if not matches and _data_of(events, "error"):
-        row.status = "error"
-    elif not row.values:
-        row.status = "unscored"
+        values |= _known_numbers(data)
+    row.set_values(values, failed=not matches and _data_of(events, "error"))
     return row
 
 

@@ -5,7 +5,7 @@ A field that a source lacks is None: nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -81,10 +81,21 @@ class Row(msgspec.Struct, kw_only=True):
         """The value of the metric that stands for the row; None without a verdict."""
         return self.values.get(self.metric)
 
-    def set_status(self) -> None:
-        """Sets the status by the values: a row without any has no verdict."""
-        has_value = any(value is not None for value in self.values.values())
-        self.status = "ok" if has_value else "unscored"
+    def set_values(
+        self, values: dict[str, float | None], usual: Iterable[str] = (), *, failed: object = False
+    ) -> None:
+        """Sets the metrics of the row, and its status by them.
+
+        Args:
+            values: Metric -> value; a row without any value has no verdict.
+            usual: Metrics of which the first one that is there stands for the row, else its first.
+            failed: Whether the source states an error.
+        """
+        self.values = values
+        known = (name for name in usual if name in values)
+        self.metric = next(known, next(iter(values), ""))
+        has_value = any(value is not None for value in values.values())
+        self.status = "error" if failed else "ok" if has_value else "unscored"
 
     def set_targets(self, texts: list[str]) -> None:
         """Sets the gold answers, of which the first one stands for all."""

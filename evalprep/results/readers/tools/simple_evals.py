@@ -46,10 +46,8 @@ def row_of(page: str, chat: Any) -> Row:
     turns = _without_reply(chat)
     prompt = last_turn(turns, "user")
     question, choices = question_and_choices(prompt)
-    row = Row(question=question, choices=choices, metric=_METRIC)
-    score = table_score(verdicts.get("score"))
-    row.values = {_METRIC: score}
-    row.set_status()
+    row = Row(question=question, choices=choices)
+    row.set_values({_METRIC: table_score(verdicts.get("score"))})
     if turns:
         row.prompt = chat_text(turns)
     row.response = last_turn(chat, "assistant")

@@ -7,7 +7,16 @@ import shutil
 import pytest
 
 from evalprep.results import open_run
-from evalprep.results.readers.tools import Reading, helm, reading_as
+from evalprep.results.readers.tools import (
+    Reading,
+    evalscope,
+    helm,
+    inspect_log,
+    lighteval,
+    olmes,
+    openai_evals,
+    reading_as,
+)
 from evalprep.results.readers.tools.texts import prompt_text
 from tests.evalprep.results.readers.logs import write_helm
 
@@ -193,3 +202,23 @@ def test_an_instance_of_helm_without_scores_is_a_row_without_a_verdict(tmp_path)
     (task,) = run.tasks.values()
     assert [sample.metrics["exact_match"] for sample in task.samples("none")] == [1.0, None, 0.0]
     assert any("1 of 3 samples have no verdict (1 unscored)" in note for note in run.notes)
+
+
+def without_values():
+    uncounted = {"name": {"name": "exact_match"}, "count": 0}
+    review = {"index": 0, "sample_score": {"score": {"value": {"acc": None}}}}
+    yield "helm", helm.row_of({"instance_id": "id0", "stats": [uncounted]}, {})
+    yield "lighteval", lighteval.new_row({"doc": {"id": "0"}, "metric": {"em": None}})
+    yield "lighteval-old", lighteval.old_row({"metrics": {"em": float("nan")}})
+    yield "olmes", olmes.olmes_row({"native_id": "a", "metrics": {"acc": None}})
+    yield "evalscope", evalscope.row_of(review)
+    yield "inspect", inspect_log.row_of({"scores": {"choice": {"value": "?"}}})
+    yield "openai-evals", openai_evals.row_of([{"type": "match", "data": {"correct": None}}])
+
+
+@pytest.mark.parametrize(
+    ("name", "row"), [pytest.param(*pair, id=pair[0]) for pair in without_values()]
+)
+def test_a_row_without_a_value_has_no_verdict_in_any_format(name, row):
+    assert (row.status, row.score) == ("unscored", None)
+    assert row.metric
