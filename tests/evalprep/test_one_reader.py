@@ -60,7 +60,6 @@ DECODES = {
     **dict.fromkeys(
         ("results/columns.py", "results/lines.py", "results/sources.py"), "cells of samples"
     ),
-    "results/readers/tools/olmes.py": "lines of a log",
     "results/store.py": "facts in its own tables",
     "api.py": "what a verb printed",
     "run/given.py": "its own list of requests",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, is_stray
+from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.row import ToolLog
 
@@ -77,6 +79,19 @@ def beside(folder: Path, *names: str) -> Path | None:
     if file is not None and file.is_symlink() and is_stray(file, folder):
         raise StrayLink([file], folder)
     return file
+
+
+def members_beside(folder: Path, names: Iterable[str], keys: Iterable[str]) -> dict[str, Any]:
+    """Returns some members of the first of some JSON files that a folder has.
+
+    Empty where it has none, or only a damaged one.
+    """
+    file = beside(folder, *names)
+    try:
+        parts = JsonParts() if file is None else JsonParts.of_file(file)
+    except (OSError, ValueError):
+        return {}
+    return {key: parts.get(key) for key in keys}
 
 
 def no_samples(path: Path, why: str = "") -> BadInput:

@@ -95,7 +95,9 @@ class Row(msgspec.Struct, kw_only=True):
         known = (name for name in usual if name in values)
         self.metric = next(known, next(iter(values), ""))
         has_value = any(value is not None for value in values.values())
-        self.status = "error" if failed else "ok" if has_value else "unscored"
+        self.status = "ok" if has_value else "unscored"
+        if failed:
+            self.status = "error"
 
     def set_targets(self, texts: list[str]) -> None:
         """Sets the gold answers, of which the first one stands for all."""

@@ -35,6 +35,11 @@ def text_or_none(value: Any) -> str | None:
     return str(value)
 
 
+def whole_or_none(value: Any) -> int | None:
+    """Returns a whole number, else None; true and false are none."""
+    return value if type(value) is int else None
+
+
 def count_or_none(value: Any) -> int | None:
     """Returns a whole number from 0 on, else None."""
     return value if type(value) is int and value >= 0 else None
