@@ -141,8 +141,6 @@ def _is_log(folder: Path) -> bool:
 def _unread(files: Iterable[Path], tool: str) -> Iterator[OtherFile]:
     """Yields those of some places that hold results."""
     for path in files:
-        if _is_beside_reviews(path):
-            continue
         with suppress(OSError, BadInput):
             other = _results_beside(path, tool)
             if other is not None:
@@ -153,9 +151,3 @@ def _results_beside(path: Path, tool: str) -> Unread | None:
     from evalprep.results.readers.tools.finding import results_beside
 
     return results_beside(path, tool)
-
-
-def _is_beside_reviews(path: Path) -> bool:
-    """Returns whether a file belongs to the reviews of a run of evalscope."""
-    parts = [folder for folder in path.parents if folder.name in {"predictions", "reports"}]
-    return any((folder.parent / "reviews").is_dir() for folder in parts)

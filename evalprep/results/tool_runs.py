@@ -30,7 +30,6 @@ from evalprep.results.tool_samples import REDUCERS, RowStore, ToolSamples
 from evalprep.terminal import counted, shortlist, tracked
 
 _NAMED = 4  # files, models or lines that a message names
-_NO_DIRECTION = ("helm",)  # also measures harm: toxicity of 1 is a verdict, too
 _Opened = tuple[ToolLog, Path]
 
 
@@ -58,7 +57,7 @@ def read_tool_run(path: Path, reading: Reading) -> Run | None:
     for log in logs:
         notes += log.notes
     notes += damage
-    return _run(path, logs[0].format, model, logs[0], tasks, notes)
+    return _run(path, model, logs[0], tasks, notes)
 
 
 def places_of_models(path: Path, reading: Reading) -> list[Path]:
@@ -190,12 +189,7 @@ def _note_of_damage(damaged: Sequence[Damage]) -> list[str]:
 
 
 def _run(
-    path: Path,
-    tool: str,
-    model: str,
-    log: ToolLog,
-    tasks: Mapping[str, ToolSamples],
-    notes: list[str],
+    path: Path, model: str, log: ToolLog, tasks: Mapping[str, ToolSamples], notes: list[str]
 ) -> Run:
     place = path.resolve()
     is_folder = place.is_dir()
@@ -206,13 +200,13 @@ def _run(
     notes_of_tasks: list[str] = []
     for source, samples in tasks.items():
         name = names[source]
-        decoded[name] = _task_results(name, samples, tool, source)
+        decoded[name] = _task_results(name, samples, log, source)
         runs[name] = TaskRun(
             name,
             samples,
             decoded[name],
             values_only=not samples.has_replies,
-            tool=tool,
+            tool=log.format,
             undecided=_undecided(name, samples),
         )
         notes_of_tasks += _notes_of(name, samples)
@@ -224,7 +218,7 @@ def _run(
     )
     call = {"config": dict(log.settings), "model_name": model or stem, "date": log.started}
     results = RunResults(settings=call_settings(call), tasks=decoded, read=True)
-    return Run(files, results, runs, [*notes, *notes_of_tasks], log=place, tool=tool)
+    return Run(files, results, runs, [*notes, *notes_of_tasks], log=place, tool=log.format)
 
 
 def _names(tasks: Iterable[str], log: ToolLog) -> dict[str, str]:
@@ -260,12 +254,12 @@ def _undecided(name: str, samples: ToolSamples) -> tuple[str, ...]:
     return tuple(samples.metrics)
 
 
-def _task_results(name: str, samples: ToolSamples, tool: str, source: str) -> TaskResults:
+def _task_results(name: str, samples: ToolSamples, log: ToolLog, source: str) -> TaskResults:
     """Returns what a results file of lm-eval would say of the task."""
     facts = samples.facts
     keys = samples.tallies
-    metrics = [_metric(metric, filter_name, samples, tool) for metric, filter_name in keys]
-    metadata = {**facts.metadata, "reader": tool, "native_task": source}
+    metrics = [_metric(metric, filter_name, samples, log) for metric, filter_name in keys]
+    metadata = {**facts.metadata, "reader": log.format, "native_task": source}
     primary = _primary(name, samples)
     if primary:
         metadata["primary_metric"] = primary
@@ -286,10 +280,10 @@ def _task_results(name: str, samples: ToolSamples, tool: str, source: str) -> Ta
     )
 
 
-def _metric(name: str, filter_name: str, samples: ToolSamples, tool: str) -> Metric:
+def _metric(name: str, filter_name: str, samples: ToolSamples, log: ToolLog) -> Metric:
     known = known_metric(name)
     tally = samples.tallies[(name, filter_name)]
-    is_verdict = tally.verdicts and tally.count > 0 and tool not in _NO_DIRECTION
+    is_verdict = tally.verdicts and tally.count > 0 and not log.may_measure_harm
     direction: Direction = known.direction
     if is_verdict and direction == "unknown":
         direction = "up"

@@ -17,7 +17,7 @@ from evalprep.results.readers.jsonparts import JsonParts, objects_in
 from evalprep.results.readers.tools.columns import each_row
 from evalprep.results.readers.tools.opening import Opening, delimiter_of, opening_of
 from evalprep.results.readers.tools.paths import paths_in, values_at
-from evalprep.results.readers.tools.reading import Reading
+from evalprep.results.readers.tools.reading import Reader, Reading
 from evalprep.results.readers.tools.row import Row, ToolLog
 from evalprep.results.readers.tools.tables import records_of
 from evalprep.results.readers.tools.texts import prompt_text, question_in, text_or_none, texts_of
@@ -278,3 +278,6 @@ _READERS: Mapping[str, Callable[[Path], Iterator[Mapping[str, Any] | Damage]]] =
     "json": _json_list,
     "parquet": records_of,
 }
+
+
+READERS = (Reader(TABLE, recognises, read, needs_columns=True),)

@@ -29,7 +29,7 @@ from evalprep.results.readers.jsonparts import objects_in
 from evalprep.results.readers.tools.columns import Column, at, each_row, row_by
 from evalprep.results.readers.tools.keyedlines import KeyedLines
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, beside, members_beside
+from evalprep.results.readers.tools.reading import Reader, Reading, beside, members_beside
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.simple_evals import question_and_choices
 from evalprep.results.readers.tools.texts import (
@@ -44,6 +44,7 @@ from evalprep.results.readers.tools.texts import (
     texts_of,
     whole_or_none,
 )
+from evalprep.results.readers.tools.unread import Unread
 from evalprep.results.sample import Damage
 
 NAME = "evalscope"
@@ -299,3 +300,26 @@ def _with_predictions(path: Path, place: _Place) -> Iterator[_Pair | Damage]:
 def _index_of(entry: Mapping[str, Any]) -> int | str | None:
     index = entry.get("index")
     return index if isinstance(index, int | str) else None
+
+
+def without_verdicts(opening: Opening) -> Unread | None:
+    """Returns what a file of a run is that is no file of reviews, or one of before 1.0."""
+    if opening.kind == "lines" and opening.has("index", "model_output"):
+        what = "predictions of evalscope, which have no verdicts"
+        return Unread(what, "pass the reviews of the same run")
+    if opening.kind == "lines" and opening.has("review_id", "raw_input", "choices"):
+        columns = "score=choices.0.review.result,question=raw_input.question"
+        return Unread("reviews of evalscope before 1.0", f"pass --columns {columns}")
+    if opening.kind == "json" and opening.has("dataset_name", "model_name", "metrics"):
+        what = "a report of evalscope, which has scores without samples"
+        return Unread(what, "pass the reviews of the same run")
+    return None
+
+
+def is_beside_reviews(path: Path) -> bool:
+    """Returns whether a file is one of the predictions or reports of a run with reviews."""
+    parts = [folder for folder in path.parents if folder.name in {_PREDICTIONS, _REPORTS}]
+    return any((folder.parent / _REVIEWS).is_dir() for folder in parts)
+
+
+READERS = (Reader(NAME, recognises, read, unread=without_verdicts, belongs=is_beside_reviews),)

@@ -14,7 +14,7 @@ from evalprep.results.readers.compressed import damaged
 from evalprep.results.readers.jsonparts import JsonParts, objects_in
 from evalprep.results.readers.tools.columns import HASHES, Column, at, each_row, row_by
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, beside, no_samples
+from evalprep.results.readers.tools.reading import Reader, Reading, beside, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
     as_list,
@@ -211,3 +211,6 @@ def _facts(record: Mapping[str, Any]) -> TaskFacts:
             metric, _ = _metric_of(result, text_or_none(result.get("evaluation_name")) or "")
             directions[metric] = "down" if lower_is_better else "up"
     return TaskFacts(directions=directions)
+
+
+READERS = (Reader(NAME, recognises, read, has_instances),)

@@ -12,7 +12,7 @@ from evalprep.results.readers.compressed import damaged
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.columns import Column, at, each_row, row_by
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, beside
+from evalprep.results.readers.tools.reading import Reader, Reading, beside
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
     as_list,
@@ -22,12 +22,17 @@ from evalprep.results.readers.tools.texts import (
     text_or_none,
     whole_or_none,
 )
+from evalprep.results.readers.tools.unread import Unread
 from evalprep.results.sample import Damage
 
 NAME = "helm"
 _STATS = "per_instance_stats.json"
 _STATE = "scenario_state.json"
 _SPEC = "run_spec.json"
+_FILES = {
+    *(_STATS, _STATE, _SPEC, "stats.json", "scenario.json", "instances.json"),
+    *("display_predictions.json", "display_requests.json"),
+}
 #: Figures of the run itself, which score nothing.
 _NOT_SCORES = re.compile(
     r"inference_.*|num_.*|finish_reason_.*|training_.*|batch_size|prompt_truncated|max_prob|logprob"
@@ -162,6 +167,7 @@ def read(path: Path, _: Reading) -> ToolLog:
         tasks={task: TaskFacts(whole_or_none(at(adapter, "max_train_instances")))},
         notes=notes,
         short_name=bare_name,
+        may_measure_harm=True,
     )
 
 
@@ -239,3 +245,13 @@ def bare_name(task: str) -> str:
     if not kept:
         return scenario
     return f"{scenario}:{','.join(kept)}"
+
+
+def file_of_a_run(opening: Opening) -> Unread | None:
+    """Returns what one file of a run is."""
+    if opening.path.name.removesuffix(".gz") in _FILES:
+        return Unread("one file of a HELM run", f"pass its folder: {opening.path.parent}")
+    return None
+
+
+READERS = (Reader(NAME, recognises, read, unread=file_of_a_run),)

@@ -15,7 +15,7 @@ from evalprep.results.readers.compressed import damaged, read_member
 from evalprep.results.readers.jsonparts import JsonParts, object_of
 from evalprep.results.readers.tools.columns import HASHES, Column, at, each_row, row_by
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, no_samples
+from evalprep.results.readers.tools.reading import Reader, Reading, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
     as_list,
@@ -284,3 +284,6 @@ def _reducer(header: Mapping[str, Any]) -> str:
     reducers = [score.get("reducer") for score in mappings_in(at(header, "results.scores"))]
     reducers += texts_of(at(header, "eval.config.epochs_reducer"))
     return next((name for name in reducers if isinstance(name, str)), "mean")
+
+
+READERS = (Reader(NAME, recognises, read),)

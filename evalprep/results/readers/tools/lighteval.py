@@ -18,7 +18,7 @@ from typing import Any
 from evalprep.files import as_mapping
 from evalprep.results.readers.tools.columns import Column, at, each_row, row_by
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading
+from evalprep.results.readers.tools.reading import Reader, Reading
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.tables import count_of, records_of
 from evalprep.results.readers.tools.texts import (
@@ -346,3 +346,10 @@ def _model_of(path: Path) -> str:
         return ""
     name = repositories[-1].removeprefix("details_").removesuffix("_private")
     return name.replace("__", "/", 1)
+
+
+READERS = (
+    Reader("lighteval", recognises_new, read_new),
+    Reader("lighteval-old", recognises_old, read_old),
+    Reader("leaderboard-v1", recognises_v1, read_v1),
+)

@@ -13,7 +13,7 @@ from evalprep.results.readers.jsonparts import objects_in
 from evalprep.results.readers.tools.columns import Column, at, each_row, row_by
 from evalprep.results.readers.tools.keyedlines import KeyedLines
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, beside, members_beside
+from evalprep.results.readers.tools.reading import Reader, Reading, beside, members_beside
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
     chosen,
@@ -221,3 +221,9 @@ def _requests_beside(path: Path, stem: str) -> Path | None:
         return file
     folder_of_requests = folder.parent.parent / "requests" / folder.name
     return beside(folder_of_requests, *names)
+
+
+READERS = (
+    Reader("olmo-eval", recognises_olmo_eval, read_olmo_eval),
+    Reader("olmes", recognises_olmes, read_olmes),
+)

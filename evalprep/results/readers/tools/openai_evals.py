@@ -13,7 +13,7 @@ from evalprep.files import as_mapping
 from evalprep.results.readers.tools.columns import Column, each_row, row_by
 from evalprep.results.readers.tools.keyedlines import KeyedLines
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, no_samples
+from evalprep.results.readers.tools.reading import Reader, Reading, no_samples
 from evalprep.results.readers.tools.row import Row, ToolLog
 from evalprep.results.readers.tools.texts import (
     first_text,
@@ -141,3 +141,6 @@ def _several(path: Path, sample_id: str, what: str) -> BadInput:
             fix="--input_format last_event takes the last one",
         )
     )
+
+
+READERS = (Reader(NAME, recognises, read),)

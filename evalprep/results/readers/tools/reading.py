@@ -14,6 +14,7 @@ from evalprep.files import StrayLink, is_stray
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.row import ToolLog
+from evalprep.results.readers.tools.unread import Unread
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,20 @@ class Reader:
         read: Opens it; rows are read when they are asked for.
         stands_alone: Returns whether a place of the format in a folder is a log of its own, and not
             a file beside one.
+        unread: Returns what a file of the same tool is that holds no samples or verdicts, and what
+            to pass in its place; None for any other file.
+        belongs: Returns whether a file lies beside logs of the format and needs no word.
+        needs_columns: Almost any file could be of the format: it is tried where the user names it,
+            or columns.
     """
 
     name: str
     recognises: Callable[[Opening], bool]
     read: Callable[[Path, Reading], ToolLog]
     stands_alone: Callable[[Opening], bool] = lambda _: True
+    unread: Callable[[Opening], Unread | None] = lambda _: None
+    belongs: Callable[[Path], bool] = lambda _: False
+    needs_columns: bool = False
 
 
 def beside(folder: Path, *names: str) -> Path | None:

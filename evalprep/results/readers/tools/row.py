@@ -165,6 +165,7 @@ class ToolLog:
         task: The only task of the log, where it is known before its rows are read.
         rank: Of several logs of that task the highest counts; empty where all of them do.
         started: When the run started, in seconds since the epoch; None where the log has no date.
+        may_measure_harm: A verdict of 1 need not be the better one.
     """
 
     format: str
@@ -177,3 +178,4 @@ class ToolLog:
     task: str = ""
     rank: tuple[Any, ...] = ()
     started: float | None = None
+    may_measure_harm: bool = False

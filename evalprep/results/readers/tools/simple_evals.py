@@ -13,9 +13,10 @@ from evalprep.results.readers.compressed import damaged
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.columns import each_row
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, no_samples
+from evalprep.results.readers.tools.reading import Reader, Reading, no_samples
 from evalprep.results.readers.tools.row import Row, ToolLog
 from evalprep.results.readers.tools.texts import as_list, chat_text, last_turn
+from evalprep.results.readers.tools.unread import Unread
 from evalprep.results.readers.tools.verdicts import table_score
 
 NAME = "simple-evals"
@@ -125,3 +126,14 @@ def read(path: Path, _: Reading) -> ToolLog:
     samples = zip(parts.each_value("htmls"), parts.each_value("convos"), strict=True)
     rows = each_row(path.name, samples, row_of_sample, task, numbered=True)
     return ToolLog(NAME, rows, model=model)
+
+
+def metrics_alone(opening: Opening) -> Unread | None:
+    """Returns what the file of metrics is that is written beside the report."""
+    if opening.kind == "json" and opening.has("score", "score:std"):
+        what = "the metrics of a run of simple-evals, without its samples"
+        return Unread(what, "pass the file *_allresults.json of the same run")
+    return None
+
+
+READERS = (Reader(NAME, recognises, read, unread=metrics_alone),)

@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -18,7 +21,7 @@ from evalprep.results.readers.tools import (
     reading_as,
 )
 from evalprep.results.readers.tools.texts import prompt_text
-from tests.evalprep.results.readers.logs import write_helm
+from tests.evalprep.results.readers.logs import write_helm, write_lines
 
 #: Place below published_data -> format, rows and mean of the primary metric (None: no verdicts).
 PLACES = {
@@ -222,3 +225,81 @@ def without_values():
 def test_a_row_without_a_value_has_no_verdict_in_any_format(name, row):
     assert (row.status, row.score) == ("unscored", None)
     assert row.metric
+
+
+TOY = """
+from evalprep.results.readers.jsonparts import objects_in
+from evalprep.results.readers.tools.columns import Column, each_row, row_by
+from evalprep.results.readers.tools.reading import Reader
+from evalprep.results.readers.tools.row import ToolLog
+from evalprep.results.readers.tools.texts import score_of, texts_of
+
+COLUMNS = (
+    Column("id", "who.id"),
+    Column("question", "asked"),
+    Column("targets", "gold", texts_of),
+    Column("responses", "said.0.text", texts_of),
+)
+
+
+def row_of(record):
+    row = row_by(COLUMNS, record)
+    row.set_values({"right": score_of(record.get("right"))})
+    return row
+
+
+def read(path, reading):
+    return ToolLog("toy", each_row(path.name, objects_in(path), row_of, "toys"), model="m")
+
+
+READERS = (Reader("toy", lambda opening: opening.has("who", "said"), read),)
+"""
+ASKED = """
+import sys
+from evalprep.results.readers import tools
+tools.__path__.append(sys.argv[1])
+from evalprep.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("verb", ["score", "samples", "compare", "leaderboard"])
+def test_a_format_is_one_module(tmp_path, verb):
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "toy.py").write_text(TOY)
+    records = [
+        {
+            "who": {"id": f"q{number}"},
+            "asked": f"{number} + 1?",
+            "gold": str(number + 1),
+            "said": [{"text": f"It is {number + 1}"}],
+            "right": number > 0,
+        }
+        for number in range(4)
+    ]
+    log = str(write_lines(tmp_path / "log.jsonl", [*records, "[1]"]))
+    other = str(
+        write_lines(tmp_path / "b" / "log.jsonl", [{**each, "right": 1} for each in records])
+    )
+    calls = {
+        "score": ["--no_write", log],
+        "samples": ["-n", "1", log],
+        "compare": [log, other],
+        "leaderboard": [log, other],
+    }
+    shown = {
+        "score": ("toys  4  75.0", "line 5: not an object but list"),
+        "samples": ("It is 1", "gold answer: 1", "score: 0 (right)"),
+        "compare": ("4 of 4",),
+        "leaderboard": ("75.0",),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED, str(tmp_path / "modules"), verb, *calls[verb]],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+    said = " ".join((done.stdout + done.stderr).split("\n"))
+    assert done.returncode == 0, said
+    assert [words for words in shown[verb] if words not in said] == []
