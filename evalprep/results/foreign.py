@@ -23,7 +23,7 @@ from evalprep.files import name_place, read_json
 from evalprep.packs import Log, LoggedRow, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
-from evalprep.results.gathering import SampleFiles
+from evalprep.results.gathering import LogFiles, NamedFiles, files_of
 from evalprep.results.known_metrics import direction_of, known_metric
 from evalprep.results.loading import load_run
 from evalprep.results.logged import Dataset, RowCounts, RunResults, TaskResults, TaskSettings
@@ -43,7 +43,7 @@ _decoder = msgspec.msgpack.Decoder(LoggedRow)
 _SUFFIXES = ("_with_metadata", "_results")  # of files that are called after their model
 
 
-def _read_tool_run(path: Path, reading: Reading) -> Run | None:
+def _read_tool_run(path: Named, reading: Reading) -> Run | None:
     """The results of another tool at a place; None where no reader knows any."""
     from evalprep.results.tool_runs import read_tool_run  # few places are of another tool
 
@@ -65,7 +65,7 @@ def open_run(
     """
     run = _opened(path, packs, timestamp)
     is_of_known_files = run.log is None or run.tool != LM_EVAL
-    if isinstance(path, SampleFiles) or not Path(path).is_dir() or not is_of_known_files:
+    if isinstance(path, NamedFiles) or not Path(path).is_dir() or not is_of_known_files:
         return run
     from evalprep.results.other_files import notes_on_others, others_in, with_notes
 
@@ -81,10 +81,11 @@ def _opened(path: str | os.PathLike[str], packs: Iterable[Pack], timestamp: str)
         BadInput: there is none, or a log is damaged.
     """
     reading = chosen_reading()
-    name_place(path)
+    for file in files_of(path):
+        name_place(file)
     # A file of another tool is told by its first line; others would read it whole to refuse it.
-    if Path(path).is_file() or reading.format:
-        run_of_tool = _read_tool_run(Path(path), reading)
+    if isinstance(path, LogFiles) or Path(path).is_file() or reading.format:
+        run_of_tool = _read_tool_run(path, reading)
         if run_of_tool is not None:
             return run_of_tool
     try:
@@ -230,8 +231,7 @@ def each_place(paths: Iterable[Named], packs: Iterable[Pack]) -> list[Named]:
 
 def _files_at(place: Named) -> tuple[str, ...]:
     """The folder or file of a place, or its files that were named one by one, links followed."""
-    files: Sequence[Named] = place.files if isinstance(place, SampleFiles) else [place]
-    return tuple(map(os.path.realpath, files))
+    return tuple(map(os.path.realpath, files_of(place)))
 
 
 def _each_log(path: Named, packs: Iterable[Pack]) -> list[Named]:

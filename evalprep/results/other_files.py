@@ -6,13 +6,14 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalprep.errors import BadInput
 from evalprep.results.files import every_place, that_count
 from evalprep.results.folder import RESULTS, SAMPLES, Folder
+from evalprep.results.gathering import files_of
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named
 from evalprep.results.tool_names import LM_EVAL
@@ -55,7 +56,7 @@ def with_other_files(
     """
     if any(run.log is not None and run.tool == LM_EVAL for run in runs):
         return list(runs)  # a pack reads these logs, and only the pack knows what belongs to them
-    places = [Path(place) for place in read]
+    places = list(chain.from_iterable(map(files_of, read)))
     notes: list[str] = []
     for start in map(Path, named):
         if start.is_dir() and start not in places:

@@ -15,6 +15,7 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.results.files import RunFiles
+from evalprep.results.gathering import LogFiles, files_of
 from evalprep.results.headline import headline_metric
 from evalprep.results.known_metrics import known_metric
 from evalprep.results.logged import RowCounts, RunResults, TaskResults, TaskSettings
@@ -24,6 +25,7 @@ from evalprep.results.readers.parts import call_settings
 from evalprep.results.readers.tools import Reading, Row, ToolLog, logs_at, no_samples
 from evalprep.results.readers.tools.finding import Log
 from evalprep.results.run import Run
+from evalprep.results.run_places import Named
 from evalprep.results.sample import Damage
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_samples import REDUCERS, RowStore, ToolSamples
@@ -33,17 +35,20 @@ _NAMED = 4  # files, models or lines that a message names
 _Opened = tuple[ToolLog, Path]
 
 
-def read_tool_run(path: Path, reading: Reading) -> Run | None:
+def read_tool_run(place: Named, reading: Reading) -> Run | None:
     """The logs of another tool at a place as a run; None where no reader knows the place.
 
     Args:
-        path: A file or a folder.
+        place: A file or a folder, or several logs of one model.
         reading: What the user chose.
 
     Raises:
         BadInput: a log is damaged or holds no samples, or the place holds several models.
     """
-    places = logs_at(path, reading)
+    path = Path(place)
+    places: list[Log] = []
+    for file in files_of(place):
+        places += logs_at(file, reading)
     if not places:
         return None
     opened, unreadable = _open(places, reading)
@@ -60,7 +65,7 @@ def read_tool_run(path: Path, reading: Reading) -> Run | None:
     return _run(path, model, logs[0], tasks, notes)
 
 
-def places_of_models(path: Path, reading: Reading) -> list[Path]:
+def places_of_models(path: Path, reading: Reading) -> list[Named]:
     """The place of each model's logs below a folder; the folder itself where there is one model."""
     places = logs_at(path, reading)
     if len(places) < 2:
@@ -69,10 +74,7 @@ def places_of_models(path: Path, reading: Reading) -> list[Path]:
     by_model = _by_model(opened)
     if len(by_model) < 2:
         return [path]
-    model_places = []
-    for model in by_model:
-        model_places += _places_of(model, by_model)
-    return model_places
+    return [_place_of(model, by_model) for model in by_model]
 
 
 def _by_model(opened: Iterable[_Opened]) -> dict[str, list[Path]]:
@@ -82,14 +84,14 @@ def _by_model(opened: Iterable[_Opened]) -> dict[str, list[Path]]:
     return by_model
 
 
-def _places_of(model: str, by_model: Mapping[str, Sequence[Path]]) -> list[Path]:
-    """The folder that holds the logs of one model alone; else its logs one by one."""
+def _place_of(model: str, by_model: Mapping[str, Sequence[Path]]) -> Named:
+    """The folder that holds the logs of one model alone; else its logs."""
     own = by_model[model]
     folder = Path(os.path.commonpath(own))
     for other, places in by_model.items():
         if other != model and any(place.is_relative_to(folder) for place in places):
-            return list(own)
-    return [folder]
+            return LogFiles(own) if len(own) > 1 else own[0]
+    return folder
 
 
 def _open(places: Sequence[Log], reading: Reading) -> tuple[list[_Opened], list[str]]:
@@ -140,8 +142,7 @@ def _only_model(opened: Sequence[_Opened], path: Path) -> str:
     if len(by_model) < 2:
         return next(iter(by_model), "")
     models = list(by_model)
-    first_places = [_places_of(model, by_model)[0] for model in models[:_NAMED]]
-    places = " or ".join(str(place) for place in first_places)
+    places = " or ".join(str(Path(_place_of(model, by_model))) for model in models[:_NAMED])
     raise BadInput(
         Problem(
             what=f"logs of {len(models)} models: {shortlist(models, _NAMED)}",

@@ -259,3 +259,40 @@ def test_epochs_are_no_missing_rows(tmp_path, capsys):
     path.write_text(json.dumps(log))
     assert main(["score", str(path), "--no_write", "--json"]) == 0
     assert "missing" not in capsys.readouterr().out
+
+
+@pytest.fixture
+def suite(tmp_path):
+    """Runs of two models and two tasks of HELM beside each other, as HELM writes them."""
+    for model, scores in (("a", [1.0, 0.0, 1.0]), ("b", [1.0, 1.0, 1.0])):
+        for task in ("ice", "snow"):
+            write_helm(tmp_path / "suite", model, scores, task)
+    return str(tmp_path / "suite")
+
+
+def test_logs_of_a_model_among_those_of_others_are_one_run(suite, tmp_path, capsys):
+    assert main(["leaderboard", suite]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("2 models, 2 of 2 columns")
+    assert "not read" not in said
+    assert main(["score", suite, "--no_write", "--json"]) == 0
+    runs = json.loads(capsys.readouterr().out)
+    assert [[task["task"] for task in run["tasks"]] for run in runs] == [
+        ["ice:subject=water", "snow:subject=water"]
+    ] * 2
+    assert main(["report", suite, "--out", str(tmp_path / "page")]) == 0
+    assert main(["export", suite, "--to", "csv", "--out", str(tmp_path / "out")]) == 0
+
+
+def test_the_next_command_names_the_folder_of_such_logs(suite, capsys):
+    assert main(["score", suite, "--no_write"]) == 0
+    assert f"next: evalprep report {suite}" in capsys.readouterr().out
+
+
+def test_logs_of_inspect_in_one_folder_are_a_run_for_each_model(tmp_path, capsys):
+    for model in ("org/a", "org/b"):
+        for task in ("ice", "snow", "fire"):
+            name = f"{model[-1]}_{task}.json"
+            write_json_log(tmp_path / name, [inspect_sample(0)], model=model, task=task)
+    assert main(["leaderboard", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("2 models, 3 of 3 columns")
