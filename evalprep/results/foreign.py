@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import name_place, read_json
+from evalprep.files import name_place
 from evalprep.packs import Log, LoggedRow, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
@@ -36,7 +36,7 @@ from evalprep.results.sample import RESERVED, Sample, row_id
 from evalprep.results.sources import InMemory, packed
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
-from evalprep.results.written import SCORES_FOLDER
+from evalprep.results.written import SCORES, SCORES_FOLDER, read_scores
 
 _FILTER = "none"
 _decoder = msgspec.msgpack.Decoder(LoggedRow)
@@ -292,28 +292,13 @@ def name_of_log(path: Path) -> str:
     return name
 
 
-def _own_scores(path: Path) -> dict[str, Any] | None:
-    """A `scores.json` of this tool, whose `results` are by `pack/name`; None for anything else."""
-    file = path / "scores.json" if path.is_dir() else path
+def _of_own_scores(path: Path) -> Run | None:
+    """The run of a `scores.json` of this tool; None for anything else."""
+    file = path / SCORES if path.is_dir() else path
     if file.suffix != ".json" or not file.is_file():
         return None
-    try:
-        content = read_json(file)
-    except ValueError:
-        return None
-    if not isinstance(content, dict) or content.get("kind") != "evalprep scores":
-        return None
-    return content if isinstance(content.get("results"), dict) else None
-
-
-def _of_own_scores(path: Path) -> Run | None:
-    content = _own_scores(path)
-    if content is None:
-        return None
-    stated = {
-        str(name): values for name, values in content["results"].items() if isinstance(values, dict)
-    }
-    return _run(path, Log({}, model=str(content.get("model") or "")), stated)
+    kept = read_scores(file)
+    return None if kept is None else _run(path, Log({}, model=kept.model), kept.results)
 
 
 def _turned_by(pack: Pack, tasks: Iterable[str]) -> dict[str, tuple[str, str]]:

@@ -296,3 +296,16 @@ def test_logs_of_inspect_in_one_folder_are_a_run_for_each_model(tmp_path, capsys
             write_json_log(tmp_path / name, [inspect_sample(0)], model=model, task=task)
     assert main(["leaderboard", str(tmp_path)]) == 0
     assert capsys.readouterr().out.startswith("2 models, 3 of 3 columns")
+
+
+@pytest.mark.parametrize("content", ['{"kind": "other", "folder": "x"}', "{", "[1]"])
+def test_a_file_of_scores_that_score_did_not_write_stays(logs, tmp_path, content):
+    out = tmp_path / "out"
+    assert main(["score", *logs, "--out", str(out)]) == 0
+    files = sorted(out.rglob("scores.json"))
+    assert len(files) == 2
+    before = files[1].read_text()
+    files[0].write_text(content)
+    assert main(["score", *logs, "--out", str(out)]) == 0
+    assert (files[0].read_text(), files[1].read_text()) == (content, before)
+    assert len(sorted(out.rglob("scores.json"))) == 3
