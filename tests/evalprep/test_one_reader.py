@@ -57,6 +57,7 @@ DECODES = {
     "results/sample.py": "values of rows and results",
     "results/readers/jsonparts.py": "results and logs, by their parts",
     "results/readers/jsonplaces.py": "keys of large files",
+    "results/readers/tools/keyedlines.py": "keys of lines of a log",
     **dict.fromkeys(
         ("results/columns.py", "results/lines.py", "results/sources.py"), "cells of samples"
     ),

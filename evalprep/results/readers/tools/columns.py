@@ -44,17 +44,28 @@ HASHES = tuple(
 )
 
 
-def row_by(columns: Iterable[Column], record: Any) -> Row:
-    """Returns the row of a record by a table."""
-    row = Row()
-    for field, path, read in columns:
-        value = read(at(record, path))
-        setter = _SETTERS.get(field)
-        if setter is None:
-            setattr(row, field, value)
-        else:
-            setter(row, value)
-    return row
+class Columns:
+    """The columns of a format, in the order in which they are set."""
+
+    def __init__(self, *columns: Column) -> None:
+        # Taken apart once: logs have many rows.
+        self._steps = [
+            (column.field, _SETTERS.get(column.field), _keys_of(column.path), column.read)
+            for column in columns
+        ]
+
+    def row(self, record: Any) -> Row:
+        """Returns the row of a record."""
+        row = Row()
+        for field, setter, keys, read in self._steps:
+            value = record
+            for key in keys:
+                value = value.get(key) if isinstance(value, dict) else _item_of(value, key)
+            if setter is None:
+                setattr(row, field, read(value))
+            else:
+                setter(row, read(value))
+        return row
 
 
 def at(record: Any, path: str) -> Any:
@@ -64,13 +75,15 @@ def at(record: Any, path: str) -> Any:
     (1, None, None)
     """
     for key in _keys_of(path):
-        if isinstance(record, Mapping):
-            record = record.get(key)
-        elif isinstance(record, list) and key.isdecimal() and int(key) < len(record):
-            record = record[int(key)]
-        else:
-            return None
+        record = record.get(key) if isinstance(record, dict) else _item_of(record, key)
     return record
+
+
+def _item_of(value: Any, key: str) -> Any:
+    """The item of a list at a position; None of anything else."""
+    if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+        return value[int(key)]
+    return None
 
 
 @cache

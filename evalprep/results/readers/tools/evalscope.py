@@ -26,7 +26,7 @@ from evalprep.files import as_mapping
 from evalprep.results.logged import RowCounts
 from evalprep.results.metric import Direction
 from evalprep.results.readers.jsonparts import objects_in
-from evalprep.results.readers.tools.columns import Column, at, each_row, row_by
+from evalprep.results.readers.tools.columns import Column, Columns, at, each_row
 from evalprep.results.readers.tools.keyedlines import KeyedLines
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reader, Reading, beside, members_beside
@@ -82,7 +82,7 @@ def row_of(review: Mapping[str, Any], prediction: Mapping[str, Any] | None = Non
         review: The review.
         prediction: The prediction of the same sample, where that is there.
     """
-    row = row_by(COLUMNS, review)
+    row = COLUMNS.row(review)
     row.id_is_position = (row.id or "").isdecimal()
     row.doc_id = int(row.id) if row.id is not None and row.id_is_position else None
     _set_texts(row, review, prediction or {})
@@ -109,7 +109,7 @@ def _repeat(number: Any) -> int:
     return number + 1 if type(number) is int else 0  # 0: the file does not number repeats
 
 
-COLUMNS = (Column("id", "", _id), Column("epoch", "sample_score.generation_index", _repeat))
+COLUMNS = Columns(Column("id", "", _id), Column("epoch", "sample_score.generation_index", _repeat))
 
 
 def _set_texts(row: Row, review: Mapping[str, Any], prediction: Mapping[str, Any]) -> None:
@@ -286,7 +286,7 @@ def _rows_in(report: Mapping[str, Any], subset: str, config: Mapping[str, Any]) 
 
 def _with_predictions(path: Path, place: _Place) -> Iterator[_Pair | Damage]:
     """Yields each review with the prediction of its sample, which one with messages needs not."""
-    predictions = KeyedLines(place.predictions(), _index_of)
+    predictions = KeyedLines(place.predictions(), ("index",), _index_of)
 
     def index_of_review(review: Mapping[str, Any] | Damage) -> int | str | None:
         if isinstance(review, Damage) or review.get("messages"):
@@ -294,7 +294,7 @@ def _with_predictions(path: Path, place: _Place) -> Iterator[_Pair | Damage]:
         return _index_of(review)
 
     for review, of_sample in predictions.joined(objects_in(path), index_of_review):
-        yield review if isinstance(review, Damage) else (review, next(iter(of_sample[-1:]), {}))
+        yield review if isinstance(review, Damage) else (review, ([*of_sample] or [{}])[-1])
 
 
 def _index_of(entry: Mapping[str, Any]) -> int | str | None:

@@ -12,7 +12,7 @@ from evalprep.files import as_mapping
 from evalprep.results.metric import Direction
 from evalprep.results.readers.compressed import damaged
 from evalprep.results.readers.jsonparts import JsonParts, objects_in
-from evalprep.results.readers.tools.columns import HASHES, Column, at, each_row, row_by
+from evalprep.results.readers.tools.columns import HASHES, Column, Columns, at, each_row
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reader, Reading, beside, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
@@ -66,7 +66,7 @@ def _sha256(text: str) -> str:
 
 def row_of(record: Mapping[str, Any]) -> Row:
     """Returns the row of an instance, which has one metric."""
-    row = row_by(COLUMNS, record)
+    row = COLUMNS.row(record)
     row.task = row.task or ""
     row.id_is_position = (row.id or "").isdecimal()
     metric, row.filter = _metric_of(record, row.task)
@@ -127,7 +127,7 @@ def _answer(attributions: Any) -> str | None:
     return text_or_none(candidates[-1].get("extracted_value")) if candidates else None
 
 
-COLUMNS = (
+COLUMNS = Columns(
     Column("task", "evaluation_name"),
     Column("id", "sample_id"),
     Column("question", "", _question),

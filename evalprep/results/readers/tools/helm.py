@@ -10,7 +10,7 @@ from typing import Any
 from evalprep.files import as_mapping
 from evalprep.results.readers.compressed import damaged
 from evalprep.results.readers.jsonparts import JsonParts
-from evalprep.results.readers.tools.columns import Column, at, each_row, row_by
+from evalprep.results.readers.tools.columns import Column, Columns, at, each_row
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reader, Reading, beside
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
@@ -72,7 +72,7 @@ def row_of(stats: Mapping[str, Any], state: Mapping[str, Any], metric: str = "")
         state: Its request in `scenario_state.json`; empty where it has none.
         metric: The metric that stands for the row; its first by default.
     """
-    row = row_by(COLUMNS, {"stats": stats, "state": state})
+    row = COLUMNS.row({"stats": stats, "state": state})
     row.set_values(_values(stats), (metric,))
     mapping = as_mapping(state.get("output_mapping"))
     _set_references(row, at(state, "instance.references"), is_letter_choice=bool(mapping))
@@ -136,7 +136,7 @@ def _answer_place(row: Row, mapping: Mapping[str, Any]) -> int | None:
     return index_of(row.answer, row.choices)
 
 
-COLUMNS = (
+COLUMNS = Columns(
     Column("id", "stats.instance_id"),
     Column("question", "state.instance.input", _text_in),
     Column("prompt", "state.request.prompt"),

@@ -13,7 +13,7 @@ from evalprep.files import as_mapping, open_file
 from evalprep.results.logged import RowCounts
 from evalprep.results.readers.compressed import damaged, read_member
 from evalprep.results.readers.jsonparts import JsonParts, object_of
-from evalprep.results.readers.tools.columns import HASHES, Column, at, each_row, row_by
+from evalprep.results.readers.tools.columns import HASHES, Column, Columns, at, each_row
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reader, Reading, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
@@ -58,7 +58,7 @@ def row_of(sample: Mapping[str, Any], *, strict: bool = False, scorer: str = _SC
     scores = as_mapping(sample.get("scores"))
     if not scores and isinstance(sample.get("score"), Mapping):
         scores = {scorer: sample["score"]}
-    row = row_by(COLUMNS, sample)
+    row = COLUMNS.row(sample)
     row.set_values(_values(scores, strict=strict), failed=sample.get("error"))
     row.set_answer_label(_answer(scores))
     return row
@@ -89,7 +89,7 @@ def _response(output: Any) -> str | None:
     return last_turn(messages, "assistant")
 
 
-COLUMNS = (
+COLUMNS = Columns(
     Column("id", "id"),
     Column("epoch", "epoch", _epoch),
     Column("question", "input", _question),

@@ -8,6 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+import msgspec
+
+from evalprep.files import is_deep
 from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import object_of
 from evalprep.results.sample import Damage
@@ -23,10 +26,21 @@ class KeyedLines:
     """
 
     def __init__(
-        self, path: Path | None, key_of: Callable[[Mapping[str, Any]], Hashable | None]
+        self,
+        path: Path | None,
+        members: Iterable[str],
+        key_of: Callable[[Mapping[str, Any]], Hashable | None],
     ) -> None:
-        """Names a file, None for one that is not there, and what returns the key of an object."""
+        """Names a file, None for one that is not there.
+
+        Args:
+            path: The file.
+            members: The members of an object that make its key; the others are passed over.
+            key_of: Returns the key of an object by these; None for one that is not wanted.
+        """
         self._path, self._key_of = path, key_of
+        fields = [(name, Any, msgspec.UNSET) for name in members]
+        self._decoder = msgspec.json.Decoder(msgspec.defstruct("Members", fields))
         self.damage: list[Damage] = []
 
     @cached_property
@@ -37,7 +51,7 @@ class KeyedLines:
         with ExitStack() as stack:
             lines = stack.enter_context(opened(self._path)) if self._path is not None else ()
             for number, raw in enumerate(lines, start=1):
-                item = object_of(raw, number)
+                item = self._members_of(raw, number)
                 if not isinstance(item, Damage):
                     key = self._key_of(item)
                     if key is not None:
@@ -47,10 +61,23 @@ class KeyedLines:
                 start += len(raw)
         return places
 
+    def _members_of(self, raw: bytes, number: int) -> dict[str, Any] | Damage:
+        """The members of a line, or of one that is odd the whole of it."""
+        try:
+            if not is_deep(raw):
+                members = self._decoder.decode(raw)
+                named = zip(
+                    members.__struct_fields__, msgspec.structs.astuple(members), strict=True
+                )
+                return {name: value for name, value in named if value is not msgspec.UNSET}
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass  # bare NaN, a bad byte, a line that is cut off
+        return object_of(raw, number)
+
     def joined(
         self, records: Iterable[_Record], key_of: Callable[[_Record], Hashable | None]
-    ) -> Iterator[tuple[_Record, list[dict[str, Any]]]]:
-        """Yields each record with the objects of its key.
+    ) -> Iterator[tuple[_Record, Iterator[dict[str, Any]]]]:
+        """Yields each record with the objects of its key, to be read before the next record.
 
         Args:
             records: The records.
@@ -63,11 +90,12 @@ class KeyedLines:
                 places = self.places.get(key, ()) if key is not None else ()
                 if places and file is None and self._path is not None:
                     file = stack.enter_context(opened(self._path))
-                yield record, [_object_at(file, *place) for place in places if file is not None]
+                yield record, _objects_at(file, places) if file is not None else iter(())
 
 
-def _object_at(file: IO[bytes], start: int, length: int) -> dict[str, Any]:
-    """The object of a line that was one when its place was found; empty if the file changed."""
-    file.seek(start)
-    item = object_of(file.read(length), 0)
-    return {} if isinstance(item, Damage) else item
+def _objects_at(file: IO[bytes], places: Iterable[tuple[int, int]]) -> Iterator[dict[str, Any]]:
+    """The objects of lines; an empty one where the file was changed since they were found."""
+    for start, length in places:
+        file.seek(start)
+        item = object_of(file.read(length), 0)
+        yield {} if isinstance(item, Damage) else item

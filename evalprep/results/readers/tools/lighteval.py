@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.files import as_mapping
-from evalprep.results.readers.tools.columns import Column, at, each_row, row_by
+from evalprep.results.readers.tools.columns import Column, Columns, at, each_row
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reader, Reading
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
@@ -86,7 +86,7 @@ def _of_harness(opening: Opening) -> bool:
 
 def new_row(record: Mapping[str, Any]) -> Row:
     """Returns the row of a record of lighteval from 0.11."""
-    row = row_by(NEW_COLUMNS, record)
+    row = NEW_COLUMNS.row(record)
     row.task = row.task or ""
     row.id_is_position = True
     row.set_values(numbers_of(record.get("metric")), _USUAL)
@@ -117,7 +117,7 @@ def _question(record: Any) -> str | None:
     return stated_question or question_in(_sent(record))
 
 
-NEW_COLUMNS = (
+NEW_COLUMNS = Columns(
     Column("task", "doc.task_name"),
     Column("id", "doc.id"),
     Column("question", "", _question),
@@ -175,7 +175,7 @@ def _former_row(
     predictions = _listed(record.get("predictions"))
     logprobs = _logprobs(predictions)
     texts = [] if logprobs else texts_of(predictions)
-    row = row_by(OLD_COLUMNS, record)
+    row = OLD_COLUMNS.row(record)
     row.task = task
     row.set_values(values, usual)
     choices = row.choices
@@ -197,7 +197,7 @@ def _old_question(record: Any) -> str | None:
     return first_text(record, ("question", "example"))
 
 
-OLD_COLUMNS = (
+OLD_COLUMNS = Columns(
     Column("question", "", _old_question),
     Column("choices", "choices", _old_choices),
     Column("prompt", "full_prompt", prompt_text),

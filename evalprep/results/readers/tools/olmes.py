@@ -10,7 +10,7 @@ from typing import Any
 from evalprep.files import as_mapping
 from evalprep.results.logged import RowCounts
 from evalprep.results.readers.jsonparts import objects_in
-from evalprep.results.readers.tools.columns import Column, at, each_row, row_by
+from evalprep.results.readers.tools.columns import Column, Columns, at, each_row
 from evalprep.results.readers.tools.keyedlines import KeyedLines
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reader, Reading, beside, members_beside
@@ -105,7 +105,7 @@ def _by_scorer(metric: str, values: Mapping[str, Any]) -> dict[str, float | None
 
 def _with_texts(record: Mapping[str, Any], request: Mapping[str, Any]) -> Row:
     """The texts of a document: its request's, its label and its output."""
-    row = row_by(COLUMNS, {"record": record, "request": request})
+    row = COLUMNS.row({"record": record, "request": request})
     label = record.get("label")
     row.target_index = _target_index(record, label, row.choices)
     row.target = chosen(row.choices, row.target_index)
@@ -151,7 +151,7 @@ def _continuation(outputs: Any) -> str | None:
     return text_or_none(output.get("text")) if continuation is None else continuation
 
 
-COLUMNS = (
+COLUMNS = Columns(
     Column("id", "record.native_id", _id),
     Column("doc_id", "record.doc_id", whole_or_none),
     Column("question", "request", _question),
@@ -196,8 +196,10 @@ def _log(
         notes.append(f"{path.name}: no file of requests, so rows have no question")
 
     def records() -> Iterator[_Pair | Damage]:
-        for record, of_document in KeyedLines(requests, _key).joined(objects_in(path), _key):
-            yield record if isinstance(record, Damage) else (record, next(iter(of_document), {}))
+        for record, of_document in KeyedLines(requests, ("doc_id", "native_id"), _key).joined(
+            objects_in(path), _key
+        ):
+            yield record if isinstance(record, Damage) else (record, next(of_document, {}))
 
     rows = each_row(path.name, records(), lambda pair: row_of(*pair), task)
     return ToolLog(name, rows, model=model, tasks={task: _facts(config)}, notes=notes)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping
-from evalprep.results.readers.tools.columns import Column, each_row, row_by
+from evalprep.results.readers.tools.columns import Column, Columns, each_row
 from evalprep.results.readers.tools.keyedlines import KeyedLines
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reader, Reading, no_samples
@@ -28,6 +28,7 @@ from evalprep.results.readers.tools.texts import (
 NAME = "openai-evals"
 _POSITION = re.compile(r".*\.(\d+)")
 _MATCH = "match"
+_ABOUT_RUN = ("spec", "final_report")  # members of the first line and the last one
 
 
 def recognises(opening: Opening) -> bool:
@@ -51,7 +52,7 @@ def row_of(events: Sequence[Mapping[str, Any]], *, last_event: bool = False) -> 
         raise ValueError(f"{len(matches)} match events")
     parts = {"event": events, "sampling": _data_of(events, "sampling"), "match": matches}
     last = {name: items[-1] for name, items in parts.items() if items}
-    row = row_by(COLUMNS, last)
+    row = COLUMNS.row(last)
     values = {_MATCH: score_of(matches[-1].get("correct"))} if matches else {}
     for data in _data_of(events, "metrics"):
         values |= {name: value for name, value in numbers_of(data).items() if value is not None}
@@ -78,7 +79,7 @@ def _first(texts: Any) -> str | None:
 
 
 #: The last call of the model and the last match count.
-COLUMNS = (
+COLUMNS = Columns(
     Column("id", "event.sample_id", _id),
     Column("doc_id", "event.sample_id", _position),
     Column("question", "sampling.prompt", question_in),
@@ -99,17 +100,18 @@ def read(path: Path, reading: Reading) -> ToolLog:
 
     def key_of(event: Mapping[str, Any]) -> str | None:
         """The sample of an event; the two lines about the run are kept apart."""
-        about_run = {key: event[key] for key in ("spec", "final_report") if key in event}
-        run.update(about_run)
-        return None if about_run else text_or_none(event.get("sample_id"))
+        if event.keys().isdisjoint(_ABOUT_RUN):
+            return text_or_none(event.get("sample_id"))
+        run.update(event)
+        return None
 
-    events = KeyedLines(path, key_of)
+    events = KeyedLines(path, (*_ABOUT_RUN, "sample_id"), key_of)
     if not events.places:
         raise no_samples(path)
 
-    def row_of_sample(sample: tuple[Any, list[dict[str, Any]]]) -> Row:
-        sample_id, of_sample = sample
-        of_sample.sort(key=_number_of)
+    def row_of_sample(sample: tuple[Any, Iterator[dict[str, Any]]]) -> Row:
+        sample_id, unsorted = sample
+        of_sample = sorted(unsorted, key=_number_of)
         try:
             row = row_of(of_sample, last_event=reading.last_event)
         except ValueError as error:

@@ -229,12 +229,12 @@ def test_a_row_without_a_value_has_no_verdict_in_any_format(name, row):
 
 TOY = """
 from evalprep.results.readers.jsonparts import objects_in
-from evalprep.results.readers.tools.columns import Column, each_row, row_by
+from evalprep.results.readers.tools.columns import Column, Columns, each_row
 from evalprep.results.readers.tools.reading import Reader
 from evalprep.results.readers.tools.row import ToolLog
 from evalprep.results.readers.tools.texts import score_of, texts_of
 
-COLUMNS = (
+COLUMNS = Columns(
     Column("id", "who.id"),
     Column("question", "asked"),
     Column("targets", "gold", texts_of),
@@ -243,7 +243,7 @@ COLUMNS = (
 
 
 def row_of(record):
-    row = row_by(COLUMNS, record)
+    row = COLUMNS.row(record)
     row.set_values({"right": score_of(record.get("right"))})
     return row
 
