@@ -213,8 +213,7 @@ def results_beside(path: Path, tool: str) -> Unread | None:
     opening = opening_of(path)
     reader = _reader_of(opening, Reading())
     if reader is not None:
-        named = Unread(f"results of the format {reader.name}", _BY_ITSELF)
-        return None if reader.name == tool else named
+        return None if reader.name == tool else _of_format(reader, path)
     if opening.kind in {"folder", "pointer"}:
         return None
     known = _known_file(opening)
@@ -224,3 +223,12 @@ def results_beside(path: Path, tool: str) -> Unread | None:
     if logged is not None:
         return Unread(f"scores of {logged.tool or LM_EVAL} without samples", _BY_ITSELF)
     return unread_file(opening, None) if holds_scores(opening) else None
+
+
+def _of_format(reader: Reader, path: Path) -> Unread:
+    """A log that a reader knows; of one that it cannot open the reason."""
+    try:
+        reader.read(path, Reading())
+    except BadInput as error:
+        return Unread(error.problems[0].what, error.problems[0].fix)
+    return Unread(f"results of the format {reader.name}", _BY_ITSELF)

@@ -309,3 +309,13 @@ def test_a_file_of_scores_that_score_did_not_write_stays(logs, tmp_path, content
     assert main(["score", *logs, "--out", str(out)]) == 0
     assert (files[0].read_text(), files[1].read_text()) == (content, before)
     assert len(sorted(out.rglob("scores.json"))) == 3
+
+
+@pytest.mark.parametrize("verb", ["leaderboard", "score"])
+def test_a_log_that_cannot_be_opened_is_named_with_the_reason(logs, tmp_path, capsys, verb):
+    write_json_log(tmp_path / "header.json", None, model="org/c")
+    assert main([verb, str(tmp_path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "header.json (this log holds no samples" in said
+    assert "pass the log with its samples" in said
+    assert "pass it by itself" not in said
