@@ -538,14 +538,6 @@ def read_object(path: Path) -> dict[str, Any]:
         return {}
 
 
-def read_object_within(path: Path, root: Path) -> dict[str, Any]:
-    """The same for a file that others may have planted.
-
-    Empty also for a link that leaves a folder.
-    """
-    return {} if is_stray(path, root) else read_object(path)
-
-
 def lock(handle: IO[Any], taken: Problem) -> None:
     """Locks an open file until it is closed, here and in every child process that inherited it.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from evalprep.check.finding import Findings
 from evalprep.check.settings import RunSettings
-from evalprep.files import as_mapping, read_object, read_text
+from evalprep.files import read_text
+from evalprep.model import own_code
 
 #: Back ends that load the model by transformers or vLLM; servers load it by their own settings.
 _LOADING = frozenset({"hf", "vllm", "vllm-vlm", "hf-multimodal", "sglang"})
@@ -18,7 +18,6 @@ _LISTS = {
     "transformers": ("models/auto/configuration_auto.py", "models/auto/auto_mappings.py"),
     "vllm": ("transformers_utils/config.py",),
 }
-_CLASSES = ("AutoConfig", "AutoModelForCausalLM")
 
 
 def check_remote_code(folder: Path, settings: RunSettings, findings: Findings) -> None:
@@ -28,22 +27,13 @@ def check_remote_code(folder: Path, settings: RunSettings, findings: Findings) -
         return
     if str(settings.core.model_args.get("trust_remote_code", "")).lower() in {"true", "1"}:
         return
-    config = read_object(folder / "config.json")
-    classes = as_mapping(config.get("auto_map"))
-    code = next((classes[name] for name in _CLASSES if name in classes), None)
-    kind = str(config.get("model_type") or "")
+    kind, code = own_code(folder)
     packages = ("transformers", "vllm") if backend.startswith("vllm") else ("transformers",)
-    if code is None or any(_brings_along(package, kind) for package in packages):
+    if not code or any(_brings_along(package, kind) for package in packages):
         return
-    what = f"model_type {kind or 'none'} is loaded by {_file_of(code)}, code of {folder}"
+    what = f"model_type {kind or 'none'} is loaded by {code}, code of {folder}"
     fix = "model_args: {trust_remote_code: true}, once you have read that file"
     findings.add("EP735", "model_name", what, fix=fix)
-
-
-def _file_of(code: Any) -> str:
-    """The file of an entry such as `owner/model--modeling_own.OwnModel`."""
-    module = str(code).rpartition("--")[2].rpartition(".")[0]
-    return f"{module or code}.py"
 
 
 @cache

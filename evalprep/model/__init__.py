@@ -8,7 +8,7 @@ from evalprep.surface import offered
 
 if TYPE_CHECKING:
     from evalprep.model.destinations import Destination, destination
-    from evalprep.model.files import model_folder
+    from evalprep.model.files import model_folder, own_code
     from evalprep.model.fingerprint import fingerprint_of
     from evalprep.model.hardware import core_count, gpu_names
     from evalprep.model.lineage import Lineage, architecture_of, lineage_of

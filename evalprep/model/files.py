@@ -8,8 +8,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from evalprep.files import read_object, read_text
+from evalprep.files import as_mapping, read_object, read_text
 from evalprep.places import caches, is_folder, place
+
+#: Entries of config.json that name code to be run, by the class of transformers that runs it.
+_CLASSES = ("AutoConfig", "AutoModelForCausalLM")
 
 
 def model_folder(name: str | None, base: Path | None = None) -> Path | None:
@@ -51,3 +54,16 @@ def weight_file_bytes(folder: Path) -> int:
     if isinstance(total, int) and files:
         return total
     return sum(path.stat().st_size for path in files or folder.glob("pytorch_model*.bin"))
+
+
+def own_code(folder: Path) -> tuple[str, str]:
+    """Returns the type of a model by its config.json, and the file of code that loads it.
+
+    Empty without: a model of that type needs no code of its own. An entry is such as
+    `owner/model--modeling_own.OwnModel`.
+    """
+    config = read_object(folder / "config.json")
+    classes = as_mapping(config.get("auto_map"))
+    code = next((str(classes[name]) for name in _CLASSES if name in classes), "")
+    module = code.rpartition("--")[2].rpartition(".")[0]
+    return str(config.get("model_type") or ""), f"{module or code}.py" if code else ""

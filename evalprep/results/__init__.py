@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     from evalprep.results.question import choice_texts, question_text
     from evalprep.results.readers import decode_run, encode, read_results, stored_call
     from evalprep.results.readers.head import read_head
-    from evalprep.results.readers.merging import with_model_of, with_process_of
+    from evalprep.results.readers.merging import add_processes, with_model_of
     from evalprep.results.readers.parts import SCORER_KEYS
     from evalprep.results.readers.tools import Reading, reading_as
     from evalprep.results.readers.tools.every_eval_ever import sample_hash
@@ -133,6 +133,7 @@ if TYPE_CHECKING:
         last_start,
         output_of,
         read_state,
+        read_unit,
         runs_in,
         write_state,
     )
@@ -167,6 +168,12 @@ if TYPE_CHECKING:
     from evalprep.results.typed_options import options_other_than, sentence_of
     from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts
     from evalprep.results.views import SampleView, Which, choose_rows, views_at
-    from evalprep.results.written import EXPORT_FOLDER, REPORT_FOLDER, SCORES_FOLDER
+    from evalprep.results.written import (
+        EXPORT_FOLDER,
+        REPORT_FOLDER,
+        SCORES,
+        SCORES_FOLDER,
+        read_scores,
+    )
 else:
     __getattr__ = offered(__name__)

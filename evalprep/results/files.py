@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import StrayLink, is_stray, read_object_within
+from evalprep.files import StrayLink, is_stray
 from evalprep.packs import Manifest
 from evalprep.places import last_part
 from evalprep.results.folder import (
@@ -41,7 +41,7 @@ from evalprep.results.invocations import (
 from evalprep.results.pointers import pointers_below, store_of, what_and_fix
 from evalprep.results.readers.jsonparts import WRITE_AGAIN
 from evalprep.results.record import failed_runs, read_failures, record_of
-from evalprep.results.runstate import runs_in, unpublished_runs
+from evalprep.results.runstate import read_unit, runs_in, unpublished_runs
 from evalprep.results.typed_options import TypedOption, sentence_of, typed_options
 from evalprep.terminal import shortlist
 
@@ -605,7 +605,8 @@ def _unpublished(output: Path) -> list[Folder]:
     for run in unpublished_runs(output):
         for unit in sorted((run / _UNITS).glob("*/unit.json")):
             is_under_way = unit.parent.suffix == ".part"
-            if is_under_way or read_object_within(unit, output).get("whole") is not True:
+            finished = None if is_under_way or is_stray(unit, output) else read_unit(unit)
+            if finished is None or not finished.whole:
                 continue
             for files in _search(unit.parent, root=output):
                 folder.results |= files.results

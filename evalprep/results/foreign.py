@@ -19,11 +19,11 @@ from typing import Any
 import msgspec
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import name_place, read_json
+from evalprep.files import name_place
 from evalprep.packs import Log, LoggedRow, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
-from evalprep.results.gathering import SampleFiles
+from evalprep.results.gathering import LogFiles, NamedFiles, files_of
 from evalprep.results.known_metrics import direction_of, known_metric
 from evalprep.results.loading import load_run
 from evalprep.results.logged import Dataset, RowCounts, RunResults, TaskResults, TaskSettings
@@ -36,14 +36,14 @@ from evalprep.results.sample import RESERVED, Sample, row_id
 from evalprep.results.sources import InMemory, packed
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
-from evalprep.results.written import SCORES_FOLDER
+from evalprep.results.written import SCORES, SCORES_FOLDER, read_scores
 
 _FILTER = "none"
 _decoder = msgspec.msgpack.Decoder(LoggedRow)
 _SUFFIXES = ("_with_metadata", "_results")  # of files that are called after their model
 
 
-def _read_tool_run(path: Path, reading: Reading) -> Run | None:
+def _read_tool_run(path: Named, reading: Reading) -> Run | None:
     """The results of another tool at a place; None where no reader knows any."""
     from evalprep.results.tool_runs import read_tool_run  # few places are of another tool
 
@@ -65,7 +65,7 @@ def open_run(
     """
     run = _opened(path, packs, timestamp)
     is_of_known_files = run.log is None or run.tool != LM_EVAL
-    if isinstance(path, SampleFiles) or not Path(path).is_dir() or not is_of_known_files:
+    if isinstance(path, NamedFiles) or not Path(path).is_dir() or not is_of_known_files:
         return run
     from evalprep.results.other_files import notes_on_others, others_in, with_notes
 
@@ -81,10 +81,11 @@ def _opened(path: str | os.PathLike[str], packs: Iterable[Pack], timestamp: str)
         BadInput: there is none, or a log is damaged.
     """
     reading = chosen_reading()
-    name_place(path)
+    for file in files_of(path):
+        name_place(file)
     # A file of another tool is told by its first line; others would read it whole to refuse it.
-    if Path(path).is_file() or reading.format:
-        run_of_tool = _read_tool_run(Path(path), reading)
+    if isinstance(path, LogFiles) or Path(path).is_file() or reading.format:
+        run_of_tool = _read_tool_run(path, reading)
         if run_of_tool is not None:
             return run_of_tool
     try:
@@ -230,8 +231,7 @@ def each_place(paths: Iterable[Named], packs: Iterable[Pack]) -> list[Named]:
 
 def _files_at(place: Named) -> tuple[str, ...]:
     """The folder or file of a place, or its files that were named one by one, links followed."""
-    files: Sequence[Named] = place.files if isinstance(place, SampleFiles) else [place]
-    return tuple(map(os.path.realpath, files))
+    return tuple(map(os.path.realpath, files_of(place)))
 
 
 def _each_log(path: Named, packs: Iterable[Pack]) -> list[Named]:
@@ -292,28 +292,13 @@ def name_of_log(path: Path) -> str:
     return name
 
 
-def _own_scores(path: Path) -> dict[str, Any] | None:
-    """A `scores.json` of this tool, whose `results` are by `pack/name`; None for anything else."""
-    file = path / "scores.json" if path.is_dir() else path
+def _of_own_scores(path: Path) -> Run | None:
+    """The run of a `scores.json` of this tool; None for anything else."""
+    file = path / SCORES if path.is_dir() else path
     if file.suffix != ".json" or not file.is_file():
         return None
-    try:
-        content = read_json(file)
-    except ValueError:
-        return None
-    if not isinstance(content, dict) or content.get("kind") != "evalprep scores":
-        return None
-    return content if isinstance(content.get("results"), dict) else None
-
-
-def _of_own_scores(path: Path) -> Run | None:
-    content = _own_scores(path)
-    if content is None:
-        return None
-    stated = {
-        str(name): values for name, values in content["results"].items() if isinstance(values, dict)
-    }
-    return _run(path, Log({}, model=str(content.get("model") or "")), stated)
+    kept = read_scores(file)
+    return None if kept is None else _run(path, Log({}, model=kept.model), kept.results)
 
 
 def _turned_by(pack: Pack, tasks: Iterable[str]) -> dict[str, tuple[str, str]]:

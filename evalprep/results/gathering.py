@@ -24,23 +24,49 @@ from pathlib import Path
 from evalprep.results.folder import Folder, free_stamp, read_folder
 
 
-class SampleFiles(os.PathLike[str]):
-    """Samples files of one run that were named one by one; a path to the first of them."""
+class NamedFiles(os.PathLike[str]):
+    """Files of one run that are named one by one; a path to the first of them.
 
-    def __init__(self, place: Folder) -> None:
-        self.place = place
+    Attributes:
+        files: The files; of a log that is a folder the folder.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self.files = files
 
     @property
-    def files(self) -> list[Path]:
-        """The files, in order of their tasks."""
-        files_by_task = dict(self.place.task_files())
-        return [files_by_task[task] for task in sorted(files_by_task)]
+    def arguments(self) -> Sequence[Path]:
+        """What names the place on a command line."""
+        return self.files
 
     def __fspath__(self) -> str:
         return str(self.files[0])
 
     def __str__(self) -> str:
         return " ".join(shlex.quote(str(file)) for file in self.files)
+
+
+class LogFiles(NamedFiles):
+    """Logs of another tool by one model, in a folder with logs of other models."""
+
+    @property
+    def arguments(self) -> Sequence[Path]:
+        """The folder of all logs; named one by one they would be a run each."""
+        return [Path(os.path.commonpath(self.files))]
+
+
+class SampleFiles(NamedFiles):
+    """Samples files of one run, in order of their tasks."""
+
+    def __init__(self, place: Folder) -> None:
+        self.place = place
+        files_by_task = dict(place.task_files())
+        super().__init__([files_by_task[task] for task in sorted(files_by_task)])
+
+
+def files_of(place: str | os.PathLike[str]) -> Sequence[Path]:
+    """Returns the files of a place that are named one by one, else the place itself."""
+    return place.files if isinstance(place, NamedFiles) else [Path(place)]
 
 
 def gathered(folders: Sequence[Folder], start: Path) -> list[Folder]:

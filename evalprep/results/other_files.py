@@ -6,13 +6,14 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalprep.errors import BadInput
 from evalprep.results.files import every_place, that_count
 from evalprep.results.folder import RESULTS, SAMPLES, Folder
+from evalprep.results.gathering import files_of
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named
 from evalprep.results.tool_names import LM_EVAL
@@ -55,7 +56,7 @@ def with_other_files(
     """
     if any(run.log is not None and run.tool == LM_EVAL for run in runs):
         return list(runs)  # a pack reads these logs, and only the pack knows what belongs to them
-    places = [Path(place) for place in read]
+    places = list(chain.from_iterable(map(files_of, read)))
     notes: list[str] = []
     for start in map(Path, named):
         if start.is_dir() and start not in places:
@@ -90,6 +91,8 @@ def others_in(start: Path, *, tool: str = "", places: Collection[Path] = ()) -> 
         tool: The format of the logs that are read, where they are another tool's.
         places: Files and folders of runs that are read.
     """
+    if tool and _is_log(start):
+        return []  # the files of a folder that is one log were read
     every = every_place(start)
     kept = that_count(every)
     known = set(places)
@@ -139,8 +142,6 @@ def _is_log(folder: Path) -> bool:
 def _unread(files: Iterable[Path], tool: str) -> Iterator[OtherFile]:
     """Yields those of some places that hold results."""
     for path in files:
-        if _is_beside_reviews(path):
-            continue
         with suppress(OSError, BadInput):
             other = _results_beside(path, tool)
             if other is not None:
@@ -151,9 +152,3 @@ def _results_beside(path: Path, tool: str) -> Unread | None:
     from evalprep.results.readers.tools.finding import results_beside
 
     return results_beside(path, tool)
-
-
-def _is_beside_reviews(path: Path) -> bool:
-    """Returns whether a file belongs to the reviews of a run of evalscope."""
-    parts = [folder for folder in path.parents if folder.name in {"predictions", "reports"}]
-    return any((folder.parent / "reviews").is_dir() for folder in parts)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.credentials import without_secrets
-from evalprep.files import as_mapping, read_object_within, write_atomically
+from evalprep.files import as_mapping, is_stray, read_object, write_atomically
 from evalprep.packs import (
     Manifest,
     Prepared,
@@ -203,7 +203,8 @@ def read_failures(folder: Path, run: str) -> dict[str, Failure]:
 
 def _failures_in(folder: Path, run: str) -> dict[str, Failure]:
     """What `failed_<id>.json` of one folder holds; empty where it cannot be read."""
-    content = read_object_within(folder / f"failed_{run}.json", folder)
+    file = folder / f"failed_{run}.json"
+    content = {} if is_stray(file, folder) else read_object(file)
     shown = as_mapping(without_secrets(as_mapping(content.get("tasks"))))
     return {str(name): _failure_of(entry) for name, entry in shown.items()}
 

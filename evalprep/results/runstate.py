@@ -154,6 +154,14 @@ def read_state(run: Path) -> State | None:
         return None
 
 
+def read_unit(file: Path) -> Unit | None:
+    """Returns the finished unit that a file is of; None where none can be read."""
+    try:
+        return msgspec.convert(read_json(file), Unit)
+    except (NotRead, OSError, ValueError):
+        return None
+
+
 def write_state(run: Path, state: State) -> None:
     """Replaces the state in a run folder in one step."""
     write_atomically(run / _STATE, json.dumps(asdict(state), indent=1))

@@ -15,6 +15,7 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.results.files import RunFiles
+from evalprep.results.gathering import LogFiles, files_of
 from evalprep.results.headline import headline_metric
 from evalprep.results.known_metrics import known_metric
 from evalprep.results.logged import RowCounts, RunResults, TaskResults, TaskSettings
@@ -24,27 +25,30 @@ from evalprep.results.readers.parts import call_settings
 from evalprep.results.readers.tools import Reading, Row, ToolLog, logs_at, no_samples
 from evalprep.results.readers.tools.finding import Log
 from evalprep.results.run import Run
+from evalprep.results.run_places import Named
 from evalprep.results.sample import Damage
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_samples import REDUCERS, RowStore, ToolSamples
 from evalprep.terminal import counted, shortlist, tracked
 
 _NAMED = 4  # files, models or lines that a message names
-_NO_DIRECTION = ("helm",)  # also measures harm: toxicity of 1 is a verdict, too
 _Opened = tuple[ToolLog, Path]
 
 
-def read_tool_run(path: Path, reading: Reading) -> Run | None:
+def read_tool_run(place: Named, reading: Reading) -> Run | None:
     """The logs of another tool at a place as a run; None where no reader knows the place.
 
     Args:
-        path: A file or a folder.
+        place: A file or a folder, or several logs of one model.
         reading: What the user chose.
 
     Raises:
         BadInput: a log is damaged or holds no samples, or the place holds several models.
     """
-    places = logs_at(path, reading)
+    path = Path(place)
+    places: list[Log] = []
+    for file in files_of(place):
+        places += logs_at(file, reading)
     if not places:
         return None
     opened, unreadable = _open(places, reading)
@@ -58,10 +62,10 @@ def read_tool_run(path: Path, reading: Reading) -> Run | None:
     for log in logs:
         notes += log.notes
     notes += damage
-    return _run(path, logs[0].format, model, logs[0], tasks, notes)
+    return _run(path, model, logs[0], tasks, notes)
 
 
-def places_of_models(path: Path, reading: Reading) -> list[Path]:
+def places_of_models(path: Path, reading: Reading) -> list[Named]:
     """The place of each model's logs below a folder; the folder itself where there is one model."""
     places = logs_at(path, reading)
     if len(places) < 2:
@@ -70,10 +74,7 @@ def places_of_models(path: Path, reading: Reading) -> list[Path]:
     by_model = _by_model(opened)
     if len(by_model) < 2:
         return [path]
-    model_places = []
-    for model in by_model:
-        model_places += _places_of(model, by_model)
-    return model_places
+    return [_place_of(model, by_model) for model in by_model]
 
 
 def _by_model(opened: Iterable[_Opened]) -> dict[str, list[Path]]:
@@ -83,14 +84,14 @@ def _by_model(opened: Iterable[_Opened]) -> dict[str, list[Path]]:
     return by_model
 
 
-def _places_of(model: str, by_model: Mapping[str, Sequence[Path]]) -> list[Path]:
-    """The folder that holds the logs of one model alone; else its logs one by one."""
+def _place_of(model: str, by_model: Mapping[str, Sequence[Path]]) -> Named:
+    """The folder that holds the logs of one model alone; else its logs."""
     own = by_model[model]
     folder = Path(os.path.commonpath(own))
     for other, places in by_model.items():
         if other != model and any(place.is_relative_to(folder) for place in places):
-            return list(own)
-    return [folder]
+            return LogFiles(own) if len(own) > 1 else own[0]
+    return folder
 
 
 def _open(places: Sequence[Log], reading: Reading) -> tuple[list[_Opened], list[str]]:
@@ -141,8 +142,7 @@ def _only_model(opened: Sequence[_Opened], path: Path) -> str:
     if len(by_model) < 2:
         return next(iter(by_model), "")
     models = list(by_model)
-    first_places = [_places_of(model, by_model)[0] for model in models[:_NAMED]]
-    places = " or ".join(str(place) for place in first_places)
+    places = " or ".join(str(Path(_place_of(model, by_model))) for model in models[:_NAMED])
     raise BadInput(
         Problem(
             what=f"logs of {len(models)} models: {shortlist(models, _NAMED)}",
@@ -190,12 +190,7 @@ def _note_of_damage(damaged: Sequence[Damage]) -> list[str]:
 
 
 def _run(
-    path: Path,
-    tool: str,
-    model: str,
-    log: ToolLog,
-    tasks: Mapping[str, ToolSamples],
-    notes: list[str],
+    path: Path, model: str, log: ToolLog, tasks: Mapping[str, ToolSamples], notes: list[str]
 ) -> Run:
     place = path.resolve()
     is_folder = place.is_dir()
@@ -206,13 +201,13 @@ def _run(
     notes_of_tasks: list[str] = []
     for source, samples in tasks.items():
         name = names[source]
-        decoded[name] = _task_results(name, samples, tool, source)
+        decoded[name] = _task_results(name, samples, log, source)
         runs[name] = TaskRun(
             name,
             samples,
             decoded[name],
             values_only=not samples.has_replies,
-            tool=tool,
+            tool=log.format,
             undecided=_undecided(name, samples),
         )
         notes_of_tasks += _notes_of(name, samples)
@@ -224,7 +219,7 @@ def _run(
     )
     call = {"config": dict(log.settings), "model_name": model or stem, "date": log.started}
     results = RunResults(settings=call_settings(call), tasks=decoded, read=True)
-    return Run(files, results, runs, [*notes, *notes_of_tasks], log=place, tool=tool)
+    return Run(files, results, runs, [*notes, *notes_of_tasks], log=place, tool=log.format)
 
 
 def _names(tasks: Iterable[str], log: ToolLog) -> dict[str, str]:
@@ -260,12 +255,12 @@ def _undecided(name: str, samples: ToolSamples) -> tuple[str, ...]:
     return tuple(samples.metrics)
 
 
-def _task_results(name: str, samples: ToolSamples, tool: str, source: str) -> TaskResults:
+def _task_results(name: str, samples: ToolSamples, log: ToolLog, source: str) -> TaskResults:
     """Returns what a results file of lm-eval would say of the task."""
     facts = samples.facts
     keys = samples.tallies
-    metrics = [_metric(metric, filter_name, samples, tool) for metric, filter_name in keys]
-    metadata = {**facts.metadata, "reader": tool, "native_task": source}
+    metrics = [_metric(metric, filter_name, samples, log) for metric, filter_name in keys]
+    metadata = {**facts.metadata, "reader": log.format, "native_task": source}
     primary = _primary(name, samples)
     if primary:
         metadata["primary_metric"] = primary
@@ -282,14 +277,14 @@ def _task_results(name: str, samples: ToolSamples, tool: str, source: str) -> Ta
         settings=settings,
         version=facts.version,
         num_fewshot=facts.num_fewshot,
-        rows=RowCounts(effective=len(samples)),
+        rows=RowCounts(facts.rows.original, max(facts.rows.effective or 0, len(samples))),
     )
 
 
-def _metric(name: str, filter_name: str, samples: ToolSamples, tool: str) -> Metric:
+def _metric(name: str, filter_name: str, samples: ToolSamples, log: ToolLog) -> Metric:
     known = known_metric(name)
     tally = samples.tallies[(name, filter_name)]
-    is_verdict = tally.verdicts and tally.count > 0 and tool not in _NO_DIRECTION
+    is_verdict = tally.verdicts and tally.count > 0 and not log.may_measure_harm
     direction: Direction = known.direction
     if is_verdict and direction == "unknown":
         direction = "up"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
-from evalprep.files import as_mapping, make_folder, read_json, replace_file, write_atomically
-from evalprep.results import Unit, primary_score, read_results, with_model_of, with_process_of
+from evalprep.files import make_folder, replace_file
+from evalprep.results import Unit, add_processes, primary_score, read_results, with_model_of
 from evalprep.run.harness import evaluate, save
 from evalprep.run.tasks import load_tasks, manager_of
 from evalprep.status import Job, RunFolder
@@ -57,17 +56,11 @@ def merge_units(
     tracker = EvaluationTracker(output_path=str(part))
     manager, tasks = _tasks(job, config, names)
     results = evaluate(config, replay, tasks, manager, tracker, limit=config.limit)
-    unit_results = [
-        as_mapping(read_json(_results_file(unit_folder))) for unit_folder in unit_folders
-    ]
+    unit_results = list(map(_results_file, unit_folders))
     with_model_of(results, unit_results[0])
     save(tracker, results, samples=config.log_samples)
     # Add what only the units know: versions, tokens, and their time.
-    path = _results_file(part)
-    data = read_json(path)
-    with_process_of(data, unit_results)
-    text = json.dumps(data, indent=2, ensure_ascii=False)
-    write_atomically(path, text)
+    add_processes(_results_file(part), unit_results)
     part.rename(target)
     return target
 

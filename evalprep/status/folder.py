@@ -25,21 +25,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
-import msgspec
-
 from evalprep.errors import BadInput, Problem
 from evalprep.files import (
-    NotRead,
     check_tree,
     is_locked,
     lock,
     make_folder,
     read_json,
-    read_object,
     sync,
     write_atomically,
 )
-from evalprep.results import State, Unit, output_of, read_state, runs_in, write_state
+from evalprep.results import State, Unit, output_of, read_state, read_unit, runs_in, write_state
 from evalprep.status.job import Job
 
 
@@ -80,8 +76,14 @@ class RunFolder:
 
     def is_read_otherwise(self, job: Job) -> bool:
         """Returns whether filters, metrics or scorers were changed since an earlier start."""
-        before = read_object(self.path / "job.json").get("reading")
-        return bool(before) and before != job.reading
+        before = self.kept_job()
+        return before is not None and before.reading not in ("", job.reading)
+
+    def kept_job(self) -> Job | None:
+        """The command of an earlier start; None where none can be read."""
+        with contextlib.suppress(BadInput):
+            return self.job()
+        return None
 
     def job(self) -> Job:
         """The command.
@@ -130,11 +132,8 @@ class RunFolder:
 
     def finished(self, unit: Unit) -> Unit | None:
         """The unit as it was finished, None where it was not, or holds other rows."""
-        try:
-            done = msgspec.convert(read_json(self.folder(unit) / "unit.json"), Unit)
-        except (NotRead, OSError, ValueError):
-            return None
-        return done if done.cut == unit.cut else None
+        done = read_unit(self.folder(unit) / "unit.json")
+        return done if done is not None and done.cut == unit.cut else None
 
     def finish(self, unit: Unit) -> None:
         """Gives a unit's folder its final name, after its content reached the disk."""

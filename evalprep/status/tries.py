@@ -13,7 +13,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalprep.files import as_mapping, read_object
 from evalprep.status.folder import RunFolder
 from evalprep.status.job import Job
 from evalprep.status.shards import shard_sets
@@ -59,11 +58,10 @@ def folders_of(job: Job) -> list[RunFolder]:
 
 def folder_try(folder: RunFolder) -> int:
     """Returns the try that a run folder is of; 0 for one that no command was begun in."""
-    options = as_mapping(read_object(folder.path / "job.json").get("options"))
-    metadata = as_mapping(options.get("metadata"))
-    if not options:
+    job = folder.kept_job()
+    if job is None:
         return 0
-    number = metadata.get(TRY)
+    number = job.metadata.get(TRY)
     return number if isinstance(number, int) else 1
 
 

@@ -527,7 +527,9 @@ def next_command(verb: str, places: Sequence[object], args: argparse.Namespace) 
         places: Its positional arguments and the options that only it has, in order.
         args: The arguments of this verb; whatever chose the runs is repeated.
     """
-    words = ["evalprep", verb, *map(str, places)]
+    words = ["evalprep", verb]
+    for place in places:
+        words += map(str, getattr(place, "arguments", (place,)))  # several files may be one run
     for name, settings in OPTIONS.items():
         is_default = name == "template_dir" and getattr(args, "own_template_dir", None)
         if name in ACCEPTED[verb] and not is_default:

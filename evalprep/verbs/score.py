@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.files import indented_json, make_folder, read_object, write_atomically
+from evalprep.files import indented_json, make_folder, write_atomically
 from evalprep.verbs.ledgers import name_foreign_answers
 from evalprep.verbs.options import (
     Parser,
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from evalprep.packs import Pack
     from evalprep.results import Run
     from evalprep.score import OtherModels, Scores
-
-SCORES = "scores.json"
 
 
 def configure(parser: Parser) -> None:
@@ -209,8 +207,12 @@ def _folder_names(run: Run, origin: str) -> Iterator[str]:
 
 def _is_free(folder: Path, origin: str) -> bool:
     """Returns whether a folder holds no scores, or those of runs in the same place."""
-    kept = read_object(folder / SCORES)
-    return not kept or kept.get("folder") == origin
+    from evalprep.results import SCORES, read_scores
+
+    if not (folder / SCORES).exists():
+        return True
+    kept = read_scores(folder / SCORES)
+    return kept is not None and kept.folder == origin
 
 
 def _score(
@@ -248,6 +250,7 @@ def _write(
     """Writes `scores.json`, which holds every rule, and the packs' own files."""
     from evalprep.errors import cannot_write
     from evalprep.leaderboard import export_tables
+    from evalprep.results import SCORES
     from evalprep.score import export
 
     run, scores = item.run, item.scores

@@ -57,10 +57,10 @@ DECODES = {
     "results/sample.py": "values of rows and results",
     "results/readers/jsonparts.py": "results and logs, by their parts",
     "results/readers/jsonplaces.py": "keys of large files",
+    "results/readers/tools/keyedlines.py": "keys of lines of a log",
     **dict.fromkeys(
         ("results/columns.py", "results/lines.py", "results/sources.py"), "cells of samples"
     ),
-    "results/readers/tools/olmes.py": "lines of a log",
     "results/store.py": "facts in its own tables",
     "api.py": "what a verb printed",
     "run/given.py": "its own list of requests",
@@ -194,6 +194,59 @@ def test_a_manifest_hands_out_no_raw_part():
     }
     assert seen == set()
     assert get_type_hints(Prepared)["manifest"] is Manifest
+
+
+#: Module that reads a JSON file that others may have made -> the kinds of file that it decodes.
+READS = {
+    "packs/manifest.py": ("manifest", "run record"),
+    "results/runstate.py": ("state", "unit"),
+    "status/folder.py": ("job",),
+    "results/record.py": ("failed tasks",),
+    "results/written.py": ("scores",),
+    "results/readers/origin.py": ("origin of results",),
+    "results/readers/merging.py": ("results of units",),
+    "data/lock.py": ("lock",),
+    "data/hub.py": ("listing of the hub",),
+    "packs/ownership.py": ("the user's own notes",),
+    "model/shape.py": ("config.json: sizes",),
+    "model/lineage.py": ("config.json: architecture",),
+    "model/files.py": ("config.json: code", "index of weights"),
+    "model/tokenizer.py": ("tokenizer_config.json",),
+    "config/adapters.py": ("adapter_config.json",),
+    "yamlfile.py": ("its own cache",),
+    "files.py": ("the one that decodes",),
+}
+READING = {"read_json", "read_object"}
+
+
+def is_raw(annotation):
+    """Whether a value of this type shows what a file holds, unread: a mapping of anything, or anything."""
+    return re.search(r"\b(?:Any|object)\b", annotation) is not None
+
+
+def readers_in(tree):
+    """The functions of a module in which a file is decoded."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            names = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)]
+            if any(isinstance(name, ast.Name) and name.id in READING for name in names):
+                yield node
+
+
+def test_each_kind_of_file_is_decoded_in_one_module():
+    assert {*places(READING.__contains__)} - {"files.py"} == {*READS} - {"files.py"}
+    kinds = [kind for kinds in READS.values() for kind in kinds]
+    assert len(kinds) == len(set(kinds))
+
+
+@pytest.mark.parametrize("module", [name for name in READS if name != "files.py"])
+def test_no_reader_hands_out_what_a_file_holds_unread(module):
+    tree = ast.parse((ROOM / module).read_text(encoding="utf-8"))
+    readers = list(readers_in(tree))
+    assert readers
+    public = [node for node in readers if not node.name.startswith("_")]
+    raw = [node.name for node in public if node.returns and is_raw(ast.unparse(node.returns))]
+    assert raw == []
 
 
 DAMAGED = {

@@ -1,7 +1,10 @@
 """Every way to name a run, and what happens when there are several."""
 
+import shlex
+
 import pytest
 
+from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.results import find_run, load_run
 from tests.evalprep.results.writing import STAMP, Row, write_run
@@ -220,3 +223,12 @@ def test_calls_of_one_run_with_different_templates_are_named(tmp_path, second):
     named = f"results_{LATER}.json counts, not results_{STAMP}.json"
     expected = [] if second == "{{question}}" else [named]
     assert [note.partition("; ")[2] for note in notes] == expected
+
+
+def test_the_next_command_names_each_of_several_files(tmp_path, capsys):
+    write_run(tmp_path, {"t": [Row("1", 1), Row("2", 0)], "u": [Row("1", 1), Row("2", 1)]})
+    files = sorted(map(str, tmp_path.rglob("samples_*.jsonl")))
+    assert len(files) == 2
+    assert main(["score", *files, "--no_write"]) == 0
+    command = capsys.readouterr().out.rpartition("next: evalprep ")[2]
+    assert shlex.split(command) == ["report", *files]

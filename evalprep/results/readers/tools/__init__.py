@@ -1,18 +1,7 @@
 """Per-sample results of other tools, one module per format, found by content.
 
-Each reader yields `Row`s; `results.tool_runs` makes a run of them.
-
-| module | format |
-|---|---|
-| `lighteval` | details of lighteval, and of the Open LLM Leaderboard of 2023 |
-| `inspect_log` | logs of inspect_ai, `.eval` and `.json` |
-| `helm` | folders of HELM runs |
-| `olmes` | predictions of OLMES and olmo-eval |
-| `every_eval_ever` | instances of Every Eval Ever |
-| `openai_evals` | event logs of OpenAI evals |
-| `evalscope` | reviews of evalscope 1.x |
-| `simple_evals` | reports of simple-evals |
-| `delimited` | tables whose columns the user names |
+A module declares its formats under `READERS` and the row of a record as a table of columns;
+`results.tool_runs` makes a run of the rows.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from typing import Any
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.results.readers.compressed import damaged, opened
 from evalprep.results.readers.jsonparts import JsonParts, objects_in
+from evalprep.results.readers.tools.columns import each_row
 from evalprep.results.readers.tools.opening import Opening, delimiter_of, opening_of
 from evalprep.results.readers.tools.paths import paths_in, values_at
-from evalprep.results.readers.tools.reading import Reading
+from evalprep.results.readers.tools.reading import Reader, Reading
 from evalprep.results.readers.tools.row import Row, ToolLog
 from evalprep.results.readers.tools.tables import records_of
 from evalprep.results.readers.tools.texts import prompt_text, question_in, text_or_none, texts_of
@@ -58,7 +60,8 @@ def row_of(
     """
     named = {field: _cell_at(cells, column, paths) for field, column in columns.items()}
     metric = text_or_none(named.get("metric")) or _metric_name(columns)
-    row = Row(metric=metric, values={metric: table_score(named.get("score"))})
+    row = Row()
+    row.set_values({metric: table_score(named.get("score"))})
     for field in _TEXT_FIELDS:
         setattr(row, field, _cell(named.get(field)))
     row.task = _cell(named.get("task")) or ""
@@ -67,8 +70,6 @@ def row_of(
     row.choices = _listed(named.get("choices"))
     _set_prompt(row, named)
     _set_targets(row, named)
-    if row.score is None:
-        row.status = "unscored"
     return row
 
 
@@ -201,19 +202,22 @@ def _rows(
     paths: Collection[str],
     notes: list[str],
 ) -> Iterator[Row | Damage]:
-    beyond = 0
-    for number, record in enumerate(cells):
-        if isinstance(record, Damage):
+
+    def records() -> Iterator[Mapping[str, Any] | Damage]:
+        for number, record in enumerate(cells, start=1):
+            score = (
+                None if isinstance(record, Damage) else _cell_at(record, columns["score"], paths)
+            )
+            if has_decimal_comma(score):
+                raise _comma(path, number, str(score))
             yield record
-            continue
-        score = _cell_at(record, columns["score"], paths)
-        if has_decimal_comma(score):
-            raise _comma(path, number, score)
-        row = row_of(record, columns, paths)
-        row.task = row.task or TABLE  # two tables of one task share the name, as files do not
-        row.doc_id = number if row.doc_id is None else row.doc_id
-        row.source = f"{path.name}:{number + 1}"
-        beyond += row.score is not None and not 0 <= row.score <= 1
+
+    beyond = 0
+    read_row = partial(row_of, columns=columns, paths=paths)
+    # Two tables of one task share the name of a table, as files do not.
+    for row in each_row(path.name, records(), read_row, TABLE, numbered=True):
+        score = row.score if isinstance(row, Row) else None
+        beyond += score is not None and not 0 <= score <= 1
         yield row
     if beyond:
         notes.append(f"{path.name}: {beyond} scores are not between 0 and 1, so no proportions")
@@ -222,7 +226,7 @@ def _rows(
 def _comma(path: Path, number: int, cell: str) -> BadInput:
     return BadInput(
         Problem(
-            what=f"row {number + 1} has a decimal comma: {cell!r}",
+            what=f"row {number} has a decimal comma: {cell!r}",
             where=str(path),
             allowed="numbers with a point, true or false, yes or no, correct or incorrect",
             fix="write the scores with a decimal point",
@@ -274,3 +278,6 @@ _READERS: Mapping[str, Callable[[Path], Iterator[Mapping[str, Any] | Damage]]] =
     "json": _json_list,
     "parquet": records_of,
 }
+
+
+READERS = (Reader(TABLE, recognises, read, needs_columns=True),)

@@ -13,8 +13,9 @@ A run lies in one folder, with what belongs together called alike:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -22,21 +23,28 @@ from typing import Any
 
 from evalprep.errors import BadInput
 from evalprep.files import as_mapping
+from evalprep.results.logged import RowCounts
 from evalprep.results.metric import Direction
-from evalprep.results.readers.compressed import opened
-from evalprep.results.readers.jsonparts import JsonParts, object_of, objects_in
+from evalprep.results.readers.jsonparts import objects_in
+from evalprep.results.readers.tools.columns import Column, Columns, at, each_row
+from evalprep.results.readers.tools.keyedlines import KeyedLines
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, beside
+from evalprep.results.readers.tools.reading import Reader, Reading, beside, members_beside
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.simple_evals import question_and_choices
 from evalprep.results.readers.tools.texts import (
     as_list,
     before_reply,
     chat_text,
+    count_or_none,
     last_turn,
+    mappings_in,
     numbers_of,
     text_or_none,
+    texts_of,
+    whole_or_none,
 )
+from evalprep.results.readers.tools.unread import Unread
 from evalprep.results.sample import Damage
 
 NAME = "evalscope"
@@ -59,6 +67,9 @@ _GENERATION = (
 )
 
 
+_Pair = tuple[dict[str, Any], dict[str, Any]]
+
+
 def recognises(opening: Opening) -> bool:
     """Returns whether a file holds reviews."""
     return opening.kind == "lines" and opening.has("index", "sample_score")
@@ -71,17 +82,15 @@ def row_of(review: Mapping[str, Any], prediction: Mapping[str, Any] | None = Non
         review: The review.
         prediction: The prediction of the same sample, where that is there.
     """
-    sample_score = as_mapping(review.get("sample_score"))
-    score = as_mapping(sample_score.get("score"))
-    row = Row()
-    row.values = numbers_of(score.get("value"))
-    if score.get("status") not in _COUNTING:
-        row.values = dict.fromkeys(row.values)
-    main = text_or_none(score.get("main_score_name"))
-    row.metric = main if main in row.values else next(iter(row.values), "")
-    row.set_status()
-    _set_place(row, review, sample_score)
+    row = COLUMNS.row(review)
+    row.id_is_position = (row.id or "").isdecimal()
+    row.doc_id = int(row.id) if row.id is not None and row.id_is_position else None
     _set_texts(row, review, prediction or {})
+    score = as_mapping(at(review, "sample_score.score"))
+    values = numbers_of(score.get("value"))
+    if score.get("status") not in _COUNTING:
+        values = dict.fromkeys(values)
+    row.set_values(values, texts_of(score.get("main_score_name")))
     row.response = row.response or text_or_none(score.get("prediction"))
     target = text_or_none(review.get("target"))
     if target:
@@ -90,15 +99,17 @@ def row_of(review: Mapping[str, Any], prediction: Mapping[str, Any] | None = Non
     return row
 
 
-def _set_place(row: Row, review: Mapping[str, Any], score: Mapping[str, Any]) -> None:
-    """Sets the position of the sample, which its repeats share, and the number of the repeat."""
-    index = review.get("index")
-    group = score.get("group_id")
-    row.id = text_or_none(index if group is None else group)
-    row.id_is_position = (row.id or "").isdecimal()
-    row.doc_id = int(row.id) if row.id is not None and row.id_is_position else None
-    repeat = score.get("generation_index")
-    row.epoch = repeat + 1 if type(repeat) is int else 0  # 0: the file does not number repeats
+def _id(review: Any) -> str | None:
+    """The position of the sample, which its repeats share."""
+    group = at(review, "sample_score.group_id")
+    return text_or_none(review.get("index") if group is None else group)
+
+
+def _repeat(number: Any) -> int:
+    return number + 1 if type(number) is int else 0  # 0: the file does not number repeats
+
+
+COLUMNS = Columns(Column("id", "", _id), Column("epoch", "sample_score.generation_index", _repeat))
 
 
 def _set_texts(row: Row, review: Mapping[str, Any], prediction: Mapping[str, Any]) -> None:
@@ -156,15 +167,13 @@ class _Place:
         """The report on the data set, whose name begins that of the file; empty without one."""
         if self.root is None:
             return {}
-        folder = self.root / _REPORTS / self.model
         parts = self.stem.split("_")
         names = ["_".join(parts[:number]) for number in range(len(parts), 0, -1)]
-        file = beside(folder, *(f"{name}.json" for name in names))
-        try:
-            whole = JsonParts.of_file(file) if file is not None else JsonParts()
-        except (OSError, ValueError):
-            return {}
-        return {key: whole.get(key) for key in ("dataset_name", "metrics", "model_name")}
+        return members_beside(
+            self.root / _REPORTS / self.model,
+            [f"{name}.json" for name in names],
+            ("dataset_name", "metrics", "model_name"),
+        )
 
     def config(self) -> Mapping[str, Any]:
         """The settings of the run; empty without a file of them."""
@@ -189,11 +198,25 @@ def read(path: Path, _: Reading) -> ToolLog:
     place = _Place.of(path)
     report, config = place.report(), place.config()
     dataset = text_or_none(report.get("dataset_name")) or ""
-    facts = TaskFacts(num_fewshot=_shots(config, dataset), directions=dict(_directions(report)))
+    facts = TaskFacts(
+        num_fewshot=whole_or_none(at(config.get("dataset_args"), f"{dataset}.few_shot_num")),
+        directions=dict(_directions(report)),
+        rows=RowCounts(effective=_rows_in(report, place.stem, config)),
+    )
     tasks = {place.stem: facts}
+    times_asked: Counter[str | None] = Counter()
+
+    def row_of_review(pair: _Pair) -> Row:
+        row = row_of(*pair)
+        times_asked[row.id] += 1
+        row.epoch = row.epoch or times_asked[row.id]
+        if row.metric and not tasks[place.stem].metadata:
+            tasks[place.stem] = replace(facts, metadata={"primary_metric": row.metric})
+        return row
+
     return ToolLog(
         NAME,
-        _rows(path, place, tasks),
+        each_row(path.name, _with_predictions(path, place), row_of_review, place.stem),
         model=place.model or _model_in(path),
         settings=_settings(config),
         tasks=tasks,
@@ -224,12 +247,6 @@ def _without_only_subset(task: str) -> str:
     return task
 
 
-def _shots(config: Mapping[str, Any], dataset: str) -> int | None:
-    of_dataset = as_mapping(as_mapping(config.get("dataset_args")).get(dataset))
-    shots = of_dataset.get("few_shot_num")
-    return shots if type(shots) is int else None
-
-
 def _settings(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """The settings of the run by lm-eval's names; only those are read, as others may be secret."""
     generation = as_mapping(config.get("generation_config"))
@@ -252,58 +269,57 @@ def _directions(report: Mapping[str, Any]) -> Iterator[tuple[str, Direction]]:
             yield name, direction
 
 
-def _rows(path: Path, place: _Place, tasks: dict[str, TaskFacts]) -> Iterator[Row | Damage]:
-    predictions = _Predictions(place.predictions())
-    times_asked: dict[str | None, int] = {}
-    for number, review in enumerate(objects_in(path), start=1):
-        if isinstance(review, Damage):
-            yield review
-            continue
-        has_messages = bool(review.get("messages"))
-        row = row_of(review, {} if has_messages else predictions.of(review.get("index")))
-        row.task = place.stem
-        row.source = f"{path.name}:{number}"
-        times_asked[row.id] = times_asked.get(row.id, 0) + 1
-        row.epoch = row.epoch or times_asked[row.id]
-        _state_primary(tasks, row)
-        yield row
+def _rows_in(report: Mapping[str, Any], subset: str, config: Mapping[str, Any]) -> int | None:
+    """The samples of a subset as the report counts them; its counts may hold each repeat."""
+    name = f"{report.get('dataset_name')}_"
+    counts: list[int] = []
+    for metric in mappings_in(report.get("metrics")):
+        for category in mappings_in(metric.get("categories")):
+            counts += [
+                count_or_none(entry.get("num")) or 0
+                for entry in mappings_in(category.get("subsets"))
+                if f"{name}{entry.get('name')}" == subset
+            ]
+    repeats = count_or_none(config.get("repeats"))
+    return max(counts) // repeats if counts and repeats else None
 
 
-def _state_primary(tasks: dict[str, TaskFacts], row: Row) -> None:
-    """Notes the metric of the first row with one as that of its task."""
-    facts = tasks[row.task]
-    if row.metric and not facts.metadata:
-        primary = {"primary_metric": row.metric}
-        tasks[row.task] = TaskFacts(facts.num_fewshot, None, primary, facts.directions)
+def _with_predictions(path: Path, place: _Place) -> Iterator[_Pair | Damage]:
+    """Yields each review with the prediction of its sample, which one with messages needs not."""
+    predictions = KeyedLines(place.predictions(), ("index",), _index_of)
+
+    def index_of_review(review: Mapping[str, Any] | Damage) -> int | str | None:
+        if isinstance(review, Damage) or review.get("messages"):
+            return None
+        return _index_of(review)
+
+    for review, of_sample in predictions.joined(objects_in(path), index_of_review):
+        yield review if isinstance(review, Damage) else (review, ([*of_sample] or [{}])[-1])
 
 
-class _Predictions:
-    """The predictions of a file of reviews, found by the index of their sample."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._places: dict[Any, tuple[int, int]] | None = None
-
-    def of(self, index: Any) -> Mapping[str, Any]:
-        """The prediction of a sample; empty where there is none."""
-        if self._path is None or not isinstance(index, int | str):
-            return {}
-        if self._places is None:
-            self._places = dict(_places_in(self._path))
-        if index not in self._places:
-            return {}
-        start, length = self._places[index]
-        with opened(self._path) as file:
-            file.seek(start)
-            prediction = object_of(file.read(length), 0)
-        return {} if isinstance(prediction, Damage) else prediction
+def _index_of(entry: Mapping[str, Any]) -> int | str | None:
+    index = entry.get("index")
+    return index if isinstance(index, int | str) else None
 
 
-def _places_in(path: Path) -> Iterator[tuple[Any, tuple[int, int]]]:
-    start = 0
-    with opened(path) as lines:
-        for number, raw in enumerate(lines, start=1):
-            prediction = object_of(raw, number)
-            if not isinstance(prediction, Damage):
-                yield prediction.get("index"), (start, len(raw))
-            start += len(raw)
+def without_verdicts(opening: Opening) -> Unread | None:
+    """Returns what a file of a run is that is no file of reviews, or one of before 1.0."""
+    if opening.kind == "lines" and opening.has("index", "model_output"):
+        what = "predictions of evalscope, which have no verdicts"
+        return Unread(what, "pass the reviews of the same run")
+    if opening.kind == "lines" and opening.has("review_id", "raw_input", "choices"):
+        columns = "score=choices.0.review.result,question=raw_input.question"
+        return Unread("reviews of evalscope before 1.0", f"pass --columns {columns}")
+    if opening.kind == "json" and opening.has("dataset_name", "model_name", "metrics"):
+        what = "a report of evalscope, which has scores without samples"
+        return Unread(what, "pass the reviews of the same run")
+    return None
+
+
+def is_beside_reviews(path: Path) -> bool:
+    """Returns whether a file is one of the predictions or reports of a run with reviews."""
+    parts = [folder for folder in path.parents if folder.name in {_PREDICTIONS, _REPORTS}]
+    return any((folder.parent / _REVIEWS).is_dir() for folder in parts)
+
+
+READERS = (Reader(NAME, recognises, read, unread=without_verdicts, belongs=is_beside_reviews),)

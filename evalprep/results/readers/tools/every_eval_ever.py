@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +12,21 @@ from evalprep.files import as_mapping
 from evalprep.results.metric import Direction
 from evalprep.results.readers.compressed import damaged
 from evalprep.results.readers.jsonparts import JsonParts, objects_in
+from evalprep.results.readers.tools.columns import HASHES, Column, Columns, at, each_row
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, beside, no_samples
+from evalprep.results.readers.tools.reading import Reader, Reading, beside, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
     as_list,
     first_text,
     last_turn,
+    mappings_in,
     prompt_text,
     score_of,
     stripped,
     text_or_none,
     texts_of,
 )
-from evalprep.results.sample import Damage
 
 NAME = "every-eval-ever"
 
@@ -65,38 +66,30 @@ def _sha256(text: str) -> str:
 
 def row_of(record: Mapping[str, Any]) -> Row:
     """Returns the row of an instance, which has one metric."""
-    row = Row(task=text_or_none(record.get("evaluation_name")) or "")
-    row.metric, row.filter = _metric_of(record, row.task)
-    score = _score(as_mapping(record.get("evaluation")))
-    row.values = {row.metric: score}
-    row.status = _status(record, score)
-    row.id = text_or_none(record.get("sample_id"))
+    row = COLUMNS.row(record)
+    row.task = row.task or ""
     row.id_is_position = (row.id or "").isdecimal()
-    _set_question(row, record)
-    row.response = _response(record)
-    row.set_answer_label(_answer(record))
-    row.set_hashes(as_mapping(record.get("metadata")))
+    metric, row.filter = _metric_of(record, row.task)
+    row.set_values({metric: _score(record.get("evaluation"))}, failed=record.get("error"))
     return row
 
 
-def _set_question(row: Row, record: Mapping[str, Any]) -> None:
-    """Sets the question of an instance, its choices and gold answers, and the hash of them."""
-    question = as_mapping(record.get("input"))
-    raw = question.get("raw")
-    formatted = question.get("formatted")
-    references = texts_of(question.get("reference"))
-    row.choices = stripped(question.get("choices"))
-    row.set_target_labels(references)
-    if formatted is None:
-        row.prompt = prompt_text(raw)
-        # lm-eval's converter keeps no question: its raw text is the prompt.
-        is_of_converter = "doc_hash" in as_mapping(record.get("metadata"))
-    else:
-        row.prompt = prompt_text(formatted)
-        is_of_converter = False
-    row.question = None if is_of_converter else text_or_none(raw)
-    if isinstance(raw, str):
-        row.native_hash = sample_hash(raw, references)
+def _question(record: Mapping[str, Any]) -> str | None:
+    """The input; lm-eval's converter keeps no question: its raw text is the prompt."""
+    is_of_converter = at(record, "metadata.doc_hash") is not None
+    if is_of_converter and at(record, "input.formatted") is None:
+        return None
+    return text_or_none(at(record, "input.raw"))
+
+
+def _prompt(question: Any) -> str | None:
+    formatted = at(question, "formatted")
+    return prompt_text(at(question, "raw") if formatted is None else formatted)
+
+
+def _native_hash(question: Any) -> str | None:
+    raw = at(question, "raw")
+    return sample_hash(raw, texts_of(at(question, "reference"))) if isinstance(raw, str) else None
 
 
 def _metric_of(record: Mapping[str, Any], task: str) -> tuple[str, str]:
@@ -108,23 +101,16 @@ def _metric_of(record: Mapping[str, Any], task: str) -> tuple[str, str]:
     return metric or name, filter_name or "none"
 
 
-def _score(verdict: Mapping[str, Any]) -> float | None:
-    score = score_of(verdict.get("score"))
+def _score(verdict: Any) -> float | None:
+    score = score_of(at(verdict, "score"))
     if score is not None:
         return score
-    is_correct = verdict.get("is_correct")
+    is_correct = at(verdict, "is_correct")
     return float(is_correct) if isinstance(is_correct, bool) else None
 
 
-def _status(record: Mapping[str, Any], score: float | None) -> Any:
-    if record.get("error"):
-        return "error"
-    return "ok" if score is not None else "unscored"
-
-
 def _response(record: Mapping[str, Any]) -> str | None:
-    output = as_mapping(record.get("output"))
-    replies = texts_of(output.get("raw"))
+    replies = texts_of(at(record, "output.raw"))
     is_single_turn = record.get("interaction_type") == "single_turn"
     if replies and is_single_turn:
         return replies[0]
@@ -134,14 +120,25 @@ def _response(record: Mapping[str, Any]) -> str | None:
     return last_reply
 
 
-def _answer(record: Mapping[str, Any]) -> str | None:
-    listed = as_list(record.get("answer_attribution"))
-    answers = [as_mapping(item) for item in listed]
-    terminal = [answer for answer in answers if answer.get("is_terminal")]
-    candidates = terminal or answers
-    if not candidates:
-        return None
-    return text_or_none(candidates[-1].get("extracted_value"))
+def _answer(attributions: Any) -> str | None:
+    """What the last attribution extracted, of terminal ones where there are some."""
+    answers = [as_mapping(item) for item in as_list(attributions)]
+    candidates = [answer for answer in answers if answer.get("is_terminal")] or answers
+    return text_or_none(candidates[-1].get("extracted_value")) if candidates else None
+
+
+COLUMNS = Columns(
+    Column("task", "evaluation_name"),
+    Column("id", "sample_id"),
+    Column("question", "", _question),
+    Column("choices", "input.choices", stripped),
+    Column("target_labels", "input.reference", texts_of),
+    Column("prompt", "input", _prompt),
+    Column("response", "", _response),
+    Column("answer_label", "answer_attribution", _answer),
+    Column("native_hash", "input", _native_hash),
+    *HASHES,
+)
 
 
 def read(path: Path, _: Reading) -> ToolLog:
@@ -161,17 +158,13 @@ def read(path: Path, _: Reading) -> ToolLog:
     tasks: dict[str, TaskFacts] = {}
     facts = _facts(record)
 
-    def rows() -> Iterator[Row | Damage]:
-        for number, item in enumerate(objects_in(instances), start=1):
-            if isinstance(item, Damage):
-                yield item
-                continue
-            row = row_of(item)
-            row.source = f"{instances.name}:{number}"
-            tasks.setdefault(row.task, facts)
-            yield row
+    def row_with_facts(item: Mapping[str, Any]) -> Row:
+        row = row_of(item)
+        tasks.setdefault(row.task, facts)
+        return row
 
-    return ToolLog(NAME, rows(), model=_model_of(record, instances), tasks=tasks)
+    rows = each_row(instances.name, objects_in(instances), row_with_facts)
+    return ToolLog(NAME, rows, model=_model_of(record, instances), tasks=tasks)
 
 
 def _record(path: Path | None, *, named: bool) -> Mapping[str, Any]:
@@ -189,8 +182,7 @@ def _record(path: Path | None, *, named: bool) -> Mapping[str, Any]:
 
 
 def _instances_of(path: Path, record: Mapping[str, Any]) -> Path:
-    details = as_mapping(record.get("detailed_evaluation_results"))
-    stated_path = details.get("file_path")
+    stated_path = at(record, "detailed_evaluation_results.file_path")
     names = [f"{path.stem}_samples.jsonl"]
     if isinstance(stated_path, str):
         names.insert(0, Path(stated_path).name)
@@ -213,13 +205,12 @@ def _model_of(record: Mapping[str, Any], instances: Path) -> str:
 def _facts(record: Mapping[str, Any]) -> TaskFacts:
     """Returns which way metrics are better, as the record states it."""
     directions: dict[str, Direction] = {}
-    for item in as_list(record.get("evaluation_results")):
-        result = as_mapping(item)
-        config = as_mapping(result.get("metric_config"))
-        lower_is_better = config.get("lower_is_better")
-        if not isinstance(lower_is_better, bool):
-            continue
-        task = text_or_none(result.get("evaluation_name")) or ""
-        metric, _ = _metric_of(result, task)
-        directions[metric] = "down" if lower_is_better else "up"
+    for result in mappings_in(record.get("evaluation_results")):
+        lower_is_better = at(result, "metric_config.lower_is_better")
+        if isinstance(lower_is_better, bool):
+            metric, _ = _metric_of(result, text_or_none(result.get("evaluation_name")) or "")
+            directions[metric] = "down" if lower_is_better else "up"
     return TaskFacts(directions=directions)
+
+
+READERS = (Reader(NAME, recognises, read, has_instances),)

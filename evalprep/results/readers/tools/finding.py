@@ -10,10 +10,15 @@ from evalprep.errors import BadInput, Problem, near
 from evalprep.files import StrayLink, is_stray
 from evalprep.results.pointers import what_and_fix
 from evalprep.results.readers import read_recognised
-from evalprep.results.readers.tools.formats import FORMATS, READERS, TABLE
+from evalprep.results.readers.tools.formats import FORMATS, READERS
 from evalprep.results.readers.tools.opening import Opening, opening_of
 from evalprep.results.readers.tools.reading import Reader, Reading
-from evalprep.results.readers.tools.unread import Unread, holds_scores, known_file, unread_file
+from evalprep.results.readers.tools.unread import (
+    Unread,
+    file_of_no_reader,
+    holds_scores,
+    unread_file,
+)
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.written import SUFFIXES, is_passed_over
 
@@ -101,11 +106,10 @@ def _log_at(path: Path, reading: Reading) -> list[Log]:
 
 def _reader_of(opening: Opening, reading: Reading) -> Reader | None:
     """The reader of the format that was named, or of the first that fits."""
-    readers = [*READERS]
-    if reading.columns or reading.format == TABLE.name:
-        readers.append(TABLE)
-    for reader in readers:
-        if reading.format in ("", reader.name) and reader.recognises(opening):
+    for reader in READERS:
+        is_chosen = reading.format in ("", reader.name)
+        is_tried = not reader.needs_columns or bool(reading.columns or reading.format)
+        if is_chosen and is_tried and reader.recognises(opening):
             return reader
     return None
 
@@ -182,7 +186,14 @@ def _shown(folder: Path, paths: Sequence[Path]) -> str:
 
 def appearance(path: Path) -> Unread:
     """Returns what a place is that no reader knows, and what to do, for a message."""
-    return unread_file(opening_of(path))
+    opening = opening_of(path)
+    return unread_file(opening, _known_file(opening))
+
+
+def _known_file(opening: Opening) -> Unread | None:
+    """What a file of a known tool is that no reader takes; None for any other file."""
+    known = (reader.unread(opening) for reader in READERS)
+    return next(filter(None, known), None) or file_of_no_reader(opening)
 
 
 def is_log(folder: Path) -> bool:
@@ -197,17 +208,27 @@ def results_beside(path: Path, tool: str) -> Unread | None:
         path: A file, or a folder that may be a log.
         tool: The format of the logs that are read; empty where none are.
     """
+    if any(reader.belongs(path) for reader in READERS):
+        return None
     opening = opening_of(path)
     reader = _reader_of(opening, Reading())
     if reader is not None:
-        named = Unread(f"results of the format {reader.name}", _BY_ITSELF)
-        return None if reader.name == tool else named
+        return None if reader.name == tool else _of_format(reader, path)
     if opening.kind in {"folder", "pointer"}:
         return None
-    known = known_file(opening)
+    known = _known_file(opening)
     if known is not None:
         return known
     logged = read_recognised(path) if opening.kind == "json" else None
     if logged is not None:
         return Unread(f"scores of {logged.tool or LM_EVAL} without samples", _BY_ITSELF)
-    return unread_file(opening) if holds_scores(opening) else None
+    return unread_file(opening, None) if holds_scores(opening) else None
+
+
+def _of_format(reader: Reader, path: Path) -> Unread:
+    """A log that a reader knows; of one that it cannot open the reason."""
+    try:
+        reader.read(path, Reading())
+    except BadInput as error:
+        return Unread(error.problems[0].what, error.problems[0].fix)
+    return Unread(f"results of the format {reader.name}", _BY_ITSELF)

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from evalprep.files import as_mapping
 from evalprep.results.readers.compressed import damaged
 from evalprep.results.readers.jsonparts import JsonParts
+from evalprep.results.readers.tools.columns import Column, Columns, at, each_row
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, beside
+from evalprep.results.readers.tools.reading import Reader, Reading, beside
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
-from evalprep.results.readers.tools.texts import as_list, index_of, score_of, text_or_none
+from evalprep.results.readers.tools.texts import (
+    as_list,
+    index_of,
+    mappings_in,
+    score_of,
+    text_or_none,
+    whole_or_none,
+)
+from evalprep.results.readers.tools.unread import Unread
 from evalprep.results.sample import Damage
 
 NAME = "helm"
 _STATS = "per_instance_stats.json"
 _STATE = "scenario_state.json"
 _SPEC = "run_spec.json"
+_FILES = {
+    *(_STATS, _STATE, _SPEC, "stats.json", "scenario.json", "instances.json"),
+    *("display_predictions.json", "display_requests.json"),
+}
 #: Figures of the run itself, which score nothing.
 _NOT_SCORES = re.compile(
     r"inference_.*|num_.*|finish_reason_.*|training_.*|batch_size|prompt_truncated|max_prob|logprob"
@@ -27,6 +40,7 @@ _NOT_SCORES = re.compile(
 )
 _OWN_ARGUMENTS = ("method=", "model=", "model_deployment=", "data_augmentation=", "groups=")
 _Key = tuple[str, int]
+_Instance = tuple[int, Mapping[str, Any], Mapping[str, Any]]
 
 
 def recognises(opening: Opening) -> bool:
@@ -58,56 +72,36 @@ def row_of(stats: Mapping[str, Any], state: Mapping[str, Any], metric: str = "")
         state: Its request in `scenario_state.json`; empty where it has none.
         metric: The metric that stands for the row; its first by default.
     """
-    values = _values(stats)
-    row = _of_state(state)
-    row.id = text_or_none(stats.get("instance_id"))
-    row.values = values
-    row.metric = metric or next(iter(values), "")
-    if not values:
-        row.status = "unscored"
+    row = COLUMNS.row({"stats": stats, "state": state})
+    row.set_values(_values(stats), (metric,))
+    mapping = as_mapping(state.get("output_mapping"))
+    _set_references(row, at(state, "instance.references"), is_letter_choice=bool(mapping))
+    if state.get("reference_index") is None:
+        row.response = text_or_none(at(state, "result.completions.0.text"))
+        row.answer = _answer(row.response, mapping)
+        row.answer_index = _answer_place(row, mapping)
     return row
 
 
 def _values(stats: Mapping[str, Any]) -> dict[str, float | None]:
     """Metric -> mean; a statistic without a count is no verdict."""
     values: dict[str, float | None] = {}
-    for item in as_list(stats.get("stats")):
-        stat = as_mapping(item)
-        name = as_mapping(stat.get("name"))
-        metric = text_or_none(name.get("name")) or ""
-        if not metric or name.get("perturbation") or _NOT_SCORES.fullmatch(metric):
+    for stat in mappings_in(stats.get("stats")):
+        metric = text_or_none(at(stat, "name.name")) or ""
+        if not metric or at(stat, "name.perturbation") or _NOT_SCORES.fullmatch(metric):
             continue
-        has_count = bool(stat.get("count"))
-        values[metric] = score_of(stat.get("mean")) if has_count else None
+        values[metric] = score_of(stat.get("mean")) if stat.get("count") else None
     return values
 
 
-def _of_state(state: Mapping[str, Any]) -> Row:
-    """The texts of a request."""
-    instance = as_mapping(state.get("instance"))
-    mapping = as_mapping(state.get("output_mapping"))
-    references = [as_mapping(item) for item in as_list(instance.get("references"))]
-    request = as_mapping(state.get("request"))
-    row = Row(question=_text_in(instance.get("input")))
-    _set_references(row, references, is_letter_choice=bool(mapping))
-    row.prompt = text_or_none(request.get("prompt"))
-    if state.get("reference_index") is None:
-        row.response = _completion(state)
-        row.answer = _answer(row.response, mapping)
-        row.answer_index = _answer_place(row, mapping)
-    return row
-
-
-def _set_references(
-    row: Row, references: Sequence[Mapping[str, Any]], *, is_letter_choice: bool
-) -> None:
-    """Sets the gold answers, and the choices where the references are that.
+def _set_references(row: Row, references: Any, *, is_letter_choice: bool) -> None:
+    """Sets choices and gold answers.
 
     Without letters to choose from, references that are all correct are other wordings of one
     answer.
     """
     texts, correct = [], []
-    for reference in references:
+    for reference in map(as_mapping, as_list(references)):
         text = _text_in(reference.get("output")) or ""
         texts.append(text)
         if "correct" in as_list(reference.get("tags")):
@@ -123,15 +117,6 @@ def _text_in(value: Any) -> str | None:
     """A text, which older versions wrote as it is and later ones as an object."""
     text = value.get("text") if isinstance(value, Mapping) else value
     return text_or_none(text)
-
-
-def _completion(state: Mapping[str, Any]) -> str | None:
-    result = as_mapping(state.get("result"))
-    completions = as_list(result.get("completions"))
-    if not completions:
-        return None
-    completion = as_mapping(completions[0])
-    return text_or_none(completion.get("text"))
 
 
 def _answer(response: str | None, mapping: Mapping[str, Any]) -> str | None:
@@ -151,73 +136,75 @@ def _answer_place(row: Row, mapping: Mapping[str, Any]) -> int | None:
     return index_of(row.answer, row.choices)
 
 
+COLUMNS = Columns(
+    Column("id", "stats.instance_id"),
+    Column("question", "state.instance.input", _text_in),
+    Column("prompt", "state.request.prompt"),
+)
+
+
 def read(path: Path, _: Reading) -> ToolLog:
     """Opens the folder of a run.
 
     Raises:
         BadInput: a file of it is damaged.
     """
-    spec = _spec_of(path)
-    adapter = as_mapping(spec.get("adapter_spec"))
+    spec = _parts(path, _SPEC)
+    adapter = spec.get("adapter_spec")
     task = text_or_none(spec.get("name")) or path.name.replace("-", ":", 1)
     notes: list[str] = []
+
+    def row_of_instance(instance: _Instance) -> Row:
+        number, stats, state = instance
+        row = row_of(stats, state)
+        row.source = f"{path.name}:{number}"
+        return row
+
     return ToolLog(
         NAME,
-        _rows(path, task, notes),
-        model=text_or_none(adapter.get("model")) or "",
-        tasks={task: TaskFacts(_shots(adapter))},
+        each_row(path.name, _instances(path, task, notes), row_of_instance, task),
+        model=text_or_none(at(adapter, "model")) or "",
+        tasks={task: TaskFacts(whole_or_none(at(adapter, "max_train_instances")))},
         notes=notes,
         short_name=bare_name,
+        may_measure_harm=True,
     )
 
 
-def _shots(adapter: Mapping[str, Any]) -> int | None:
-    shots = adapter.get("max_train_instances")
-    return shots if type(shots) is int else None
-
-
-def _spec_of(path: Path) -> Mapping[str, Any]:
-    try:
-        parts = _parts(path, _SPEC)
-    except FileNotFoundError:
-        return {}
-    return {key: parts.get(key) for key in parts.keys}
-
-
 def _parts(path: Path, name: str) -> JsonParts:
-    """A file of the run, which may be packed.
+    """A file of the run, which may be packed; without parts where it is not there.
 
     Raises:
-        FileNotFoundError: it is not there.
         BadInput: it is damaged.
     """
     file = beside(path, name, f"{name}.gz")
     if file is None:
-        raise FileNotFoundError(name)
+        return JsonParts()
     try:
         return JsonParts.of_file(file)
     except ValueError as error:
         raise damaged(file, str(error)) from error
 
 
-def _rows(path: Path, task: str, notes: list[str]) -> Iterator[Row | Damage]:
-    """The rows of all instances: those with a request first, then those without one."""
-    unrequested: dict[_Key, Mapping[str, Any]] = {}
-    yield from _collect_scores(path, task, unrequested, notes)
+def _instances(path: Path, task: str, notes: list[str]) -> Iterator[_Instance | Damage]:
+    """Yields place, scores and request of each instance: those with a request come first."""
+    scores: dict[_Key, Mapping[str, Any]] = {}
+    yield from _collect_scores(path, task, scores, notes)
+    requested: set[_Key] = set()
     states = _parts(path, _STATE).each("request_states")
-    for number, state in enumerate(states):
+    for number, state in enumerate(states, start=1):
         if isinstance(state, Damage):
             continue  # its scores are a row all the same
         instance = as_mapping(state.get("instance"))
-        if instance.get("perturbation"):
-            continue
-        # Of an instance with a request for each choice the first one has the texts.
         key = _key(instance.get("id"), state)
-        stats = unrequested.pop(key, None)
-        if stats is not None:
-            yield _placed(row_of(stats, state), path, task, number)
-    for number, stats in enumerate(unrequested.values()):
-        yield _placed(row_of(stats, {}), path, task, number)
+        if instance.get("perturbation") or skip_reason(state) or key in requested:
+            continue
+        # Of an instance with a request for each choice the first one has the texts. One without
+        # scores is a row without a verdict.
+        requested.add(key)
+        yield number, scores.pop(key, {"instance_id": instance.get("id")}), state
+    for number, stats in enumerate(scores.values(), start=1):
+        yield number, stats, {}
 
 
 def _collect_scores(
@@ -239,12 +226,6 @@ def _collect_scores(
     notes += [f"{task}: {count} {kind} are left out" for kind, count in skipped.items()]
 
 
-def _placed(row: Row, path: Path, task: str, number: int) -> Row:
-    row.task = task
-    row.source = f"{path.name}:{number + 1}"
-    return row
-
-
 def _key(instance_id: Any, entry: Mapping[str, Any]) -> _Key:
     trial = entry.get("train_trial_index")
     if not isinstance(trial, int):
@@ -264,3 +245,13 @@ def bare_name(task: str) -> str:
     if not kept:
         return scenario
     return f"{scenario}:{','.join(kept)}"
+
+
+def file_of_a_run(opening: Opening) -> Unread | None:
+    """Returns what one file of a run is."""
+    if opening.path.name.removesuffix(".gz") in _FILES:
+        return Unread("one file of a HELM run", f"pass its folder: {opening.path.parent}")
+    return None
+
+
+READERS = (Reader(NAME, recognises, read, unread=file_of_a_run),)

@@ -10,17 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.files import as_mapping, open_file
+from evalprep.results.logged import RowCounts
 from evalprep.results.readers.compressed import damaged, read_member
 from evalprep.results.readers.jsonparts import JsonParts, object_of
+from evalprep.results.readers.tools.columns import HASHES, Column, Columns, at, each_row
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, no_samples
+from evalprep.results.readers.tools.reading import Reader, Reading, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
     as_list,
     before_reply,
     chat_text,
+    count_or_none,
     last_turn,
+    mappings_in,
     prompt_text,
+    question_in,
     stripped,
     text_or_none,
     texts_of,
@@ -53,21 +58,47 @@ def row_of(sample: Mapping[str, Any], *, strict: bool = False, scorer: str = _SC
     scores = as_mapping(sample.get("scores"))
     if not scores and isinstance(sample.get("score"), Mapping):
         scores = {scorer: sample["score"]}
-    row = Row()
-    row.id = text_or_none(sample.get("id"))
-    row.choices = stripped(sample.get("choices"))
-    row.values = _values(scores, strict=strict)
-    row.metric = next(iter(row.values), "")
-    if type(sample.get("epoch")) is int:
-        row.epoch = sample["epoch"]
-    row.question = _question(sample.get("input"))
-    row.prompt = _prompt(sample)
-    row.set_target_labels(texts_of(sample.get("target")))
+    row = COLUMNS.row(sample)
+    row.set_values(_values(scores, strict=strict), failed=sample.get("error"))
     row.set_answer_label(_answer(scores))
-    row.response = _response(sample)
-    row.status = _status(sample, row.values)
-    row.set_hashes(as_mapping(sample.get("metadata")))
     return row
+
+
+def _epoch(epoch: Any) -> int:
+    return epoch if type(epoch) is int else 1
+
+
+def _question(asked: Any) -> str | None:
+    """The input of a sample; of a chat its last question."""
+    return question_in(asked) if isinstance(asked, list) else text_or_none(asked)
+
+
+def _prompt(sample: Mapping[str, Any]) -> str | None:
+    """The messages before the first reply; without messages the input."""
+    before = before_reply(sample.get("messages"))
+    if before:
+        return chat_text(before)
+    return prompt_text(sample.get("input"))
+
+
+def _response(output: Any) -> str | None:
+    completion = text_or_none(at(output, "completion"))
+    if completion is not None:
+        return completion
+    messages = [at(choice, "message") for choice in as_list(at(output, "choices"))]
+    return last_turn(messages, "assistant")
+
+
+COLUMNS = Columns(
+    Column("id", "id"),
+    Column("epoch", "epoch", _epoch),
+    Column("question", "input", _question),
+    Column("choices", "choices", stripped),
+    Column("target_labels", "target", texts_of),
+    Column("prompt", "", _prompt),
+    Column("response", "output", _response),
+    *HASHES,
+)
 
 
 def _values(scores: Mapping[str, Any], *, strict: bool) -> dict[str, float | None]:
@@ -92,37 +123,6 @@ def _answer(scores: Mapping[str, Any]) -> str | None:
         if answer is not None:
             return answer
     return None
-
-
-def _question(question: Any) -> str | None:
-    if isinstance(question, list):
-        return last_turn(question, "user")
-    return text_or_none(question)
-
-
-def _prompt(sample: Mapping[str, Any]) -> str | None:
-    """The messages before the first reply; without messages the input."""
-    before = before_reply(sample.get("messages"))
-    if before:
-        return chat_text(before)
-    return prompt_text(sample.get("input"))
-
-
-def _response(sample: Mapping[str, Any]) -> str | None:
-    output = as_mapping(sample.get("output"))
-    completion = text_or_none(output.get("completion"))
-    if completion is not None:
-        return completion
-    choices = as_list(output.get("choices"))
-    messages = [as_mapping(choice).get("message") for choice in choices]
-    return last_turn(messages, "assistant")
-
-
-def _status(sample: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
-    if sample.get("error"):
-        return "error"
-    is_scored = any(value is not None for value in values.values())
-    return "ok" if is_scored else "unscored"
 
 
 def with_attachments(sample: dict[str, Any]) -> dict[str, Any]:
@@ -214,37 +214,29 @@ def _log(
     samples: Iterator[dict[str, Any] | Damage],
     reading: Reading,
 ) -> ToolLog:
-    facts = as_mapping(header.get("eval"))
-    task = text_or_none(facts.get("task")) or path.stem
-    scorer = _only_scorer(header)
+    task = text_or_none(at(header, "eval.task")) or path.stem
+    scorer = _without_package(text_or_none(at(header, "results.scorer.name")) or _SCORER)
 
-    def rows() -> Iterator[Row | Damage]:
-        for number, sample in enumerate(samples):
-            if isinstance(sample, Damage):
-                yield sample
-                continue
-            whole_sample = with_attachments(sample)
-            row = row_of(whole_sample, strict=reading.strict_verdicts, scorer=scorer)
-            row.task = task
-            row.source = f"{path.name}:{number + 1}"
-            yield row
+    def row_of_sample(sample: dict[str, Any]) -> Row:
+        return row_of(with_attachments(sample), strict=reading.strict_verdicts, scorer=scorer)
 
     notes = []
     status = header.get("status")
     if status not in ("success", None):
         notes.append(f"{path.name}: the log's status is {status}")
-    created = text_or_none(facts.get("created")) or ""
+    created = at(header, "eval.created")
+    limit = at(header, "eval.config.limit")
     return ToolLog(
         NAME,
-        rows(),
-        model=text_or_none(facts.get("model")) or "",
-        settings=_settings(facts),
-        tasks={task: _task_facts(facts, header)},
+        each_row(path.name, samples, row_of_sample, task),
+        model=text_or_none(at(header, "eval.model")) or "",
+        settings={"limit": limit} if isinstance(limit, int | float) else {},
+        tasks={task: _task_facts(header)},
         notes=notes,
         short_name=_without_package,
         task=task,
-        rank=(status == "success", created),
-        started=_seconds(facts.get("created")),
+        rank=(status == "success", text_or_none(created) or ""),
+        started=_seconds(created),
     )
 
 
@@ -261,42 +253,37 @@ def _seconds(date: Any) -> float | None:
     return moment.timestamp()
 
 
-def _only_scorer(header: Mapping[str, Any]) -> str:
-    """The scorer that the results of a log before version 2 name."""
-    results = as_mapping(header.get("results"))
-    scorer = as_mapping(results.get("scorer"))
-    name = text_or_none(scorer.get("name"))
-    return _without_package(name or _SCORER)
-
-
 def _without_package(task: str) -> str:
     """A task's name without the package that it is from."""
     return task.rpartition("/")[2]
 
 
-def _settings(facts: Mapping[str, Any]) -> dict[str, Any]:
-    config = as_mapping(facts.get("config"))
-    limit = config.get("limit")
-    return {"limit": limit} if isinstance(limit, int | float) else {}
+def _task_facts(header: Mapping[str, Any]) -> TaskFacts:
+    primary = at(header, "eval.metadata.primary_metric")  # logs of `evalprep export` name it
+    return TaskFacts(
+        version=at(header, "eval.task_version"),
+        metadata={"primary_metric": primary} if isinstance(primary, str) else {},
+        reducer=_reducer(header),
+        rows=_row_counts(header),
+    )
 
 
-def _task_facts(facts: Mapping[str, Any], header: Mapping[str, Any]) -> TaskFacts:
-    metadata = {}
-    # Logs of `evalprep export` name it.
-    primary = as_mapping(facts.get("metadata")).get("primary_metric")
-    if isinstance(primary, str):
-        metadata["primary_metric"] = primary
-    version = facts.get("task_version")
-    return TaskFacts(version=version, reducer=_reducer(facts, header), metadata=metadata)
+def _row_counts(header: Mapping[str, Any]) -> RowCounts:
+    """The samples that the log states: an excerpt of a log, or a run that broke off, has fewer."""
+    epochs = count_or_none(at(header, "eval.config.epochs")) or 1
+    asked = (count_or_none(at(header, "results.total_samples")) or 0) // epochs
+    asked = max(asked, len(as_list(at(header, "eval.dataset.sample_ids"))))
+    return RowCounts(count_or_none(at(header, "eval.dataset.samples")), asked or None)
 
 
-def _reducer(facts: Mapping[str, Any], header: Mapping[str, Any]) -> str:
+def _reducer(header: Mapping[str, Any]) -> str:
     """Returns how the epochs of a sample become one value.
 
     Its scores state it; where they do not, the configuration.
     """
-    scores = as_list(as_mapping(header.get("results")).get("scores"))
-    reducers = [as_mapping(score).get("reducer") for score in scores]
-    config = as_mapping(facts.get("config"))
-    reducers += texts_of(config.get("epochs_reducer"))
+    reducers = [score.get("reducer") for score in mappings_in(at(header, "results.scores"))]
+    reducers += texts_of(at(header, "eval.config.epochs_reducer"))
     return next((name for name in reducers if isinstance(name, str)), "mean")
+
+
+READERS = (Reader(NAME, recognises, read),)

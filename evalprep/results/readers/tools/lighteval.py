@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evalprep.files import as_mapping
+from evalprep.results.readers.tools.columns import Column, Columns, at, each_row
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading
+from evalprep.results.readers.tools.reading import Reader, Reading
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.tables import count_of, records_of
 from evalprep.results.readers.tools.texts import (
@@ -34,7 +35,6 @@ from evalprep.results.readers.tools.texts import (
     text_or_none,
     texts_of,
 )
-from evalprep.results.sample import Damage
 
 #: Metrics that the first leaderboard has as columns.
 _V1_METRICS = ("acc_norm", "acc", "mc2", "mc1", "em", "qem", "f1", "exact_match")
@@ -86,30 +86,44 @@ def _of_harness(opening: Opening) -> bool:
 
 def new_row(record: Mapping[str, Any]) -> Row:
     """Returns the row of a record of lighteval from 0.11."""
-    doc = as_mapping(record.get("doc"))
-    reply = as_mapping(record.get("model_response"))
-    values = numbers_of(record.get("metric"))
-    metric = _first_of(values, _USUAL)
-    choices = stripped(doc.get("choices"))
-    gold = _indices(doc.get("gold_index"))
-    logprobs = _logprobs(reply.get("logprobs"))
-    texts = texts_of(reply.get("text"))
-    row = _answered(choices, gold, logprobs, texts, metric)
-    row.task = text_or_none(doc.get("task_name")) or ""
-    row.values = values
-    row.metric = metric
-    row.id = text_or_none(doc.get("id"))
+    row = NEW_COLUMNS.row(record)
+    row.task = row.task or ""
     row.id_is_position = True
-    prompt = reply.get("input")
-    if prompt is None:
-        prompt = doc.get("query")
-    row.prompt = _prompt(prompt)
-    stated_question = first_text(doc, ("original_query", "query"))
-    row.question = stated_question or question_in(prompt)
-    processed = texts_of(reply.get("text_post_processed"))
+    row.set_values(numbers_of(record.get("metric")), _USUAL)
+    logprobs = _logprobs(at(record, "model_response.logprobs"))
+    texts = texts_of(at(record, "model_response.text"))
+    _set_answer(row, row.choices, _indices(at(record, "doc.gold_index")), logprobs, texts)
+    processed = texts_of(at(record, "model_response.text_post_processed"))
     if texts and processed:
         row.answer = processed[0]
     return _with_texts(row)
+
+
+def _sent(record: Any) -> Any:
+    prompt = at(record, "model_response.input")
+    return at(record, "doc.query") if prompt is None else prompt
+
+
+def _prompt(record: Any) -> str | None:
+    """The prompt as text; of a chat that is a single user turn that turn's text."""
+    prompt = _sent(record)
+    turns = as_list(prompt)
+    is_single = len(turns) == 1 and as_mapping(turns[0]).get("role") == "user"
+    return question_in(prompt) if is_single else prompt_text(prompt)
+
+
+def _question(record: Any) -> str | None:
+    stated_question = first_text(as_mapping(at(record, "doc")), ("original_query", "query"))
+    return stated_question or question_in(_sent(record))
+
+
+NEW_COLUMNS = Columns(
+    Column("task", "doc.task_name"),
+    Column("id", "doc.id"),
+    Column("question", "", _question),
+    Column("choices", "doc.choices", stripped),
+    Column("prompt", "", _prompt),
+)
 
 
 def _with_texts(row: Row) -> Row:
@@ -131,28 +145,16 @@ def _with_texts(row: Row) -> Row:
     return row
 
 
-def _prompt(prompt: Any) -> str | None:
-    """The prompt as text; of a chat that is a single user turn that turn's text."""
-    turns = as_list(prompt)
-    is_single = len(turns) == 1 and as_mapping(turns[0]).get("role") == "user"
-    if is_single:
-        return question_in(prompt)
-    return prompt_text(prompt)
-
-
 def old_row(record: Mapping[str, Any], task: str = "") -> Row:
     """Returns the row of a record of lighteval to 0.10."""
-    values = numbers_of(record.get("metrics"))
-    metric = _first_of(values, _USUAL)
-    return _former_row(record, task, values, metric)
+    return _former_row(record, task, numbers_of(record.get("metrics")), _USUAL)
 
 
 def v1_row(record: Mapping[str, Any], task: str = "") -> Row:
     """Returns the row of a record of the first leaderboard, by the metric of its headline."""
     columns = {name: record[name] for name in _V1_METRICS if name in record}
     values = numbers_of(record.get("metrics") or columns)
-    metric = _first_of(values, (_v1_headline(task), *_V1_METRICS))
-    row = _former_row(record, task, values, metric)
+    row = _former_row(record, task, values, (_v1_headline(task), *_V1_METRICS))
     hashes = as_mapping(record.get("hashes"))
     row.native_hash = text_or_none(hashes.get("example"))
     return row
@@ -167,38 +169,51 @@ def _v1_headline(task: str) -> str:
 
 
 def _former_row(
-    record: Mapping[str, Any], task: str, values: dict[str, float | None], metric: str
+    record: Mapping[str, Any], task: str, values: dict[str, float | None], usual: Sequence[str]
 ) -> Row:
     """The row of a record in the columns that both older formats share."""
     predictions = _listed(record.get("predictions"))
     logprobs = _logprobs(predictions)
     texts = [] if logprobs else texts_of(predictions)
-    choices = stripped(_listed(record.get("choices")))
+    row = OLD_COLUMNS.row(record)
+    row.task = task
+    row.set_values(values, usual)
+    choices = row.choices
     gold = _listed(record.get("gold"))  # places of choices, or the answers themselves
     gold_texts = stripped(gold)
     indices = _indices(record.get("gold_index")) or _indices(gold)
-    row = _answered(choices or gold_texts, indices, logprobs, texts, metric)
+    _set_answer(row, choices or gold_texts, indices, logprobs, texts)
     if row.target is None and gold_texts:
         row.target = gold_texts[0]
     row.choices = choices
-    row.task = task
-    row.values = values
-    row.metric = metric
-    row.question = first_text(record, ("question", "example"))
-    row.prompt = prompt_text(record.get("full_prompt"))
     return _with_texts(row)
 
 
-def _answered(
+def _old_choices(choices: Any) -> list[str] | None:
+    return stripped(_listed(choices))
+
+
+def _old_question(record: Any) -> str | None:
+    return first_text(record, ("question", "example"))
+
+
+OLD_COLUMNS = Columns(
+    Column("question", "", _old_question),
+    Column("choices", "choices", _old_choices),
+    Column("prompt", "full_prompt", prompt_text),
+)
+
+
+def _set_answer(
+    row: Row,
     choices: list[str] | None,
     gold: Sequence[int],
     logprobs: Sequence[float],
     texts: list[str],
-    metric: str,
-) -> Row:
-    """A row with the gold answers and the answer: of the likeliest choice, or as text."""
+) -> None:
+    """Sets the gold answers and the answer: the likeliest choice, or a text."""
     is_several = len(choices or ()) > 1  # a single choice is the gold answer of a free reply
-    row = Row(choices=choices if logprobs or is_several else None)
+    row.choices = choices if logprobs or is_several else None
     gold_choices = [chosen(choices, place) for place in gold]
     known = [text for text in gold_choices if text is not None]
     row.set_targets(known)
@@ -206,17 +221,8 @@ def _answered(
     if texts:
         row.set_responses(texts)
     elif logprobs:
-        row.answer_index = best_choice(logprobs, choices, by_length=metric == "acc_norm")
+        row.answer_index = best_choice(logprobs, choices, by_length=row.metric == "acc_norm")
         row.answer = chosen(choices, row.answer_index)
-    return row
-
-
-def _first_of(values: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The first of some metrics that has a value, else the first metric with one."""
-    for name in names:
-        if name in values:
-            return name
-    return next(iter(values), "")
 
 
 def _listed(value: Any) -> list[Any]:
@@ -295,21 +301,17 @@ def _log(
     task = _task_of(path)
     tasks: dict[str, TaskFacts] = {}
 
-    def rows() -> Iterator[Row | Damage]:
-        for number, record in enumerate(records_of(path, _UNREAD)):
-            row = row_of(record, task)
-            row.task = row.task or task
-            row.doc_id = number
-            row.source = f"{path.name}:{number + 1}"
-            if row.task not in tasks:
-                shots = shots_of(row.task)
-                metadata = {"primary_metric": row.metric} if has_headlines else {}
-                tasks[row.task] = TaskFacts(shots, metadata=metadata)
-            yield row
+    def row_with_facts(record: Mapping[str, Any]) -> Row:
+        row = row_of(record, task)
+        row.task = row.task or task
+        if row.task not in tasks:
+            metadata = {"primary_metric": row.metric} if has_headlines else {}
+            tasks[row.task] = TaskFacts(shots_of(row.task), metadata=metadata)
+        return row
 
     return ToolLog(
         name,
-        rows(),
+        each_row(path.name, records_of(path, _UNREAD), row_with_facts, numbered=True),
         model=_model_of(path),
         tasks=tasks,
         short_name=bare_name,
@@ -344,3 +346,10 @@ def _model_of(path: Path) -> str:
         return ""
     name = repositories[-1].removeprefix("details_").removesuffix("_private")
     return name.replace("__", "/", 1)
+
+
+READERS = (
+    Reader("lighteval", recognises_new, read_new),
+    Reader("lighteval-old", recognises_old, read_old),
+    Reader("leaderboard-v1", recognises_v1, read_v1),
+)

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from evalprep.files import as_mapping
-from evalprep.results.readers.compressed import opened
-from evalprep.results.readers.jsonparts import JsonParts, object_of, objects_in
+from evalprep.results.logged import RowCounts
+from evalprep.results.readers.jsonparts import objects_in
+from evalprep.results.readers.tools.columns import Column, Columns, at, each_row
+from evalprep.results.readers.tools.keyedlines import KeyedLines
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, beside
+from evalprep.results.readers.tools.reading import Reader, Reading, beside, members_beside
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
-    as_list,
     chosen,
+    count_or_none,
     first_text,
     index_of,
     prompt_text,
@@ -25,6 +25,7 @@ from evalprep.results.readers.tools.texts import (
     score_of,
     stripped,
     text_or_none,
+    whole_or_none,
 )
 from evalprep.results.sample import Damage
 
@@ -46,6 +47,9 @@ _BY_METRIC = {
 }
 
 
+_Pair = tuple[dict[str, Any], dict[str, Any]]
+
+
 def recognises_olmes(opening: Opening) -> bool:
     """Returns whether a file holds predictions of OLMES."""
     return opening.kind == "lines" and opening.has("native_id", "metrics", "doc_id")
@@ -65,42 +69,30 @@ def olmes_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = Non
     """
     metrics = as_mapping(record.get("metrics"))
     row = _with_texts(record, request or {})
-    for name, value in metrics.items():
-        is_metric = not _NOT_METRICS.fullmatch(name)
-        if is_metric and not isinstance(value, str | list | Mapping):
-            row.values[name] = score_of(value)
-    row.metric = _first_metric(row.values)
+    values = {
+        name: score_of(value)
+        for name, value in metrics.items()
+        if not (_NOT_METRICS.fullmatch(name) or isinstance(value, str | list | Mapping))
+    }
+    row.set_values(values, _USUAL)
     rule = _BY_METRIC.get(row.metric, "raw")
     answer = metrics.get(f"predicted_index_{rule}")
     if type(answer) is int:
         row.answer_index = answer
         row.answer = chosen(row.choices, answer)
-    row.set_status()
     return row
 
 
 def olmo_eval_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = None) -> Row:
     """Returns the row of a prediction of olmo-eval, whose metrics may be nested by scorer."""
     row = _with_texts(record, request or {})
-    metrics = as_mapping(record.get("instance_metrics"))
-    for name, value in metrics.items():
-        if isinstance(value, Mapping):
-            row.values |= _by_scorer(name, value)
-        else:
-            row.values[name] = score_of(value)
-    row.metric = _first_metric(row.values)
+    values: dict[str, float | None] = {}
+    for name, value in as_mapping(record.get("instance_metrics")).items():
+        values |= _by_scorer(name, value if isinstance(value, Mapping) else {"": value})
+    row.set_values(values, _USUAL)
     final_output = text_or_none(record.get("final_output"))
     row.response = final_output or row.response
-    row.set_status()
     return row
-
-
-def _first_metric(values: Mapping[str, float | None]) -> str:
-    """The first of the usual metrics that a row has, else its first one; empty without any."""
-    for name in _USUAL:
-        if name in values:
-            return name
-    return next(iter(values), "")
 
 
 def _by_scorer(metric: str, values: Mapping[str, Any]) -> dict[str, float | None]:
@@ -113,34 +105,25 @@ def _by_scorer(metric: str, values: Mapping[str, Any]) -> dict[str, float | None
 
 def _with_texts(record: Mapping[str, Any], request: Mapping[str, Any]) -> Row:
     """The texts of a document: its request's, its label and its output."""
-    doc = as_mapping(request.get("doc"))
-    row = Row(choices=stripped(doc.get("choices")))
-    native_id = text_or_none(record.get("native_id"))
-    if native_id is not None and not _POSITION.fullmatch(native_id):
-        row.id = native_id
-    if type(record.get("doc_id")) is int:
-        row.doc_id = record["doc_id"]
-    _set_target(row, record)
-    context = as_mapping(request.get("request")).get("context")
-    messages = _messages(context)
-    row.prompt = prompt_text(messages)
-    stated_question = first_text(doc, ("question", "query"))
-    row.question = stated_question or question_in(messages)
-    row.response = _continuation(record.get("model_output"))
-    return row
-
-
-def _set_target(row: Row, record: Mapping[str, Any]) -> None:
-    """Sets the gold answer: the choice that the label names, else the label."""
+    row = COLUMNS.row({"record": record, "request": request})
     label = record.get("label")
     row.target_index = _target_index(record, label, row.choices)
     row.target = chosen(row.choices, row.target_index)
-    if not isinstance(label, str) or label == row.target:
-        return
-    if row.target is None:
+    if isinstance(label, str) and row.target is None:
         row.target = label
-    else:
+    elif isinstance(label, str) and label != row.target:
         row.target_label = label
+    return row
+
+
+def _id(native_id: Any) -> str | None:
+    """The id of the data set; a position is none."""
+    text = text_or_none(native_id)
+    return None if _POSITION.fullmatch(text or "") else text
+
+
+def _prompt(context: Any) -> str | None:
+    return prompt_text(_messages(context))
 
 
 def _messages(context: Any) -> Any:
@@ -150,80 +133,39 @@ def _messages(context: Any) -> Any:
     return context
 
 
+def _question(request: Any) -> str | None:
+    stated_question = first_text(as_mapping(at(request, "doc")), ("question", "query"))
+    return stated_question or question_in(_messages(at(request, "request.context")))
+
+
 def _target_index(record: Mapping[str, Any], label: Any, choices: list[str] | None) -> int | None:
-    if type(label) is int:
-        return label
-    metrics = as_mapping(record.get("metrics"))
-    correct = metrics.get("correct_choice")
-    if type(correct) is int:
-        return correct
+    for index in (label, at(record, "metrics.correct_choice")):
+        if type(index) is int:
+            return index
     return index_of(label, choices)
 
 
 def _continuation(outputs: Any) -> str | None:
-    listed = as_list(outputs)
-    if not listed:
-        return None
-    output = as_mapping(listed[0])
+    output = as_mapping(at(outputs, "0"))
     continuation = text_or_none(output.get("continuation"))
-    if continuation is not None:
-        return continuation
-    return text_or_none(output.get("text"))
+    return text_or_none(output.get("text")) if continuation is None else continuation
 
 
-class _Ids(msgspec.Struct, gc=False):
-    doc_id: Any = None
-    native_id: Any = None
+COLUMNS = Columns(
+    Column("id", "record.native_id", _id),
+    Column("doc_id", "record.doc_id", whole_or_none),
+    Column("question", "request", _question),
+    Column("choices", "request.doc.choices", stripped),
+    Column("prompt", "request.request.context", _prompt),
+    Column("response", "record.model_output", _continuation),
+)
 
 
-class Requests:
-    """The first request of each document, read from the file when it is asked for."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        # Key of a document -> start and length of its line.
-        self._places: dict[tuple[str, str], tuple[int, int]] = {}
-        if path is not None:
-            self._index(path)
-
-    def _index(self, path: Path) -> None:
-        decoder = msgspec.json.Decoder(_Ids)
-        start = 0
-        with opened(path) as lines:
-            for raw in lines:
-                try:
-                    ids = decoder.decode(raw)
-                    key = _key(ids.doc_id, ids.native_id)
-                    self._places.setdefault(key, (start, len(raw)))
-                except (msgspec.DecodeError, UnicodeDecodeError):
-                    pass  # the document then has no texts, and pairs by its id
-                start += len(raw)
-
-    def of(self, records: Iterator[dict[str, Any] | Damage]) -> Iterator[tuple[Any, Any]]:
-        """Yields each record with its request; an empty one where there is none."""
-        if self._path is None:
-            yield from ((record, {}) for record in records)
-            return
-        with opened(self._path) as file:
-            for record in records:
-                place = self._place_of(record)
-                if place is None:
-                    yield record, {}
-                    continue
-                start, length = place
-                file.seek(start)
-                request = object_of(file.read(length), 0)
-                yield record, {} if isinstance(request, Damage) else request
-
-    def _place_of(self, record: dict[str, Any] | Damage) -> tuple[int, int] | None:
-        if isinstance(record, Damage):
-            return None
-        key = _key(record.get("doc_id"), record.get("native_id"))
-        return self._places.get(key)
-
-
-def _key(doc_id: Any, native_id: Any) -> tuple[str, str]:
-    return str(doc_id), str(native_id)
+def _key(record: Mapping[str, Any] | Damage) -> tuple[str, str] | None:
+    """What a prediction and its requests have in common."""
+    if isinstance(record, Damage):
+        return None
+    return str(record.get("doc_id")), str(record.get("native_id"))
 
 
 def read_olmes(path: Path, _: Reading) -> ToolLog:
@@ -243,8 +185,9 @@ def _log(
     stem = file_stem.removesuffix("-predictions")
     match = _FILE.fullmatch(stem)
     task = match["task"] if match else stem
-    config = _config_beside(path, stem)
-    model = _model_of(config)
+    settings = ("task_config", "model_config", "num_instances")
+    config = members_beside(path.parent, [f"{stem}-metrics.json"], settings)
+    model = first_text(as_mapping(config.get("model_config")), ("model_path", "model")) or ""
     if not model and name == "olmo-eval":
         model = path.parent.name
     requests = _requests_beside(path, stem)
@@ -252,43 +195,23 @@ def _log(
     if not requests:
         notes.append(f"{path.name}: no file of requests, so rows have no question")
 
-    def rows() -> Iterator[Row | Damage]:
-        pairs = Requests(requests).of(objects_in(path))
-        for number, (record, request) in enumerate(pairs, start=1):
-            if isinstance(record, Damage):
-                yield record
-                continue
-            row = row_of(record, request)
-            row.task = task
-            row.source = f"{path.name}:{number}"
-            yield row
+    def records() -> Iterator[_Pair | Damage]:
+        for record, of_document in KeyedLines(requests, ("doc_id", "native_id"), _key).joined(
+            objects_in(path), _key
+        ):
+            yield record if isinstance(record, Damage) else (record, next(of_document, {}))
 
-    tasks = {task: _facts(config)}
-    return ToolLog(name, rows(), model=model, tasks=tasks, notes=notes)
-
-
-def _config_beside(path: Path, stem: str) -> Mapping[str, Any]:
-    """The file of metrics of a task, which states its settings."""
-    file = beside(path.parent, f"{stem}-metrics.json")
-    try:
-        parts = JsonParts.of_file(file) if file is not None else JsonParts()
-    except (OSError, ValueError):
-        return {}
-    return {key: parts.get(key) for key in ("task_config", "model_config")}
+    rows = each_row(path.name, records(), lambda pair: row_of(*pair), task)
+    return ToolLog(name, rows, model=model, tasks={task: _facts(config)}, notes=notes)
 
 
 def _facts(config: Mapping[str, Any]) -> TaskFacts:
-    task = as_mapping(config.get("task_config"))
-    primary = text_or_none(task.get("primary_metric"))
-    metadata = {"primary_metric": primary} if primary else {}
-    shots = task.get("num_shots")
-    num_fewshot = shots if type(shots) is int else None
-    return TaskFacts(num_fewshot, metadata=metadata)
-
-
-def _model_of(config: Mapping[str, Any]) -> str:
-    model = as_mapping(config.get("model_config"))
-    return first_text(model, ("model_path", "model")) or ""
+    primary = text_or_none(at(config, "task_config.primary_metric"))
+    return TaskFacts(
+        whole_or_none(at(config, "task_config.num_shots")),
+        metadata={"primary_metric": primary} if primary else {},
+        rows=RowCounts(effective=count_or_none(config.get("num_instances"))),
+    )
 
 
 def _requests_beside(path: Path, stem: str) -> Path | None:
@@ -300,3 +223,9 @@ def _requests_beside(path: Path, stem: str) -> Path | None:
         return file
     folder_of_requests = folder.parent.parent / "requests" / folder.name
     return beside(folder_of_requests, *names)
+
+
+READERS = (
+    Reader("olmo-eval", recognises_olmo_eval, read_olmo_eval),
+    Reader("olmes", recognises_olmes, read_olmes),
+)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping
-from evalprep.results.readers.compressed import opened
-from evalprep.results.readers.jsonparts import object_of
+from evalprep.results.readers.tools.columns import Column, Columns, each_row
+from evalprep.results.readers.tools.keyedlines import KeyedLines
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, no_samples
+from evalprep.results.readers.tools.reading import Reader, Reading, no_samples
 from evalprep.results.readers.tools.row import Row, ToolLog
 from evalprep.results.readers.tools.texts import (
+    first_text,
     numbers_of,
     prompt_text,
     question_in,
@@ -22,11 +24,11 @@ from evalprep.results.readers.tools.texts import (
     text_or_none,
     texts_of,
 )
-from evalprep.results.sample import Damage, loads
 
 NAME = "openai-evals"
 _POSITION = re.compile(r".*\.(\d+)")
 _MATCH = "match"
+_ABOUT_RUN = ("spec", "final_report")  # members of the first line and the last one
 
 
 def recognises(opening: Opening) -> bool:
@@ -48,51 +50,44 @@ def row_of(events: Sequence[Mapping[str, Any]], *, last_event: bool = False) -> 
     matches = _data_of(events, _MATCH)
     if len(matches) > 1 and not last_event:
         raise ValueError(f"{len(matches)} match events")
-    row = _row_named(text_or_none(events[0].get("sample_id")) if events else None)
-    _take_texts(row, _data_of(events, "sampling"))
-    if matches:
-        row.values[_MATCH] = score_of(matches[-1].get("correct"))
-        _take_answer(row, matches[-1])
+    parts = {"event": events, "sampling": _data_of(events, "sampling"), "match": matches}
+    last = {name: items[-1] for name, items in parts.items() if items}
+    row = COLUMNS.row(last)
+    values = {_MATCH: score_of(matches[-1].get("correct"))} if matches else {}
     for data in _data_of(events, "metrics"):
-        row.values |= _known_numbers(data)
-    row.metric = next(iter(row.values), "")
-    if not matches and _data_of(events, "error"):
-        row.status = "error"
-    elif not row.values:
-        row.status = "unscored"
+        values |= {name: value for name, value in numbers_of(data).items() if value is not None}
+    row.set_values(values, failed=not matches and _data_of(events, "error"))
     return row
-
-
-def _known_numbers(data: Mapping[str, Any]) -> dict[str, float | None]:
-    return {name: value for name, value in numbers_of(data).items() if value is not None}
 
 
 def _data_of(events: Sequence[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:
     return [as_mapping(event.get("data")) for event in events if event.get("type") == kind]
 
 
-def _row_named(sample_id: str | None) -> Row:
-    """Returns an empty row with the position that its id ends in, else with the id itself."""
-    position = _POSITION.fullmatch(sample_id or "")
-    row = Row(doc_id=int(position[1])) if position else Row(doc_id=None)
-    row.id = None if position else sample_id
-    return row
+def _position(sample_id: Any) -> int | None:
+    """The position that an id ends in; None without one."""
+    position = _POSITION.fullmatch(text_or_none(sample_id) or "")
+    return int(position[1]) if position else None
 
 
-def _take_texts(row: Row, samplings: Sequence[Mapping[str, Any]]) -> None:
-    """Takes prompt and reply of the last call."""
-    if not samplings:
-        return
-    last = samplings[-1]
-    row.prompt = prompt_text(last.get("prompt"))
-    row.question = question_in(last.get("prompt"))
-    row.set_responses(texts_of(last.get("sampled")))
+def _id(sample_id: Any) -> str | None:
+    return text_or_none(sample_id) if _position(sample_id) is None else None
 
 
-def _take_answer(row: Row, match: Mapping[str, Any]) -> None:
-    row.set_targets(texts_of(match.get("expected")))
-    picked = texts_of(match.get("picked"))
-    row.answer = picked[0] if picked else None
+def _first(texts: Any) -> str | None:
+    return next(iter(texts_of(texts)), None)
+
+
+#: The last call of the model and the last match count.
+COLUMNS = Columns(
+    Column("id", "event.sample_id", _id),
+    Column("doc_id", "event.sample_id", _position),
+    Column("question", "sampling.prompt", question_in),
+    Column("targets", "match.expected", texts_of),
+    Column("prompt", "sampling.prompt", prompt_text),
+    Column("responses", "sampling.sampled", texts_of),
+    Column("answer", "match.picked", _first),
+)
 
 
 def read(path: Path, reading: Reading) -> ToolLog:
@@ -101,63 +96,38 @@ def read(path: Path, reading: Reading) -> ToolLog:
     Raises:
         BadInput: it holds no events of samples.
     """
-    spec, places, damage, finished = _index(path)
-    if not places:
+    run: dict[str, Any] = {}
+
+    def key_of(event: Mapping[str, Any]) -> str | None:
+        """The sample of an event; the two lines about the run are kept apart."""
+        if event.keys().isdisjoint(_ABOUT_RUN):
+            return text_or_none(event.get("sample_id"))
+        run.update(event)
+        return None
+
+    events = KeyedLines(path, (*_ABOUT_RUN, "sample_id"), key_of)
+    if not events.places:
         raise no_samples(path)
-    task = text_or_none(spec.get("base_eval")) or text_or_none(spec.get("eval_name")) or path.stem
-    models = texts_of(spec.get("completion_fns"))
-    notes = [] if finished else [f"{path.name}: the run did not finish"]
+
+    def row_of_sample(sample: tuple[Any, Iterator[dict[str, Any]]]) -> Row:
+        sample_id, unsorted = sample
+        of_sample = sorted(unsorted, key=_number_of)
+        try:
+            row = row_of(of_sample, last_event=reading.last_event)
+        except ValueError as error:
+            raise _several(path, sample_id, str(error)) from error
+        row.source = f"{path.name}: {sample_id}"
+        return row
+
+    spec = as_mapping(run.get("spec"))
+    task = first_text(spec, ("base_eval", "eval_name")) or path.stem
+    samples: Iterable[Any] = events.joined(events.places, lambda sample_id: sample_id)
     return ToolLog(
         NAME,
-        _rows(path, places, damage, task, reading),
-        model=models[0] if models else "",
-        notes=notes,
+        each_row(path.name, chain(events.damage, samples), row_of_sample, task),
+        model=_first(spec.get("completion_fns")) or "",
+        notes=[] if "final_report" in run else [f"{path.name}: the run did not finish"],
     )
-
-
-_Places = dict[str, list[tuple[int, int]]]
-
-
-def _index(path: Path) -> tuple[Mapping[str, Any], _Places, list[Damage], bool]:
-    """The run, the places of the events of each sample, damage, and whether the run finished."""
-    places: _Places = {}
-    damage: list[Damage] = []
-    spec: Mapping[str, Any] = {}
-    finished, start = False, 0
-    with opened(path) as lines:
-        for number, raw in enumerate(lines, start=1):
-            event = object_of(raw, number)
-            if isinstance(event, Damage):
-                if raw.strip():
-                    damage.append(event)
-            elif "spec" in event:
-                spec = as_mapping(event["spec"])
-            elif "final_report" in event:
-                finished = True
-            elif (sample_id := text_or_none(event.get("sample_id"))) is not None:
-                places.setdefault(sample_id, []).append((start, len(raw)))
-            start += len(raw)
-    return spec, places, damage, finished
-
-
-def _rows(
-    path: Path, places: _Places, damage: Sequence[Damage], task: str, reading: Reading
-) -> Iterator[Row | Damage]:
-    yield from damage
-    with opened(path) as file:
-        for sample_id, of_sample in places.items():
-            events = []
-            for start, length in of_sample:
-                file.seek(start)
-                events.append(loads(file.read(length)))
-            events.sort(key=_number_of)
-            try:
-                row = row_of(events, last_event=reading.last_event)
-            except ValueError as error:
-                raise _several(path, sample_id, str(error)) from error
-            row.task = task
-            row.source = f"{path.name}: {sample_id}"
-            yield row
 
 
 def _number_of(event: Mapping[str, Any]) -> int:
@@ -173,3 +143,6 @@ def _several(path: Path, sample_id: str, what: str) -> BadInput:
             fix="--input_format last_event takes the last one",
         )
     )
+
+
+READERS = (Reader(NAME, recognises, read),)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, is_stray
+from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.row import ToolLog
+from evalprep.results.readers.tools.unread import Unread
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,20 @@ class Reader:
         read: Opens it; rows are read when they are asked for.
         stands_alone: Returns whether a place of the format in a folder is a log of its own, and not
             a file beside one.
+        unread: Returns what a file of the same tool is that holds no samples or verdicts, and what
+            to pass in its place; None for any other file.
+        belongs: Returns whether a file lies beside logs of the format and needs no word.
+        needs_columns: Almost any file could be of the format: it is tried where the user names it,
+            or columns.
     """
 
     name: str
     recognises: Callable[[Opening], bool]
     read: Callable[[Path, Reading], ToolLog]
     stands_alone: Callable[[Opening], bool] = lambda _: True
+    unread: Callable[[Opening], Unread | None] = lambda _: None
+    belongs: Callable[[Path], bool] = lambda _: False
+    needs_columns: bool = False
 
 
 def beside(folder: Path, *names: str) -> Path | None:
@@ -77,6 +88,19 @@ def beside(folder: Path, *names: str) -> Path | None:
     if file is not None and file.is_symlink() and is_stray(file, folder):
         raise StrayLink([file], folder)
     return file
+
+
+def members_beside(folder: Path, names: Iterable[str], keys: Iterable[str]) -> dict[str, Any]:
+    """Returns some members of the first of some JSON files that a folder has.
+
+    Empty where it has none, or only a damaged one.
+    """
+    file = beside(folder, *names)
+    try:
+        parts = JsonParts() if file is None else JsonParts.of_file(file)
+    except (OSError, ValueError):
+        return {}
+    return {key: parts.get(key) for key in keys}
 
 
 def no_samples(path: Path, why: str = "") -> BadInput:

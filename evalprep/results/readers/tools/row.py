@@ -5,12 +5,13 @@ A field that a source lacks is None: nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
 
+from evalprep.results.logged import RowCounts
 from evalprep.results.metric import Direction
 from evalprep.results.readers.tools.texts import index_of, resolved, text_or_none
 from evalprep.results.sample import Damage
@@ -80,10 +81,23 @@ class Row(msgspec.Struct, kw_only=True):
         """The value of the metric that stands for the row; None without a verdict."""
         return self.values.get(self.metric)
 
-    def set_status(self) -> None:
-        """Sets the status by the values: a row without any has no verdict."""
-        has_value = any(value is not None for value in self.values.values())
+    def set_values(
+        self, values: dict[str, float | None], usual: Iterable[str] = (), *, failed: object = False
+    ) -> None:
+        """Sets the metrics of the row, and its status by them.
+
+        Args:
+            values: Metric -> value; a row without any value has no verdict.
+            usual: Metrics of which the first one that is there stands for the row, else its first.
+            failed: Whether the source states an error.
+        """
+        self.values = values
+        known = (name for name in usual if name in values)
+        self.metric = next(known, next(iter(values), ""))
+        has_value = any(value is not None for value in values.values())
         self.status = "ok" if has_value else "unscored"
+        if failed:
+            self.status = "error"
 
     def set_targets(self, texts: list[str]) -> None:
         """Sets the gold answers, of which the first one stands for all."""
@@ -125,6 +139,7 @@ class TaskFacts:
         metadata: Further settings, as the metadata of a task's YAML would have them.
         directions: Metric -> which way is better, where the log says it.
         reducer: How the log makes one value of several repeats: mean, median, mode or max.
+        rows: Samples of the data set, and of these in the run, repeats aside.
     """
 
     num_fewshot: int | None = None
@@ -132,6 +147,7 @@ class TaskFacts:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     directions: Mapping[str, Direction] = field(default_factory=dict)
     reducer: str = "mean"
+    rows: RowCounts = field(default_factory=RowCounts)
 
 
 @dataclass(frozen=True)
@@ -149,6 +165,7 @@ class ToolLog:
         task: The only task of the log, where it is known before its rows are read.
         rank: Of several logs of that task the highest counts; empty where all of them do.
         started: When the run started, in seconds since the epoch; None where the log has no date.
+        may_measure_harm: A verdict of 1 need not be the better one.
     """
 
     format: str
@@ -161,3 +178,4 @@ class ToolLog:
     task: str = ""
     rank: tuple[Any, ...] = ()
     started: float | None = None
+    may_measure_harm: bool = False

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
 from evalprep.results.readers.compressed import damaged
 from evalprep.results.readers.jsonparts import JsonParts
+from evalprep.results.readers.tools.columns import each_row
 from evalprep.results.readers.tools.opening import Opening
-from evalprep.results.readers.tools.reading import Reading, no_samples
+from evalprep.results.readers.tools.reading import Reader, Reading, no_samples
 from evalprep.results.readers.tools.row import Row, ToolLog
 from evalprep.results.readers.tools.texts import as_list, chat_text, last_turn
+from evalprep.results.readers.tools.unread import Unread
 from evalprep.results.readers.tools.verdicts import table_score
-from evalprep.results.sample import Damage
 
 NAME = "simple-evals"
 _METRIC = "score"
@@ -46,10 +47,8 @@ def row_of(page: str, chat: Any) -> Row:
     turns = _without_reply(chat)
     prompt = last_turn(turns, "user")
     question, choices = question_and_choices(prompt)
-    row = Row(question=question, choices=choices, metric=_METRIC)
-    score = table_score(verdicts.get("score"))
-    row.values = {_METRIC: score}
-    row.set_status()
+    row = Row(question=question, choices=choices)
+    row.set_values({_METRIC: table_score(verdicts.get("score"))})
     if turns:
         row.prompt = chat_text(turns)
     row.response = last_turn(chat, "assistant")
@@ -114,20 +113,27 @@ def read(path: Path, _: Reading) -> ToolLog:
     match = _ALL_RESULTS.fullmatch(path.name)
     task = match["task"] if match else path.stem
     model = match["model"] if match else ""
-    return ToolLog(NAME, _rows(path, task, parts), model=model)
+    times_asked: Counter[int] = Counter()
 
-
-def _rows(path: Path, task: str, parts: JsonParts) -> Iterator[Row | Damage]:
-    times_asked: dict[int, int] = {}
-    pages = parts.each_value("htmls")
-    chats = parts.each_value("convos")
-    for number, (page, chat) in enumerate(zip(pages, chats, strict=True)):
-        row = row_of(page, chat)
+    def row_of_sample(sample: tuple[Any, Any]) -> Row:
+        row = row_of(*sample)
         # Questions come several times, each with its choices in another order.
         key = hash(row.question or "")  # questions may be long, and every one is kept
-        times_asked[key] = times_asked.get(key, 0) + 1
+        times_asked[key] += 1
         row.epoch = times_asked[key]
-        row.task = task
-        row.doc_id = number
-        row.source = f"{path.name}:{number + 1}"
-        yield row
+        return row
+
+    samples = zip(parts.each_value("htmls"), parts.each_value("convos"), strict=True)
+    rows = each_row(path.name, samples, row_of_sample, task, numbered=True)
+    return ToolLog(NAME, rows, model=model)
+
+
+def metrics_alone(opening: Opening) -> Unread | None:
+    """Returns what the file of metrics is that is written beside the report."""
+    if opening.kind == "json" and opening.has("score", "score:std"):
+        what = "the metrics of a run of simple-evals, without its samples"
+        return Unread(what, "pass the file *_allresults.json of the same run")
+    return None
+
+
+READERS = (Reader(NAME, recognises, read, unread=metrics_alone),)

@@ -19,11 +19,30 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def mappings_in(value: Any) -> list[Mapping[str, Any]]:
+    """Returns the mappings of a list; none of anything else.
+
+    >>> mappings_in([{"a": 1}, "b", {}]), mappings_in(None)
+    ([{'a': 1}, {}], [])
+    """
+    return [item for item in as_list(value) if isinstance(item, Mapping)]
+
+
 def text_or_none(value: Any) -> str | None:
     """Returns a text or number as text, else None."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return str(value)
+
+
+def whole_or_none(value: Any) -> int | None:
+    """Returns a whole number, else None; true and false are none."""
+    return value if type(value) is int else None
+
+
+def count_or_none(value: Any) -> int | None:
+    """Returns a whole number from 0 on, else None."""
+    return value if type(value) is int and value >= 0 else None
 
 
 def first_text(values: Mapping[str, Any], keys: Iterable[str]) -> str | None:
@@ -173,7 +192,7 @@ def _text_of_part(part: Any) -> Any:
 
 def last_turn(messages: Any, role: str) -> str | None:
     """Returns the text of the last message of a role; None without one."""
-    turns = [turn for turn in _turns(messages) if turn.get("role") == role]
+    turns = [turn for turn in mappings_in(messages) if turn.get("role") == role]
     if not turns:
         return None
     content = turns[-1].get("content")
@@ -183,7 +202,7 @@ def last_turn(messages: Any, role: str) -> str | None:
 def before_reply(messages: Any) -> list[Mapping[str, Any]]:
     """Returns the messages before the first reply."""
     before: list[Mapping[str, Any]] = []
-    for turn in _turns(messages):
+    for turn in mappings_in(messages):
         if turn.get("role") == "assistant":
             break
         before.append(turn)
@@ -203,7 +222,7 @@ def prompt_text(prompt: Any) -> str | None:
     """Returns a text or number as text, a chat as a JSON list, texts as lines; else None."""
     if not isinstance(prompt, list):
         return text_or_none(prompt)
-    turns = _turns(prompt)
+    turns = mappings_in(prompt)
     if turns:
         return chat_text(turns)
     text = "\n".join(texts_of(prompt))
@@ -215,7 +234,3 @@ def question_in(prompt: Any) -> str | None:
     if not isinstance(prompt, list):
         return None
     return last_turn(prompt, "user")
-
-
-def _turns(messages: Any) -> list[Mapping[str, Any]]:
-    return [turn for turn in as_list(messages) if isinstance(turn, Mapping)]

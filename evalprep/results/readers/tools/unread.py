@@ -1,13 +1,12 @@
-"""Files of other tools without samples or verdicts: what they are, and what to pass instead.
+"""Files without samples or verdicts that no reader knows: what they are, and what to pass instead.
 
 | file | of |
 |---|---|
-| `<eval>_<model>.json` with `score` and `score:std` | simple-evals: the metrics alone |
-| one of the files of a run folder | HELM, whose reader needs the folder |
 | `{"0": {"origin_prompt": ..., "prediction": ...}}` | OpenCompass: predictions without verdicts |
 | `{"pass@1": ...}` | scores of generated programs |
-| predictions and reports without reviews, reviews before 1.0 | evalscope |
 | a table, JSON Lines or a list of objects | anybody, with columns that the user names |
+
+What else a tool with a reader writes is told by that reader.
 """
 
 from __future__ import annotations
@@ -21,16 +20,6 @@ from evalprep.numbers import finite_number
 from evalprep.results.readers.jsonparts import WRITE_AGAIN
 from evalprep.results.readers.tools.opening import Opening
 
-_HELM_FILES = {
-    "per_instance_stats.json",
-    "scenario_state.json",
-    "stats.json",
-    "run_spec.json",
-    "scenario.json",
-    "instances.json",
-    "display_predictions.json",
-    "display_requests.json",
-}
 _DAMAGED = {"empty", "broken"}
 _TABLES = {"text", "lines", "json", "parquet"}
 #: Field of a row -> names that its column often has.
@@ -55,44 +44,29 @@ class Unread(NamedTuple):
     fix: str
 
 
-def unread_file(opening: Opening) -> Unread:
-    """Returns what a file is that no reader takes, and what to pass instead of it."""
+def unread_file(opening: Opening, known: Unread | None) -> Unread:
+    """Returns what a file is that no reader takes, and what to pass instead of it.
+
+    Args:
+        opening: Its beginning.
+        known: The same by the tool that it is of.
+    """
     if opening.kind in _DAMAGED:
         return Unread(opening.describe(), WRITE_AGAIN)
-    known = known_file(opening)
     if known is not None:
         return known
     fix = _columns_for(opening) or _OTHER_FORMAT
     return Unread(opening.describe(), fix)
 
 
-def known_file(opening: Opening) -> Unread | None:
-    """Returns what a file of a known tool is that no reader takes; None for any other file."""
-    path = opening.path
-    if path.name.removesuffix(".gz") in _HELM_FILES:
-        return Unread("one file of a HELM run", f"pass its folder: {path.parent}")
-    if opening.kind == "json" and opening.has("score", "score:std"):
-        what = "the metrics of a run of simple-evals, without its samples"
-        return Unread(what, "pass the file *_allresults.json of the same run")
+def file_of_no_reader(opening: Opening) -> Unread | None:
+    """Returns what a file is of a tool none of whose files is read; None for any other file."""
     if _is_of_opencompass(opening):
         what = "predictions of OpenCompass, which have no verdicts"
         fix = "write them as a table with a column of scores, and pass --columns"
         return Unread(what, fix)
     if any(name.startswith("pass@") for name in opening.names):
         return Unread("pass@k values without samples", "pass the results of each sample")
-    return _file_of_evalscope(opening)
-
-
-def _file_of_evalscope(opening: Opening) -> Unread | None:
-    if opening.kind == "lines" and opening.has("index", "model_output"):
-        what = "predictions of evalscope, which have no verdicts"
-        return Unread(what, "pass the reviews of the same run")
-    if opening.kind == "lines" and opening.has("review_id", "raw_input", "choices"):
-        columns = "score=choices.0.review.result,question=raw_input.question"
-        return Unread("reviews of evalscope before 1.0", f"pass --columns {columns}")
-    if opening.kind == "json" and opening.has("dataset_name", "model_name", "metrics"):
-        what = "a report of evalscope, which has scores without samples"
-        return Unread(what, "pass the reviews of the same run")
     return None
 
 

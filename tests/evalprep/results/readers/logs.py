@@ -153,3 +153,44 @@ def write_evalscope(
         "generation_config:\n  temperature: 0.7\nlimit: 10\nseed: 42\n"
     )
     return root
+
+
+def write_helm(suite: Path, model: str, scores: Iterable[float | None], task: str = "ice") -> Path:
+    """The folder of a run of HELM; an instance without a score was asked and not scored."""
+    name = f"{task}:subject=water,model=org_{model}"
+    home = suite / name.replace(":", "-", 1)
+    home.mkdir(parents=True)
+    stats, states = [], []
+    for number, score in enumerate(scores):
+        instance = {
+            "id": f"id{number}",
+            "input": {"text": f"{QUESTIONS[number % 3]} ({number})"},
+            "references": [
+                {"output": {"text": text}, "tags": ["correct"] * (text == "yes")}
+                for text in CHOICES
+            ],
+        }
+        reply = " A" if score else " B"
+        states.append(
+            {
+                "instance": instance,
+                "train_trial_index": 0,
+                "request": {"prompt": f"Q: {QUESTIONS[number % 3]} ({number})\nA:"},
+                "output_mapping": dict(zip("AB", CHOICES, strict=True)),
+                "result": {"completions": [{"text": reply}]},
+            }
+        )
+        if score is not None:
+            value = {"name": {"name": "exact_match", "split": "test"}, "count": 1, "mean": score}
+            stats.append({"instance_id": f"id{number}", "train_trial_index": 0, "stats": [value]})
+    spec = {"name": name, "adapter_spec": {"model": f"org/{model}"}}
+    files = {
+        "per_instance_stats": stats,
+        "scenario_state": {"adapter_spec": {}, "request_states": states},
+        "run_spec": spec,
+        "scenario": {"name": task},
+        "stats": [],
+    }
+    for file, content in files.items():
+        (home / f"{file}.json").write_text(json.dumps(content))
+    return home

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from evalprep.cli import main
 from evalprep.results import open_run
 from tests.evalprep.results.readers.logs import evalscope_review, write_evalscope, write_lines
 
@@ -100,3 +101,20 @@ def test_a_report_states_which_way_is_better(tmp_path, direction):
     content = {"dataset_name": "ice", "metrics": [metric]}
     (root / "reports" / "m" / "ice.json").write_text(json.dumps(content))
     assert open_run(root, ()).tasks["ice"].primary.direction == direction
+
+
+@pytest.mark.parametrize(("repeats", "missing"), [(1, 4), (2, 0)])
+def test_samples_that_the_report_counts_and_the_reviews_lack_are_missing(
+    tmp_path, capsys, repeats, missing
+):
+    root = write_evalscope(tmp_path, "m", reviews(count=4))
+    path = root / "reports" / "m" / "ice.json"
+    report = json.loads(path.read_text())
+    subset = {"name": "default", "num": 8, "score": 0.5}
+    report["metrics"][0]["categories"] = [{"name": ["default"], "subsets": [subset]}]
+    path.write_text(json.dumps(report))
+    with (root / "configs" / "task_config.yaml").open("a") as file:
+        file.write(f"repeats: {repeats}\n")
+    main(["score", str(root), "--no_write"])
+    sentence = f"{missing} of 8 expected rows are missing"
+    assert (sentence in " ".join(capsys.readouterr().out.split())) == (missing > 0)

@@ -2,13 +2,26 @@
 
 import gzip
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
 from evalprep.results import open_run
-from evalprep.results.readers.tools import Reading, helm, reading_as
+from evalprep.results.readers.tools import (
+    Reading,
+    evalscope,
+    helm,
+    inspect_log,
+    lighteval,
+    olmes,
+    openai_evals,
+    reading_as,
+)
 from evalprep.results.readers.tools.texts import prompt_text
+from tests.evalprep.results.readers.logs import write_helm, write_lines
 
 #: Place below published_data -> format, rows and mean of the primary metric (None: no verdicts).
 PLACES = {
@@ -173,8 +186,120 @@ def test_perturbed_instances_and_later_trials_of_helm_are_left_out(shared, tmp_p
     stats[0]["perturbation"] = {"name": "typos"}
     stats[1]["train_trial_index"] = 1
     (tmp_path / "per_instance_stats.json").write_text(json.dumps(stats))
+    state = json.loads((tmp_path / "scenario_state.json").read_text())
+    for request in state["request_states"]:
+        if request["instance"]["id"] == stats[0]["instance_id"]:
+            request["instance"]["perturbation"] = {"name": "typos"}
+        if request["instance"]["id"] == stats[1]["instance_id"]:
+            request["train_trial_index"] = 1
+    (tmp_path / "scenario_state.json").write_text(json.dumps(state))
     run = open_run(tmp_path, ())
     assert run.tasks["narrative_qa"].logged.rows.effective == 3
     notes = " ".join(run.notes)
     assert "1 perturbed instances are left out" in notes
     assert "1 train trials above 0 are left out" in notes
+
+
+def test_an_instance_of_helm_without_scores_is_a_row_without_a_verdict(tmp_path):
+    run = open_run(write_helm(tmp_path, "m", [1.0, None, 0.0]), ())
+    (task,) = run.tasks.values()
+    assert [sample.metrics["exact_match"] for sample in task.samples("none")] == [1.0, None, 0.0]
+    assert any("1 of 3 samples have no verdict (1 unscored)" in note for note in run.notes)
+
+
+def without_values():
+    uncounted = {"name": {"name": "exact_match"}, "count": 0}
+    review = {"index": 0, "sample_score": {"score": {"value": {"acc": None}}}}
+    yield "helm", helm.row_of({"instance_id": "id0", "stats": [uncounted]}, {})
+    yield "lighteval", lighteval.new_row({"doc": {"id": "0"}, "metric": {"em": None}})
+    yield "lighteval-old", lighteval.old_row({"metrics": {"em": float("nan")}})
+    yield "olmes", olmes.olmes_row({"native_id": "a", "metrics": {"acc": None}})
+    yield "evalscope", evalscope.row_of(review)
+    yield "inspect", inspect_log.row_of({"scores": {"choice": {"value": "?"}}})
+    yield "openai-evals", openai_evals.row_of([{"type": "match", "data": {"correct": None}}])
+
+
+@pytest.mark.parametrize(
+    ("name", "row"), [pytest.param(*pair, id=pair[0]) for pair in without_values()]
+)
+def test_a_row_without_a_value_has_no_verdict_in_any_format(name, row):
+    assert (row.status, row.score) == ("unscored", None)
+    assert row.metric
+
+
+TOY = """
+from evalprep.results.readers.jsonparts import objects_in
+from evalprep.results.readers.tools.columns import Column, Columns, each_row
+from evalprep.results.readers.tools.reading import Reader
+from evalprep.results.readers.tools.row import ToolLog
+from evalprep.results.readers.tools.texts import score_of, texts_of
+
+COLUMNS = Columns(
+    Column("id", "who.id"),
+    Column("question", "asked"),
+    Column("targets", "gold", texts_of),
+    Column("responses", "said.0.text", texts_of),
+)
+
+
+def row_of(record):
+    row = COLUMNS.row(record)
+    row.set_values({"right": score_of(record.get("right"))})
+    return row
+
+
+def read(path, reading):
+    return ToolLog("toy", each_row(path.name, objects_in(path), row_of, "toys"), model="m")
+
+
+READERS = (Reader("toy", lambda opening: opening.has("who", "said"), read),)
+"""
+ASKED = """
+import sys
+from evalprep.results.readers import tools
+tools.__path__.append(sys.argv[1])
+from evalprep.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("verb", ["score", "samples", "compare", "leaderboard"])
+def test_a_format_is_one_module(tmp_path, verb):
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "toy.py").write_text(TOY)
+    records = [
+        {
+            "who": {"id": f"q{number}"},
+            "asked": f"{number} + 1?",
+            "gold": str(number + 1),
+            "said": [{"text": f"It is {number + 1}"}],
+            "right": number > 0,
+        }
+        for number in range(4)
+    ]
+    log = str(write_lines(tmp_path / "log.jsonl", [*records, "[1]"]))
+    other = str(
+        write_lines(tmp_path / "b" / "log.jsonl", [{**each, "right": 1} for each in records])
+    )
+    calls = {
+        "score": ["--no_write", log],
+        "samples": ["-n", "1", log],
+        "compare": [log, other],
+        "leaderboard": [log, other],
+    }
+    shown = {
+        "score": ("toys  4  75.0", "line 5: not an object but list"),
+        "samples": ("It is 1", "gold answer: 1", "score: 0 (right)"),
+        "compare": ("4 of 4",),
+        "leaderboard": ("75.0",),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED, str(tmp_path / "modules"), verb, *calls[verb]],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+    said = " ".join((done.stdout + done.stderr).split("\n"))
+    assert done.returncode == 0, said
+    assert [words for words in shown[verb] if words not in said] == []

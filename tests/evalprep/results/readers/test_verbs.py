@@ -9,6 +9,7 @@ from tests.evalprep.results.readers.logs import (
     QUESTIONS,
     eee_record,
     inspect_sample,
+    write_helm,
     write_json_log,
     write_lines,
     write_table,
@@ -202,3 +203,119 @@ def test_unknown_content_and_unknown_formats_are_bad_input(tmp_path, capsys):
     assert "it looks like JSON Lines with the keys id" in capsys.readouterr().err
     assert main(["compare", log, log, "--input_format", "nothing"]) == 2
     assert "no format 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["score", "report", "samples", "leaderboard", "gate", "compare"])
+def test_the_files_of_a_folder_that_is_one_log_are_read(tmp_path, capsys, verb):
+    folder = str(write_helm(tmp_path, "m", [1.0, 0.0, 1.0]))
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("defaults: {max_drop: 0.5, min_n: 1}\n")
+    arguments = {
+        "score": [folder, "--no_write"],
+        "report": [folder, "--out", str(tmp_path / "out")],
+        "gate": [folder, folder, "--policy", str(policy)],
+        "compare": [folder, folder],
+    }
+    main([verb, *arguments.get(verb, [folder])])
+    said = capsys.readouterr()
+    assert "not read" not in said.out + said.err
+
+
+def excerpt(path, model, values, stated):
+    """A log of inspect_ai that states more samples than it holds."""
+    samples = [inspect_sample(number, value) for number, value in enumerate(values)]
+    header = {"results": {"total_samples": stated}, "model": model}
+    log = json.loads(write_json_log(path, samples, **header).read_text())
+    log["eval"]["dataset"] = {"samples": 40, "sample_ids": list(range(len(values)))}
+    path.write_text(json.dumps(log))
+    return str(path)
+
+
+def test_rows_that_a_log_states_and_does_not_hold_are_missing(tmp_path, capsys):
+    part = excerpt(tmp_path / "a.json", "org/a", "CIC", stated=40)
+    whole = excerpt(tmp_path / "b.json", "org/b", "C" * 40, stated=40)
+    main(["score", part, "--no_write"])
+    assert "37 of 40 expected rows are missing" in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", part, whole]) == 3
+    assert "37 of 40 expected rows are missing" in " ".join(capsys.readouterr().out.split())
+    assert main(["leaderboard", part, whole]) == 0
+    assert "66.7‡" in capsys.readouterr().out  # ‡ takes no part in the ranking
+
+
+def test_a_log_of_a_part_of_its_data_set_is_called_one(tmp_path, capsys):
+    logs = [excerpt(tmp_path / f"{n}.json", f"org/{n}", "C" * n, stated=n) for n in (3, 5)]
+    assert main(["score", logs[0], "--no_write"]) == 0
+    assert "3 of 40 rows" in capsys.readouterr().out
+    assert main(["compare", *logs]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the candidate has 3 of 40 rows, the baseline has 5 of 40 rows" in said
+
+
+def test_epochs_are_no_missing_rows(tmp_path, capsys):
+    samples = [inspect_sample(number, epoch=epoch) for number in range(3) for epoch in (1, 2)]
+    path = write_json_log(tmp_path / "a.json", samples, results={"total_samples": 6})
+    log = json.loads(path.read_text())
+    log["eval"]["config"]["epochs"] = 2
+    path.write_text(json.dumps(log))
+    assert main(["score", str(path), "--no_write", "--json"]) == 0
+    assert "missing" not in capsys.readouterr().out
+
+
+@pytest.fixture
+def suite(tmp_path):
+    """Runs of two models and two tasks of HELM beside each other, as HELM writes them."""
+    for model, scores in (("a", [1.0, 0.0, 1.0]), ("b", [1.0, 1.0, 1.0])):
+        for task in ("ice", "snow"):
+            write_helm(tmp_path / "suite", model, scores, task)
+    return str(tmp_path / "suite")
+
+
+def test_logs_of_a_model_among_those_of_others_are_one_run(suite, tmp_path, capsys):
+    assert main(["leaderboard", suite]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("2 models, 2 of 2 columns")
+    assert "not read" not in said
+    assert main(["score", suite, "--no_write", "--json"]) == 0
+    runs = json.loads(capsys.readouterr().out)
+    assert [[task["task"] for task in run["tasks"]] for run in runs] == [
+        ["ice:subject=water", "snow:subject=water"]
+    ] * 2
+    assert main(["report", suite, "--out", str(tmp_path / "page")]) == 0
+    assert main(["export", suite, "--to", "csv", "--out", str(tmp_path / "out")]) == 0
+
+
+def test_the_next_command_names_the_folder_of_such_logs(suite, capsys):
+    assert main(["score", suite, "--no_write"]) == 0
+    assert f"next: evalprep report {suite}" in capsys.readouterr().out
+
+
+def test_logs_of_inspect_in_one_folder_are_a_run_for_each_model(tmp_path, capsys):
+    for model in ("org/a", "org/b"):
+        for task in ("ice", "snow", "fire"):
+            name = f"{model[-1]}_{task}.json"
+            write_json_log(tmp_path / name, [inspect_sample(0)], model=model, task=task)
+    assert main(["leaderboard", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("2 models, 3 of 3 columns")
+
+
+@pytest.mark.parametrize("content", ['{"kind": "other", "folder": "x"}', "{", "[1]"])
+def test_a_file_of_scores_that_score_did_not_write_stays(logs, tmp_path, content):
+    out = tmp_path / "out"
+    assert main(["score", *logs, "--out", str(out)]) == 0
+    files = sorted(out.rglob("scores.json"))
+    assert len(files) == 2
+    before = files[1].read_text()
+    files[0].write_text(content)
+    assert main(["score", *logs, "--out", str(out)]) == 0
+    assert (files[0].read_text(), files[1].read_text()) == (content, before)
+    assert len(sorted(out.rglob("scores.json"))) == 3
+
+
+@pytest.mark.parametrize("verb", ["leaderboard", "score"])
+def test_a_log_that_cannot_be_opened_is_named_with_the_reason(logs, tmp_path, capsys, verb):
+    write_json_log(tmp_path / "header.json", None, model="org/c")
+    assert main([verb, str(tmp_path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "header.json (this log holds no samples" in said
+    assert "pass the log with its samples" in said
+    assert "pass it by itself" not in said
