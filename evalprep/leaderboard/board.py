@@ -11,6 +11,7 @@ from evalprep.compare import Conclusion
 from evalprep.leaderboard.columns import INCOMPLETE, OTHER, Cell, Column, Columns
 from evalprep.leaderboard.steps import Place
 from evalprep.numbers import p_value
+from evalprep.score import names_by_text
 from evalprep.terminal import shortlist
 
 _NAMED = 4  # rows that a footnote names
@@ -169,11 +170,11 @@ class Board:
 
         Columns of one reason stand together.
         """
-        names_of: dict[str, list[str]] = {}
-        for column in self.columns.shown:
-            reason = self.unmarked.get(column.id)
-            if reason is not None:
-                names_of.setdefault(reason, []).append(column.name)
+        names_of = names_by_text(
+            (column.name, self.unmarked[column.id])
+            for column in self.columns.shown
+            if column.id in self.unmarked
+        )
         count = len(self.columns.shown)
         lines = []
         for reason, names in names_of.items():

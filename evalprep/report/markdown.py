@@ -27,11 +27,8 @@ from evalprep.report.tables import (
     rating_tables,
 )
 from evalprep.results import SHARE
-from evalprep.score import WITHOUT_SAMPLES, interval, measured
+from evalprep.score import WITHOUT_SAMPLES, each_once, interval, measured, names_by_text
 from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, escape, markdown_lines
-from evalprep.terminal import shortlist
-
-_NAMED = 4  # scores that a note names one by one
 
 
 def render_markdown(report: Report) -> str:
@@ -59,11 +56,13 @@ def render_markdown(report: Report) -> str:
 
 def _run_notes(document: Document) -> list[str]:
     """The notes of the runs, each once with the runs that it holds for."""
-    labels_of: dict[str, list[str]] = {}
+    remarks: list[tuple[str, str]] = []
     for run in document["runs"]:
-        for note in run["notes"]:
-            labels_of.setdefault(note, []).append(run["label"])
-    lines = [f"- {escape(', '.join(labels))}: {escape(note)}" for note, labels in labels_of.items()]
+        remarks += [(run["label"], note) for note in run["notes"]]
+    lines = [
+        f"- {escape(', '.join(labels))}: {escape(note)}"
+        for note, labels in names_by_text(remarks).items()
+    ]
     return [*lines, ""] if lines else []
 
 
@@ -166,12 +165,11 @@ def _suite_table(document: Document) -> Table:
 
 def _notes_of_scores(document: Document) -> list[Note]:
     """The notes of suite scores with a value, each once with the scores that it is about."""
-    names_of: dict[str, dict[str, None]] = {}
+    remarks: list[tuple[str, str]] = []
     for score in document["scores"]:
         for run in filter(_has_value, filter(None, score["runs"])):
-            for note in run["notes"]:
-                names_of.setdefault(note, {})[score["name"]] = None
-    return [Note(f"{shortlist(list(names), _NAMED)}: {note}") for note, names in names_of.items()]
+            remarks += [(score["name"], note) for note in run["notes"]]
+    return list(map(Note, each_once(remarks)))
 
 
 def _has_value(run: SuiteRunPart) -> bool:

@@ -34,7 +34,13 @@ if TYPE_CHECKING:
         open_references,
         references_named,
     )
-    from evalprep.score.remarks import missing_rows, notes_of_task, notes_on_value
+    from evalprep.score.remarks import (
+        each_once,
+        missing_rows,
+        names_by_text,
+        notes_of_task,
+        notes_on_value,
+    )
     from evalprep.score.scoring import partial_rows, score_run, score_suite, specs_of
     from evalprep.score.screen import show
     from evalprep.score.sides import all_scores, export_scores, of_rule, open_side, sides_by_rule

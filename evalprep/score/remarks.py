@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from evalprep.results import rows_missing
 from evalprep.score.task import TaskScore
-from evalprep.terminal import counted
+from evalprep.terminal import counted, shortlist
+
+_NAMED = 4  # tasks or scores that a sentence names one by one
 
 
 def unscored_rows(task: TaskScore) -> Iterator[str]:
@@ -83,6 +85,24 @@ REMARKS: tuple[Remarks, ...] = (
     damaged_lines,
 )
 """The kinds of doubts about the rows of a task, in the order in which they are shown."""
+
+
+def names_by_text(remarks: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Returns each text once, with the names that it is about.
+
+    Args:
+        remarks: Names and texts.
+    """
+    names_of: dict[str, dict[str, None]] = {}
+    for name, text in remarks:
+        names_of.setdefault(text, {})[name] = None
+    return {text: list(names) for text, names in names_of.items()}
+
+
+def each_once(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yields each text once, behind the names that it is about; of many names the first ones."""
+    for text, names in names_by_text(remarks).items():
+        yield f"{shortlist(names, _NAMED)}: {text}"
 
 
 def guessed_metric(task: TaskScore) -> Iterator[str]:

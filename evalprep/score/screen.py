@@ -8,7 +8,14 @@ from typing import IO
 from evalprep.results import NO_FILTER
 from evalprep.score import tables
 from evalprep.score.efforts import effort_table
-from evalprep.score.remarks import REMARKS, Remarks, guessed_metric, partial_data
+from evalprep.score.remarks import (
+    REMARKS,
+    Remarks,
+    each_once,
+    guessed_metric,
+    names_by_text,
+    partial_data,
+)
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.score.tables import FEW_READ, Sources, doubtful
 from evalprep.tables import Note, Table, folded, folded_notes, print_notes, print_table
@@ -95,42 +102,28 @@ def _few_read(suite: Sequence[SuiteScore]) -> list[Note]:
 def _missing_values(suite: Sequence[SuiteScore]) -> list[Note]:
     """Returns why scores have no value, each reason once."""
     without_value = [score for score in suite if score.value is None]
-    remarks = [(score, score.reason or "no value") for score in without_value]
-    names_of = _by_text(remarks, suite)
+    remarks = ((name_among(score, suite), score.reason or "no value") for score in without_value)
+    names_of = names_by_text(remarks)
     return [doubtful(f"{', '.join(names)}: {text}") for text, names in names_of.items()]
 
 
 def _notes_of_scores(scores: Scores) -> list[Note]:
     """The notes of scores that have a value, each once."""
-    remarks = []
+    remarks: list[tuple[str, str]] = []
     for score in scores.suite:
         if score.value is not None:
-            remarks += [(score, text) for text in score.remarks]
-    names_of = _by_text(remarks, scores.suite)
+            remarks += [(name_among(score, scores.suite), text) for text in score.remarks]
+    names_of = names_by_text(remarks)
     return [Note(f"{_named(names, scores)}: {text}") for text, names in names_of.items()]
 
 
 def _notes_on_references(suite: Sequence[SuiteScore]) -> list[Note]:
     """Returns what scores were measured against, each run or constant once."""
-    remarks = []
+    remarks: list[tuple[str, str]] = []
     for score in suite:
-        remarks += [(score, each.described) for each in score.against]
-    names_of = _by_text(remarks, suite)
-    return [
-        Note(f"{shortlist(names, _NAMED)}: measured against {text}")
-        for text, names in names_of.items()
-    ]
-
-
-def _by_text(
-    remarks: Iterable[tuple[SuiteScore, str]], suite: Sequence[SuiteScore]
-) -> dict[str, list[str]]:
-    """Each text once, with the names of the scores that it is about."""
-    names_of: dict[str, dict[str, None]] = {}
-    for score, text in remarks:
         name = name_among(score, suite)
-        names_of.setdefault(text, {})[name] = None
-    return {text: list(names) for text, names in names_of.items()}
+        remarks += [(name, f"measured against {each.described}") for each in score.against]
+    return list(map(Note, each_once(remarks)))
 
 
 def _named(names: Sequence[str], scores: Scores) -> str:
@@ -143,29 +136,25 @@ def _named(names: Sequence[str], scores: Scores) -> str:
 
 
 def _notes(scores: Scores, *, is_compared: bool) -> Iterator[Note]:
-    yield from _tasks_without_score(scores)
+    yield from map(doubtful, each_once(_tasks_without_score(scores)))
     for task in scores.tasks:
         for opinion in task.opinions:
             yield Note(opinion.line(task.task, task.metric))
     kinds = [kind for kind in REMARKS if not (is_compared and kind is partial_data)]
     yield from map(doubtful, _folded_remarks(scores, kinds))
     if not is_compared:
-        yield from _guessed_metrics(scores)
-        yield from _readings(scores)
+        yield from map(Note, each_once(_readings(scores)))
     withheld = dict.fromkeys(filter(None, _withheld(scores)))
     for reason in withheld:
         yield doubtful(f"{reason}: not comparable with the published value")
     yield from map(Note, folded_notes(scores.notes))
 
 
-def _tasks_without_score(scores: Scores) -> Iterator[Note]:
-    """Yields why tasks have no score at all, each reason once."""
-    names_of: dict[str, list[str]] = {}
+def _tasks_without_score(scores: Scores) -> Iterator[tuple[str, str]]:
+    """Yields tasks that have no score at all, and why."""
     for task in scores.tasks:
         if task.without_score and task.value is None:
-            names_of.setdefault(task.without_score, []).append(task.task)
-    for reason, names in names_of.items():
-        yield doubtful(f"{shortlist(names, _NAMED)}: {reason}")
+            yield task.task, task.without_score
 
 
 def _folded_remarks(scores: Scores, kinds: Iterable[Remarks]) -> Iterator[str]:
@@ -177,24 +166,13 @@ def _folded_remarks(scores: Scores, kinds: Iterable[Remarks]) -> Iterator[str]:
         yield from folded(remarks)
 
 
-def _guessed_metrics(scores: Scores) -> Iterator[Note]:
-    """Yields which metrics were taken for tasks that name none, each once."""
-    names_of: dict[str, list[str]] = {}
+def _readings(scores: Scores) -> Iterator[tuple[str, str]]:
+    """Yields which metrics were guessed, and which filters read tasks that have several."""
     for task in scores.tasks:
-        for sentence in guessed_metric(task):
-            names_of.setdefault(sentence, []).append(task.task)
-    for sentence, names in names_of.items():
-        yield Note(f"{shortlist(names, _NAMED)}: {sentence}")
-
-
-def _readings(scores: Scores) -> Iterator[Note]:
-    """Yields by which metric and filter tasks are read, where a filter is a choice."""
-    names_of: dict[str, list[str]] = {}
+        yield from ((task.task, text) for text in guessed_metric(task))
     for task in scores.tasks:
         if task.metric and task.filter != NO_FILTER:
-            names_of.setdefault(f"{task.metric} ({task.filter})", []).append(task.task)
-    for reading, names in names_of.items():
-        yield Note(f"{shortlist(names, _NAMED)}: read by {reading}")
+            yield task.task, f"read by {task.metric} ({task.filter})"
 
 
 def _withheld(scores: Scores) -> Iterator[str]:

@@ -11,15 +11,14 @@ from evalprep.numbers import number, percent
 from evalprep.results import SHARE
 from evalprep.score.estimate import Estimate
 from evalprep.score.published import Published
+from evalprep.score.remarks import each_once
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.score.task import FROM_ALL_ROWS, OVER_ALL_ROWS, TaskScore
 from evalprep.score.unsampled import WITHOUT_SAMPLES, StoredScore
 from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, Tone, table_of
-from evalprep.terminal import shortlist
 
 FEW_READ = "‡"
 _ARROWS = {"up": " ↑", "down": " ↓", "zero": " →0"}
-_NAMED = 4  # tasks that a note names one by one
 
 
 def measured(value: float | None, unit: str) -> str:
@@ -115,7 +114,7 @@ def task_table(scores: Scores, sources: Sources) -> Table:
         columns.insert(1, Column("metric", cell=lambda task: _metric_of_task(task) or "-"))
     units = [task.unit for task in tasks if task.value is not None]
     title = _titled("Tasks: mean over rows, mean of subtasks", units)
-    return table_of(title, columns, tasks, [*_scores_over_all_rows(tasks)])
+    return table_of(title, columns, tasks, [*map(Note, each_once(_scores_over_all_rows(tasks)))])
 
 
 def _bounds_of_task(task: TaskScore) -> str:
@@ -126,16 +125,11 @@ def _metric_of_task(task: TaskScore) -> str:
     return _with_arrow(task.metric, task.direction) if task.metric else ""
 
 
-def _scores_over_all_rows(tasks: Iterable[TaskScore]) -> Iterator[Note]:
-    """Yields which scores are no mean over rows, each metric once."""
-    names_of: dict[tuple[str, str], list[str]] = {}
+def _scores_over_all_rows(tasks: Iterable[TaskScore]) -> Iterator[tuple[str, str]]:
+    """Yields the tasks whose score is no mean over rows, and what it is."""
     for task in tasks:
-        rule = task.micro.rule
-        if rule in {OVER_ALL_ROWS, FROM_ALL_ROWS}:
-            metric = _with_arrow(task.metric, task.direction)
-            names_of.setdefault((metric, rule), []).append(task.task)
-    for (metric, rule), names in names_of.items():
-        yield Note(f"{shortlist(names, _NAMED)}: {metric} is {rule}")
+        if task.micro.rule in {OVER_ALL_ROWS, FROM_ALL_ROWS}:
+            yield task.task, f"{_with_arrow(task.metric, task.direction)} is {task.micro.rule}"
 
 
 def _unparsed(task: TaskScore) -> str:
