@@ -549,3 +549,20 @@ def test_a_value_over_all_rows_keeps_the_number_of_its_own_rows(tmp_path):
     said = of_records(home, tmp_path / "eee")
     assert (said.own, said.stored) == (Shown(17.5, 10), None)
     assert sentence in said.text
+
+
+def test_a_report_and_a_tracker_list_the_same_numbers(tmp_path):
+    """Each quantity of `score`, also of metrics that do not stand for their task."""
+    metrics = {"acc": [1.0, 0.0] * 20, "acc_norm": [1.0, 1.0, 0.0, 0.0] * 10}
+    home = write_small_run(tmp_path / "out", {"t": Task(metrics), "u": Task(metrics)})
+    assert run_verb("report", home, "--out", tmp_path / "page", "--format", "csv")[0] == 0
+    exported(home, tmp_path / "tracker", "wandb")
+    files = ("page/scores.csv", "tracker/1/artifacts/quantities.csv")
+    of_report, of_tracker = (list(csv.DictReader((tmp_path / file).open())) for file in files)
+    assert [row["kind"] for row in of_report] == ["task", "metric"] * 2
+    names = [f"{row['name']}/{row['metric']}" for row in of_report]
+    assert names == [row["name"] for row in of_tracker]
+    shared = set(of_report[0]) & set(of_tracker[0]) - {"name"}
+    assert shared >= {"source", "n", "expected", "value", "low", "high", "stderr", "notes"}
+    for ours, theirs in zip(of_report, of_tracker, strict=True):
+        assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}

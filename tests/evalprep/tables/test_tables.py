@@ -25,6 +25,7 @@ from evalprep.tables import (
     markdown_lines,
     print_table,
     table_lines,
+    table_of,
     write_csv,
 )
 from evalprep.tables.csvfile import csv_lines
@@ -233,6 +234,32 @@ def test_a_wide_table_is_several_that_fit():
     # Digits stand below digits, with the sign or without.
     assert base.index("10.0*") == new.index("10.0")
     assert lines[-1][-1].endswith("-")
+
+
+def _declared(items) -> Table:
+    columns = [
+        Column("name", Kind.NAME, cell=lambda item: Cell(item["name"], detail="(base)")),
+        Column("score", Kind.NUMBER, "↑", unit="%", cell=lambda item: item["score"]),
+        Column("published", Kind.NUMBER, cell=lambda item: item.get("published"), optional=True),
+    ]
+    return table_of("Scores", columns, items, tone=lambda item: item.get("tone", Tone.PLAIN))
+
+
+def test_a_table_has_the_cells_that_its_columns_declare(tmp_path):
+    leading = {"name": "a", "score": Cell(0.5, "50.0", "[40.0, 60.0]", Tone.LEADING)}
+    table = _declared([leading, {"name": "b", "score": 0.25, "tone": Tone.REFERENCE}])
+    assert [row.tone for row in table.lines()] == [Tone.PLAIN, Tone.REFERENCE]
+    # People read the unit; raw values do not have it, and nobody reads a column without values.
+    assert next(line for line in markdown_lines(table) if "name" in line) == "| name | score % ↑ |"
+    write_csv(table, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text().split() == ["name,score", "a,0.5", "b,0.25"]
+    assert _declared([{"name": "a", "score": 1, "published": 0.0}]).names[-1] == "published"
+
+
+def test_blocks_mark_leading_values_and_keep_the_details_of_names():
+    leading = {"name": "a", "score": Cell(0.5, "50.0", "[40.0, 60.0]", Tone.LEADING)}
+    (block,) = column_blocks(_declared([leading]), 80)
+    assert block_lines(block, 80)[-1].split() == ["a", "(base)", "50.0*"]
 
 
 def test_html_has_the_tones_shades_and_raw_values_of_cells():
