@@ -78,7 +78,7 @@ def test_nothing_is_written_beside_the_runs(runs, tmp_path, capsys):
 def test_a_leaderboard_with_intervals(runs, capsys):
     assert main(["leaderboard", *runs, "--to", "latex"]) == 0
     text = capsys.readouterr().out
-    heads = line_of(text, "Model &").split(" & ")
+    heads = line_of(text, "model &").split(" & ")
     best = line_of(text, "one &").split(" & ")
     worse = line_of(text, "two &")
     assert "arc\\_easy" in heads[1]
