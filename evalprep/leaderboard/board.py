@@ -138,7 +138,7 @@ class Board:
         for name, rows in by_trajectory.items():
             steps = {row.place.step for row in rows}
             if len(steps) > 1:
-                trajectories[name] = sorted(rows, key=_by_step)
+                trajectories[name] = sorted(rows, key=lambda row: (row.place.step or 0, row.label))
         return trajectories
 
     def cells(self) -> Iterator[Cell]:
@@ -256,11 +256,6 @@ class Board:
             "unmarked": self.unmarked,
             "notes": self.notes,
         }
-
-
-def _by_step(row: Row) -> tuple[float, str]:
-    """The place of a row in the order of its training."""
-    return row.place.step or 0, row.label
 
 
 def _plain_row(row: Row) -> dict[str, Any]:

@@ -242,11 +242,8 @@ def _with_labels(leading: Leaders, rows: Mapping[int, Row]) -> str:
 
 def _competing_rows(column: Column, board: Board) -> list[Row]:
     """The rows that take part in the ranking by a column."""
-    return [row for row in board.rows if not row.reference and _competes(row.cells[column.id])]
-
-
-def _competes(cell: Cell) -> bool:
-    return cell.value is not None and not cell.standing
+    rows = [(row, row.cells[column.id]) for row in board.rows if not row.reference]
+    return [row for row, cell in rows if cell.value is not None and not cell.standing]
 
 
 def _why_untested(column: Column) -> str:

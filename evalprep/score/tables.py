@@ -105,24 +105,22 @@ def task_table(scores: Scores, sources: Sources) -> Table:
         Column("task", Kind.NAME, cell=lambda task: task.task),
         Column("n", Kind.MEASURE, cell=lambda task: str(task.n)),
         Column("mean", Kind.MEASURE, cell=lambda task: _value(task.micro, task.unit)),
-        Column("95% interval", Kind.MEASURE, cell=lambda task: _bounds_of_task(task) or "-"),
+        Column(
+            "95% interval", Kind.MEASURE, cell=lambda task: bounds(task.micro, task.unit) or "-"
+        ),
         Column("subtasks", Kind.MEASURE, cell=lambda task: _value(task.macro, task.unit)),
         Column("published", Kind.MEASURE, cell=sources.cell, optional=True),
         Column("unparsed", Kind.MEASURE, cell=_unparsed),
     ]
     if len({task.metric for task in tasks}) > 1:
-        columns.insert(1, Column("metric", cell=lambda task: _metric_of_task(task) or "-"))
+        columns.insert(1, Column("metric", cell=_metric))
     units = [task.unit for task in tasks if task.value is not None]
     title = _titled("Tasks: mean over rows, mean of subtasks", units)
     return table_of(title, columns, tasks, [*map(Note, each_once(_scores_over_all_rows(tasks)))])
 
 
-def _bounds_of_task(task: TaskScore) -> str:
-    return bounds(task.micro, task.unit)
-
-
-def _metric_of_task(task: TaskScore) -> str:
-    return _with_arrow(task.metric, task.direction) if task.metric else ""
+def _metric(task: TaskScore) -> str:
+    return _with_arrow(task.metric, task.direction) if task.metric else "-"
 
 
 def _scores_over_all_rows(tasks: Iterable[TaskScore]) -> Iterator[tuple[str, str]]:

@@ -26,6 +26,7 @@ _META = {
     "color-scheme": "light dark",
     "referrer": "no-referrer",
 }
+_KIND = '<p class="kind">evalprep leaderboard</p>'
 _MAP_LEAD = (
     '<p class="lead">Darker is nearer to the best value that a score can have; '
     "marked cells stay pale.</p>\n"
@@ -52,7 +53,7 @@ def render(board: Board) -> str:
         f"<style>{css}</style>",
         "</head>",
         "<body>",
-        _header(title),
+        f'<header id="top"><div>{_KIND}<h1>{title}</h1></div></header>',
         '<main id="main">',
         f"{content}</main>",
         f"<script>{code}</script>",
@@ -69,11 +70,6 @@ def _metadata(security_policy: str) -> Iterator[str]:
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy_text}">'
     for name, content in _META.items():
         yield f'<meta name="{name}" content="{content}">'
-
-
-def _header(title: str) -> str:
-    kind = '<p class="kind">evalprep leaderboard</p>'
-    return f'<header id="top"><div>{kind}<h1>{title}</h1></div></header>'
 
 
 def _sections(board: Board) -> Iterator[str]:
@@ -156,15 +152,12 @@ def _key(board: Board) -> str:
     items = []
     for name, colour in colours(board).items():
         if name in trajectories:
-            items.append(f"<li>{_dot(colour)}{escape(name)}</li>")
+            circle = f'<circle class="point c{colour}" cx="7" cy="7" r="5"/>'
+            dot = f'<svg width="14" height="14" aria-hidden="true">{circle}</svg>'
+            items.append(f"<li>{dot}{escape(name)}</li>")
     if not items:
         return ""
     return f'<ul class="key">{"".join(items)}</ul>\n'
-
-
-def _dot(colour: int) -> str:
-    circle = f'<circle class="point c{colour}" cx="7" cy="7" r="5"/>'
-    return f'<svg width="14" height="14" aria-hidden="true">{circle}</svg>'
 
 
 #: Id of a table -> its name for screen readers.
