@@ -67,9 +67,9 @@ def leaders(
         outcome = conclusion(best, key)
         if outcome is None:
             return _no_leader(_UNTESTED)
-        if not _is_tested(outcome):
+        if not outcome.has_test or outcome.difference.n < FEWEST_ROWS:
             return _no_leader(_why_untested(outcome), (best, key))
-        if _contradicts(outcome, alpha):
+        if _differs(outcome, alpha) and _is_worse(outcome):
             return _no_leader("the logged values and the rows contradict each other")
         if not shown_better(outcome, alpha):
             shared.add(key)
@@ -93,11 +93,6 @@ def shown_better(outcome: Conclusion, level: float) -> bool:
     return _differs(outcome, level) and not _is_worse(outcome)
 
 
-def _contradicts(outcome: Conclusion, level: float) -> bool:
-    """True where the rows of the best logged value are shown to be worse than another's."""
-    return _differs(outcome, level) and _is_worse(outcome)
-
-
 def _differs(outcome: Conclusion, level: float) -> bool:
     return outcome.counts and adjusted_p(outcome) < level
 
@@ -105,11 +100,6 @@ def _differs(outcome: Conclusion, level: float) -> bool:
 def _is_worse(outcome: Conclusion) -> bool:
     drop = outcome.difference.drop
     return drop is not None and drop > 0
-
-
-def _is_tested(outcome: Conclusion) -> bool:
-    """Returns whether a conclusion counts, has a p-value, and rows enough for a first place."""
-    return outcome.has_test and outcome.difference.n >= FEWEST_ROWS
 
 
 def _why_untested(outcome: Conclusion) -> str:

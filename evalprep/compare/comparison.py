@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -198,7 +198,11 @@ class Comparison(TwoRuns[Conclusion]):
         """One row per task as a data frame."""
         import pandas as pd
 
-        return pd.DataFrame([_without_lists(plain) for plain in self._plain_tasks()])
+        rows = [
+            {name: value for name, value in task.items() if not isinstance(value, (list, dict))}
+            for task in self._plain_tasks()
+        ]
+        return pd.DataFrame(rows)
 
     def _plain_tasks(self) -> list[dict[str, Any]]:
         """The tasks with what is said of their rows, as plain data."""
@@ -215,11 +219,6 @@ class Comparison(TwoRuns[Conclusion]):
         import pandas as pd
 
         return pd.DataFrame([flip.to_dict() for flip in self.flips()])
-
-
-def _without_lists(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries that fit into a cell of a table."""
-    return {name: value for name, value in plain.items() if not isinstance(value, (list, dict))}
 
 
 def _missing_sentences(comparison: Comparison) -> list[str]:

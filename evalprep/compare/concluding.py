@@ -57,10 +57,16 @@ def conclude(compared: Sequence[Quantities], *, judged: int | None = None) -> li
     comparisons = []
     for each, own, counts in zip(compared, families, is_judged, strict=True):
         conclusions: dict[int, Conclusion] = {}
-        for kind, members in own.items() if counts else ():
+        for kind, members in own.items():
+            if not counts:
+                alone = {id(item): described(item, 1 - each.confidence) for _, item in members}
+                conclusions |= alone
+                continue
             family = page if kind == _DECIDING else _Family.of(members, each)
             conclusions |= family.conclusions(members)
-        comparisons.append(_comparison(each, conclusions if counts else None, candidates))
+        comparisons.append(
+            _comparison(each, conclusions, candidates=candidates, described=not counts)
+        )
     return comparisons
 
 
@@ -112,7 +118,8 @@ def _families(each: TwoRuns[Any], place: int) -> dict[_Kind, list[_Member]]:
     Beside what decides there are advisory quantities, helpers among suite scores, and scores by
     another rule.
     """
-    page_rule = _rule_of_page(each)
+    # The scoring rule whose suite scores decide: the usual one where it is among them.
+    page_rule = min((item.rule for item in each.suite if item.decides), default="")
     families: dict[_Kind, list[_Member]] = {}
     for item in (*each.of_tasks, *each.suite):
         member = _Member(f"{place} {item.key}", item)
@@ -127,11 +134,6 @@ def _kind_of(item: Quantity, page_rule: str) -> _Kind:
     if item.decides and item.rule in {"", page_rule}:
         return _DECIDING
     return _Kind("suite", item.rule, item.decides) if item.kind == "suite" else _Kind("task")
-
-
-def _rule_of_page(each: TwoRuns[Any]) -> str:
-    """The scoring rule whose suite scores decide: the usual one where it is among them."""
-    return min((item.rule for item in each.suite if item.decides), default="")
 
 
 def _key_of_mean(mean: Quantity, members: Sequence[_Member], place: int) -> str:
@@ -206,23 +208,19 @@ def _own_p(item: Quantity) -> float | None:
     return item.difference.p if item.difference.may_have_word else 1.0
 
 
-def _comparison(
-    each: Quantities, conclusions: Mapping[int, Conclusion] | None, candidates: int = 1
-) -> Comparison:
-    """Two runs with what is concluded of their quantities; without conclusions they are described.
+def _comparison(each: Quantities, conclusions: Mapping[int, Conclusion], **page: Any) -> Comparison:
+    """Two runs with what is concluded of their quantities; pooled verdicts are described.
 
-    Pooled verdicts are always described.
+    Args:
+        each: The two runs.
+        conclusions: By the identity of the quantities.
+        page: The fields of a comparison that are about its page.
     """
-    level = 1 - each.confidence
-
-    def conclusion(item: Quantity) -> Conclusion:
-        return described(item, level) if conclusions is None else conclusions[id(item)]
-
     parts: dict[str, Any] = {
-        name: [conclusion(item) for item in getattr(each, name)]
+        name: [conclusions[id(item)] for item in getattr(each, name)]
         for name in ("tasks", "metrics", "further", "stored", "suite")
     }
-    parts["overall"] = None if each.overall is None else conclusion(each.overall)
-    parts["pooled"] = None if each.pooled is None else described(each.pooled, level)
-    is_described = conclusions is None
-    return Comparison(**{**vars(each), **parts}, candidates=candidates, described=is_described)
+    parts["overall"] = None if each.overall is None else conclusions[id(each.overall)]
+    pooled = each.pooled
+    parts["pooled"] = None if pooled is None else described(pooled, 1 - each.confidence)
+    return Comparison(**{**vars(each), **parts}, **page)

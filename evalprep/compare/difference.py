@@ -450,7 +450,9 @@ def difference(
     evidence: PairedVerdicts | PairedUnits | Calibrated | Incomplete
     known["test"] = "paired interval with unseen rows"
     if codes is not None:
-        known |= _documents(codes)
+        sizes = np.bincount(codes)
+        known["clusters"] = int(sizes.size)
+        known["largest"] = float(sizes.max()) / n
         known["test"] = "paired interval with unseen documents"
     elif known["binary"]:
         known["test"] = "paired score test"
@@ -491,12 +493,6 @@ def _evidence(
 def scorer_flips(gain: Floats, equal: NDArray[np.bool_]) -> int:
     """Pairs with equal replies and another score, which no model can have changed."""
     return int(np.sum(~np.isclose(gain[equal], 0.0, rtol=0.0, atol=1e-9)))
-
-
-def _documents(codes: NDArray[np.int64]) -> dict[str, Any]:
-    """Returns how many documents the rows are from, and the share of the largest one."""
-    sizes = np.bincount(codes)
-    return {"clusters": int(sizes.size), "largest": float(sizes.max()) / codes.size}
 
 
 def _counts(now: Floats, before: Floats, higher_is_better: bool | None) -> dict[str, Any]:

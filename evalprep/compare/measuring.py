@@ -138,17 +138,15 @@ def _measure_tasks(
         BadInput: an unknown task, metric or filter; a margin that no difference can exceed; two
             runs without a common task.
     """
-    run, other = _aligned(run, other, choices)
-    matches: list[str] = []
-    if other is not None:
-        other, matches = with_names_of(other, run, names)
+    run, other, matches = _read_alike(run, other, names, choices)
     selection = _select_tasks(run, other, names)
     refuse_undecided([run] if other is None else [run, other], selection.sampled)
     measured = [measure_task(Sides.of(run, other, name), settings) for name in selection.sampled]
-    _refuse_nothing_paired(run, other, measured)
     stored = [] if other is None else measure_stored(run, other, selection.stored, settings)
-    if other is not None and not (measured or stored or run.unread or other.unread):
-        raise _no_common_task(run, other)
+    if other is not None:
+        _refuse_nothing_paired(run, other, measured)
+        if not (measured or stored or run.unread or other.unread):
+            raise _no_common_task(run, other)
     tasks = [task.first for task in measured]
     whole = list(chain.from_iterable(task.metrics for task in measured))
     further = list(chain.from_iterable(task.further for task in measured))
@@ -196,6 +194,19 @@ def _measure_tasks(
     )
 
 
+def _read_alike(
+    run: Run, other: Run | None, names: Sequence[str] | None, choices: Sequence[NamedMetric]
+) -> tuple[Run, Run | None, list[str]]:
+    """Both runs by the metrics that the user names, and under the candidate's names of tasks.
+
+    With one direction for each task, and notes on names that were matched.
+    """
+    if other is None:
+        return read_by_choice([run], choices)[0], None, []
+    run, other = read_by_choice(agreed([run, other]), choices)
+    return run, *with_names_of(other, run, names)
+
+
 def _notes_of_runs(matches: Sequence[str], run: Run, other: Run | None) -> list[str]:
     """Returns what was decided on the user's behalf, and which verdicts were not lm-eval's."""
     own = [*run.notes, *odd_verdicts(run)]
@@ -209,23 +220,17 @@ def _notes_of_runs(matches: Sequence[str], run: Run, other: Run | None) -> list[
     return list(dict.fromkeys(notes))
 
 
-def _refuse_nothing_paired(run: Run, other: Run | None, measured: Sequence[TaskQuantities]) -> None:
+def _refuse_nothing_paired(run: Run, other: Run, measured: Sequence[TaskQuantities]) -> None:
     """Refuse runs of two tools that have no question in common.
 
     Raises:
         BadInput: no task has a pair; with the usual reasons, tested.
     """
-    if other is None:
-        return
-    where = f"{_place(run)} and {_place(other)}"
+    where = " and ".join(str(side.log or side.files.folder) for side in (run, other))
     problems = [nothing_paired(task.rows, where) for task in measured]
     known = [problem for problem in problems if problem is not None]
     if known and len(known) == len(problems):
         raise BadInput(list(chain.from_iterable(error.problems for error in known)))
-
-
-def _place(run: Run) -> str:
-    return str(run.log or run.files.folder)
 
 
 def _lone_metrics(run: Run, other: Run | None, selection: Selection) -> tuple[list[str], list[str]]:
@@ -284,14 +289,6 @@ class Selection:
         return self.shared + len(self.missing) + len(self.extra) + len(self.unread)
 
 
-def _aligned(run: Run, other: Run | None, choices: Sequence[NamedMetric]) -> tuple[Run, Run | None]:
-    """Both runs with one direction for each task, read by the metrics that the user names."""
-    if other is None:
-        return read_by_choice([run], choices)[0], None
-    run, other = read_by_choice(agreed([run, other]), choices)
-    return run, other
-
-
 def _select_tasks(run: Run, other: Run | None, names: Sequence[str] | None) -> Selection:
     """The tasks of either side, or those that are asked for.
 
@@ -301,7 +298,9 @@ def _select_tasks(run: Run, other: Run | None, names: Sequence[str] | None) -> S
     if other is None:
         sampled = run.select(list(names) if names else None)
         return Selection(list(sampled), [], [], [], [] if names else list(run.unread))
-    groups = _groups_without_samples(run, other)
+    # Groups with values on both sides, of which a side lacks the samples.
+    stored = {**run.stored_groups, **other.stored_groups}
+    groups = [name for name in stored if name in run.group_values and name in other.group_values]
     known = list(dict.fromkeys([*groups, *run.known_tasks, *other.known_tasks]))
     selection = Selection([], [], [], [])
     if not names:
@@ -318,12 +317,6 @@ def _select_tasks(run: Run, other: Run | None, names: Sequence[str] | None) -> S
         else:
             selection.stored.append(name)
     return selection
-
-
-def _groups_without_samples(run: Run, other: Run) -> list[str]:
-    """The groups with values on both sides, of which a side lacks the samples."""
-    stored = {**run.stored_groups, **other.stored_groups}
-    return [name for name in stored if name in run.group_values and name in other.group_values]
 
 
 def _expanded(run: Run, other: Run, names: Sequence[str], known: Sequence[str]) -> list[str]:
@@ -376,7 +369,8 @@ def tasks_without_mean(runs: Sequence[Run], packs: Mapping[str, Pack]) -> set[st
         for pack in packs_of(run, packs):
             if pack.conclusion is not None:
                 names |= _tasks_of_pack(run, pack)
-                names |= _tasks_of_scores(pack)
+                for spec in pack.suite_scores.values():
+                    names |= {*spec.task, *spec.tasks}
     return names
 
 
@@ -386,14 +380,6 @@ def _tasks_of_pack(run: Run, pack: Pack) -> set[str]:
     for name, task in run.known_tasks.items():
         if name in pack.tasks or task.metadata.get("pack") == pack.name:
             names.add(name)
-    return names
-
-
-def _tasks_of_scores(pack: Pack) -> set[str]:
-    """The tasks that the suite scores of a pack are made of."""
-    names: set[str] = set()
-    for spec in pack.suite_scores.values():
-        names |= {*spec.task, *spec.tasks}
     return names
 
 

@@ -147,7 +147,8 @@ class SharedScores:
             for spec in _behind(name, specs):
                 for task in spec.tasks:
                     quantity = self.measured.get(task)
-                    known = _kinds(quantity)
+                    reasons = () if quantity is None else quantity.shortfalls
+                    known = {reason.kind for reason in reasons}
                     for reason in self._lacks(spec, task, quantity):
                         if reason.kind not in known:
                             found[reason] = None
@@ -253,11 +254,6 @@ def _lone_subtasks(task: SharedTask, spec: ScoreSpec, names: Sequence[str]) -> R
     known = {"side": side, "subtasks": list(names), "of": len(parts)}
     values = known | {"weighs": spec.function == "macro"}
     return Reason(Kind.NO_SCORED_PAIR, task=task.name, values=values)
-
-
-def _kinds(quantity: Quantity | None) -> set[Kind]:
-    """The kinds of reasons that a task has already."""
-    return set() if quantity is None else {reason.kind for reason in quantity.shortfalls}
 
 
 def _behind(name: str, specs: Mapping[str, ScoreSpec]) -> Iterator[ScoreSpec]:

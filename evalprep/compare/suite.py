@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -66,9 +67,8 @@ def add_suite(
     pairs = _pairs(now, before)
     if not pairs:
         return measured
-    shared = SharedScores.of(
-        (run, other), (now, before), packs, settings, measured, _tasks_behind(pairs)
-    )
+    tasks = dict.fromkeys(chain.from_iterable((*score.tasks, *base.tasks) for score, base in pairs))
+    shared = SharedScores.of((run, other), (now, before), packs, settings, measured, list(tasks))
     suite = [
         _score_quantity(
             score,
@@ -123,14 +123,6 @@ def _pairs(now: Scores, before: Scores) -> list[tuple[SuiteScore, SuiteScore]]:
     return [(score, baseline[score.id]) for score in shared]
 
 
-def _tasks_behind(pairs: Sequence[tuple[SuiteScore, SuiteScore]]) -> list[str]:
-    """The tasks that some scores of either side are made of."""
-    names: dict[str, None] = {}
-    for score, base in pairs:
-        names |= dict.fromkeys([*score.tasks, *base.tasks])
-    return list(names)
-
-
 def _other_parts(score: SuiteScore, base: SuiteScore) -> list[Reason]:
     """The reason where two scores that are made of the scores at hand are made of other ones."""
     own, other = score.over, base.over
@@ -152,32 +144,32 @@ def _score_quantity(
 ) -> Quantity:
     """One score of both sides, over the rows that both have where these are known."""
     score, base = own, own_base
-    stated = shared is None or shared.is_stated(own.id)
+    is_stated = True
     rows: list[PairedTask] = []
     reasons: list[Reason] = []
     if shared is not None:
+        is_stated = shared.is_stated(own.id)
         score, base = shared.side(own, 0), shared.side(own_base, 1)
         rows = [shared.rows[name] for name in score.tasks if name in shared.rows]
-        reasons += _reasons_of_tasks(score, shared.measured)
-        reasons += shared.shortfalls(own.id)
-    reasons += _other_question(score, base)
+        reasons = [*_reasons_of_tasks(score, shared.measured), *shared.shortfalls(own.id)]
     few_read = dict.fromkeys(filter(None, (score.few_read, base.few_read)))
-    reasons += [Reason(Kind.FEW_READ, said=said) for said in few_read]
-    if stated:
-        reasons += _rows_of_one_log(score, base)
-    measured = _measured(score, base, rows, confidence, stated=stated)
+    measured = _measured(score, base, rows, confidence, stated=is_stated)
     item = measured.difference
-    reasons += measured.reasons
-    if shared is not None and not stated and not measured.reasons:
-        bounds = _bounds(score)
-        missing = None
-        if bounds is not None:
-            missing = shared.missing(score.id, bounds, by_row=item.made_of == "rows")
+    reasons = [
+        *reasons,
+        *_other_question(score, base),
+        *(Reason(Kind.FEW_READ, said=said) for said in few_read),
+        *(_rows_of_one_log(score, base) if is_stated else ()),
+        *measured.reasons,
+    ]
+    bounds = _bounds(score)
+    if shared is not None and bounds is not None and not (is_stated or measured.reasons):
+        missing = shared.missing(score.id, bounds, by_row=item.made_of == "rows")
         if missing is not None:
             item = with_missing(item, missing, confidence)
-        if missing is not None and shared.tolerates(score.id, missing):
-            by_weight = {Kind.MISSING_ROWS, Kind.NO_SCORED_PAIR}
-            reasons = [reason for reason in reasons if reason.kind not in by_weight]
+            if shared.tolerates(score.id, missing):
+                by_weight = {Kind.MISSING_ROWS, Kind.NO_SCORED_PAIR}
+                reasons = [reason for reason in reasons if reason.kind not in by_weight]
     item = replace(
         item,
         own_now=differing_value(own.value, item.now),
@@ -237,14 +229,10 @@ def _note_on_own_values(item: Difference, now: float | None, before: float | Non
     """The value of each run over all of its own rows, where one is not that over shared rows."""
     if item.own_now is None and item.own_previous is None:
         return []
-    sides = (("candidate", now), ("baseline", before))
-    values = ", ".join(f"{side} {_shown(value, item)}" for side, value in sides)
+    shown = percent if item.in_points else number
+    values = f"candidate {shown(now)}, baseline {shown(before)}"
     rows = "computed over the rows that both runs scored; over all of its own rows"
     return [f"{rows}: {values}"]
-
-
-def _shown(value: float | None, item: Difference) -> str:
-    return percent(value) if item.in_points else number(value)
 
 
 def _values_of(score: SuiteScore, base: SuiteScore) -> Difference:

@@ -73,12 +73,8 @@ def of_tasks(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
 
 def _names_in(run: Run, names: Sequence[str], runs: Sequence[Run]) -> list[str]:
     """The names but for those that other runs alone have; all of them where none is left."""
-    kept = [name for name in names if _has(run, name) or not _any_has(runs, name)]
+    kept = [name for name in names if _has(run, name) or not any(_has(each, name) for each in runs)]
     return kept or list(names)
-
-
-def _any_has(runs: Sequence[Run], pattern: str) -> bool:
-    return any(_has(run, pattern) for run in runs)
 
 
 def _has(run: Run, pattern: str) -> bool:

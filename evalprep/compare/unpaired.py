@@ -8,7 +8,7 @@ from evalprep.compare.pairing import Pairs
 from evalprep.compare.task import PairedTask
 from evalprep.errors import BadInput, Problem
 from evalprep.results import TABLE
-from evalprep.samples import GOLD_COLUMN, Asked, Keys
+from evalprep.samples import GOLD_COLUMN, Asked
 from evalprep.terminal import counted
 
 _WORD = re.compile(r"\w+")
@@ -25,18 +25,12 @@ def nothing_paired(rows: PairedTask, where: str) -> BadInput | None:
     pairs = rows.pairs
     if pairs.paired or not pairs.across_tools:
         return None
-    texts = [_first_texts(side) for side in pairs.match.sides]
+    texts = [list(side.asked(range(min(len(side), _ROWS)))) for side in pairs.match.sides]
     reasons = [*_prompts_only(texts), *_other_gold(pairs)]
     if 2 * len(pairs.conflicts) < pairs.smaller:
         reasons += _other_questions(texts)
     what = f"no row of task {rows.task} is on both sides: {'; '.join(reasons)}"
     return BadInput(Problem(what=what, where=where, fix=_FIX))
-
-
-def _first_texts(side: Keys) -> list[Asked]:
-    """The questions and prompts of the first rows of a side."""
-    rows = range(min(len(side), _ROWS))
-    return list(side.asked(rows))
 
 
 def _prompts_only(sides: list[list[Asked]]) -> list[str]:

@@ -98,7 +98,6 @@ class Pairs:
         self.allow = tuple(allow)
         self._packs = packs or {}
         self._without_mean = tasks_without_mean(runs, self._packs)
-        self._without_mean = tasks_without_mean(runs, self._packs)
         self._settings = Settings(allow=tuple(allow), cluster=cluster)
         self._measured: dict[tuple[int, int], Quantities | None] = {}
         self._concluded: dict[tuple[int, int], dict[tuple[bool, str], Conclusion]] = {}
@@ -116,7 +115,8 @@ class Pairs:
         for at in candidates:
             if at in references:
                 return at
-        return max(candidates, key=self._row_count)
+        tasks = [run.tasks.values() for run in self.runs]
+        return max(candidates, key=lambda at: sum(len(task.table()) for task in tasks[at]))
 
     def _of_most_asked(self, places: Sequence[int]) -> list[int]:
         """The runs among some that were asked the most frequent questions."""
@@ -134,9 +134,6 @@ class Pairs:
         if self.incomplete(at, list(tasks)):
             return False
         return not any(_leaves_range(task) for task in tasks.values())
-
-    def _row_count(self, at: int) -> int:
-        return sum(len(task.table()) for task in self.runs[at].tasks.values())
 
     def other_question(self, at: int, tasks: Sequence[str]) -> list[str]:
         """Returns why a run's numbers on some tasks may not be put beside those of the anchor.
