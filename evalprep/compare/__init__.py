@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from evalprep.compare.comparable import check_allowed, differing, fact_reasons
     from evalprep.compare.comparison import Comparison
     from evalprep.compare.concluding import adjusted_by_key, conclude, conclude_pairs, deciding
-    from evalprep.compare.conclusion import NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
+    from evalprep.compare.conclusion import NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion, mirrored
     from evalprep.compare.difference import ALPHA, BITS, PERCENT_RANGE, POINTS, RATIO, Difference
     from evalprep.compare.flips import write_csv
     from evalprep.compare.limit import LIMIT_TEXT, SHARE, Limit, as_limit, read_limit

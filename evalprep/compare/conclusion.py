@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from evalprep.compare.difference import (
@@ -84,9 +84,23 @@ def concluded(
     item = _difference(quantity, alpha if level is None else level)
     p = None if p is None or math.isnan(p) else p
     verdict, words = _verdict_and_words(quantity, item, p, alpha, margin)
-    if item.constant is not None and quantity.counts:
-        words = f"{constant_change(item)}; {words}"
     return _conclusion(quantity, item, p_holm=p, verdict=verdict, words=words)
+
+
+def mirrored(conclusion: Conclusion, *, alpha: float = ALPHA) -> Conclusion:
+    """What is concluded of the same two runs with the sides exchanged.
+
+    Its notes, which name the sides, are left out.
+
+    Args:
+        conclusion: Of the two runs, without a margin.
+        alpha: Level of its family.
+    """
+    item = conclusion.difference.mirrored()
+    reasons = [reason.mirrored() for reason in conclusion.reasons]
+    turned = replace(conclusion, difference=item, reasons=reasons, notes=())
+    verdict, words = _verdict_and_words(turned, item, conclusion.p_holm, alpha, None)
+    return replace(turned, verdict=verdict, words=words)
 
 
 def described(quantity: Quantity, level: float) -> Conclusion:
@@ -126,12 +140,14 @@ def _verdict_and_words(
         return NOT_ENOUGH, "; ".join(quantity.not_enough)
     if item.evidence is None or item.delta is None:
         return NOT_ENOUGH, _no_test(item)
-    if p is not None and p < alpha:
-        return _shown(item, p)
     tolerated = None if margin is None else margin.of(item.previous, item.hundred_points)
-    if _is_within(item, tolerated):
-        return EQUIVALENT, f"any difference is smaller than {item.scaled(tolerated)}"
-    return NO_DIFFERENCE, _not_shown(item, p)
+    if p is not None and p < alpha:
+        verdict, words = _shown(item, p)
+    elif _is_within(item, tolerated):
+        verdict, words = EQUIVALENT, f"any difference is smaller than {item.scaled(tolerated)}"
+    else:
+        verdict, words = NO_DIFFERENCE, _not_shown(item, p)
+    return verdict, words if item.constant is None else f"{constant_change(item)}; {words}"
 
 
 def constant_change(item: Difference) -> str:

@@ -29,7 +29,7 @@ from evalprep.results import UNKNOWN
 
 ALPHA = 0.05
 POWER = 0.8
-_HIDDEN = ("evidence",)
+_HIDDEN = ("evidence", "relative_exchanged")
 POINTS, RATIO, BITS = "points", "ratio", "bits"
 PERCENT_RANGE = 100.0  # of a score in percent
 
@@ -76,6 +76,7 @@ class Difference:
             empty.
         relative, relative_low, relative_high: The difference as a share of the baseline, where that
             is tested by itself (bits per byte).
+        relative_exchanged: The same three numbers of the exchanged sides, which have other shares.
         bounded: Whether the bounds of the score are known; else `range` is that of the values seen.
         constant: The change that every row shows; None where rows changed by different amounts.
         made_of: `rows`, `counts`, `function`, or `stored` for two unpaired standard errors.
@@ -117,6 +118,9 @@ class Difference:
     relative: float | None = None
     relative_low: float | None = None
     relative_high: float | None = None
+    relative_exchanged: tuple[float | None, float | None, float | None] | None = field(
+        default=None, repr=False, compare=False
+    )
     bounded: bool = True
     constant: float | None = None
     own_now: float | None = None
@@ -133,6 +137,31 @@ class Difference:
             for field in fields(self)
             if field.name not in _HIDDEN
         }
+
+    def mirrored(self) -> Difference:
+        """The same with the sides exchanged."""
+        relative = self.relative_exchanged or (None, None, None)
+        exchanged = None
+        if self.relative is not None:
+            exchanged = self.relative, self.relative_low, self.relative_high
+        return replace(
+            self,
+            previous=self.now,
+            now=self.previous,
+            delta=_minus(self.delta),
+            low=_minus(self.high),
+            high=_minus(self.low),
+            gained=self.lost,
+            lost=self.gained,
+            relative=relative[0],
+            relative_low=relative[1],
+            relative_high=relative[2],
+            relative_exchanged=exchanged,
+            constant=_minus(self.constant),
+            own_now=self.own_previous,
+            own_previous=self.own_now,
+            evidence=None if self.evidence is None else self.evidence.turned(),
+        )
 
     @property
     def drop(self) -> float | None:
@@ -302,6 +331,10 @@ class Difference:
         # A share cannot change by more than all of it.
         is_possible = self.unit != POINTS or detectable <= 1.0
         return replace(self, mde=detectable if is_possible else None)
+
+
+def _minus(value: float | None) -> float | None:
+    return None if value is None else 0.0 - value  # no negative zero
 
 
 def _changed(evidence: Evidence | None) -> int | None:

@@ -118,6 +118,18 @@ class Perspective:
     both: str = "(candidate / baseline)"
     lifting: str = "`--allow {}` compares anyway"
 
+    def exchanged(self) -> Perspective:
+        """The perspective from which the candidate of a reason is the baseline."""
+        return replace(
+            self,
+            candidate=self.baseline,
+            baseline=self.candidate,
+            candidate_owns=self.baseline_owns,
+            baseline_owns=self.candidate_owns,
+            beside="candidate" if self.beside == BASELINE else self.candidate,
+            both="(baseline / candidate)" if self.beside == BASELINE else self.both,
+        )
+
     def side(self, name: str) -> str:
         """A side as a subject."""
         return self.candidate if name == CANDIDATE else self.baseline
@@ -154,6 +166,7 @@ class Reason:
         option: The fact that lifts it where it is allowed to differ; empty where nothing does.
         values: What its words are made of: counts, names, settings.
         said: Words of a pack or of an error; shown and never read.
+        is_exchanged: Whether the candidate of its values is the baseline.
     """
 
     kind: Kind
@@ -161,6 +174,7 @@ class Reason:
     option: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     said: str = ""
+    is_exchanged: bool = False
 
     def __hash__(self) -> int:
         return hash((self.kind, self.task, self.option, self.said))
@@ -170,7 +184,7 @@ class Reason:
 
     def sentence(self, perspective: Perspective = OF_COMMAND) -> str:
         """The reason for people, with the option that lifts it."""
-        words = _words(self, perspective)
+        words = _words(self, perspective.exchanged() if self.is_exchanged else perspective)
         if self.option:
             words += f"; {perspective.lifting.format(self.option)}"
         return f"{self.task}: {words}" if self.task else words
@@ -178,6 +192,10 @@ class Reason:
     def of(self, task: str) -> Reason:
         """The same reason with the name of the task that it is about."""
         return replace(self, task=task)
+
+    def mirrored(self) -> Reason:
+        """The same reason with the sides exchanged."""
+        return replace(self, is_exchanged=not self.is_exchanged)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -231,7 +249,8 @@ def _words_of_sides(reason: Reason, sides: Perspective) -> str:
     known = reason.values
     match reason.kind:
         case Kind.ROWS:
-            whose = "" if known["side"] == CANDIDATE else f"{sides.baseline} has "
+            is_own = (known["side"] == CANDIDATE) is not reason.is_exchanged
+            whose = "" if is_own else f"{sides.side(known['side'])} has "
             expected, found = known["expected"], known["found"]
             words = f"{whose}other rows than prepared: expected {expected}, found {found}"
         case Kind.OTHER_ROWS if known["shared"] == known[CANDIDATE]:

@@ -210,6 +210,9 @@ def _compare_likelihoods(
         known["relative"] = bits.relative.value
         known["relative_low"] = relative_low
         known["relative_high"] = relative_high
+        exchanged = statistics.bits_difference(other_likelihoods, likelihoods, lengths, groups)
+        share = exchanged.relative
+        known["relative_exchanged"] = share.value, *share.interval(confidence)
     else:
         ratio = statistics.perplexity_ratio(likelihoods, other_likelihoods, lengths, groups)
         evidence = ratio.difference

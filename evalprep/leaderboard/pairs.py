@@ -30,6 +30,7 @@ from evalprep.compare import (
     differing,
     fact_reasons,
     measure,
+    mirrored,
     on_a_board,
     tasks_without_mean,
 )
@@ -294,25 +295,27 @@ class Pairs:
 
     def conclusion(self, candidate: int, baseline: int, column: Column) -> Conclusion | None:
         """Returns what is concluded of two runs in a column, the candidate first."""
-        of_pair = self._concluded.get((candidate, baseline), {})
-        return of_pair.get((column.kind == SCORE, column.id))
+        key = column.kind == SCORE, column.id
+        if (candidate, baseline) in self._concluded:
+            return self._concluded[candidate, baseline].get(key)
+        exchanged = self._concluded.get((baseline, candidate), {}).get(key)
+        return None if exchanged is None else mirrored(exchanged)
 
     def conclude(self, needed: Iterable[tuple[int, int]]) -> None:
         """Concludes the pairs that a table needs: one family over all pairs of its runs."""
-        either_way: dict[frozenset[int], dict[tuple[int, int], Quantities]] = {}
-        needed = list(needed)
-        for pair in tracked(needed, "pairs compared", len(needed), unit="pairs"):
+        orders: dict[tuple[int, int], None] = {}
+        for pair in needed:
+            # Two runs are measured once; the other order is mirrored.
+            turned = pair[::-1]
+            orders[turned if turned in self._measured or turned in orders else pair] = None
+        compared: dict[tuple[int, int], Quantities] = {}
+        for pair in tracked(orders, "pairs compared", len(orders), unit="pairs"):
             measured = self._pair(*pair)
             if measured is not None:
-                of_both = either_way.setdefault(frozenset(pair), {})
-                of_both[pair] = self._with_suite(measured, *pair)
-        # Two runs of which both are the candidate once are one pair of the family.
-        is_turned = any(len(of_both) > 1 for of_both in either_way.values())
-        for place in (0, -1) if is_turned else (0,):
-            chosen = dict(list(of_both.items())[place] for of_both in either_way.values())
-            comparisons = conclude_pairs(list(chosen.values()), self.size)
-            for pair, comparison in zip(chosen, comparisons, strict=True):
-                self._concluded[pair] = _by_name(comparison)
+                compared[pair] = self._with_suite(measured, *pair)
+        comparisons = conclude_pairs(list(compared.values()), self.size)
+        for pair, comparison in zip(compared, comparisons, strict=True):
+            self._concluded[pair] = _by_name(comparison)
 
     @property
     def size(self) -> int:
