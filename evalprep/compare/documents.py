@@ -190,7 +190,7 @@ def _is_document(codes: Codes, *, fewest: int) -> bool:
 
 def note_on_found(table: Table, match: Paired, cluster: str) -> list[str]:
     """Which field names the documents of rows by itself; nothing where the user or plan does."""
-    found = None if cluster or table.clusters else documents_of(table, match).found
+    found = None if _are_named(match, cluster) else documents_of(table, match).found
     if found is None:
         return []
     rows = f"{match.left.size} rows share {found.groups} values of {found.name}"
@@ -205,7 +205,7 @@ def unsettled_fields(table: Table, pairs: Pairs, cluster: str) -> list[tuple[Fie
         pairs: Its scored pairs.
         cluster: What the user says of documents; with any, nothing is open.
     """
-    if cluster or table.clusters or not pairs.rows.size:
+    if _are_named(pairs.match, cluster) or not pairs.rows.size:
         return []
     others = documents_of(table, pairs.match).others
     with np.errstate(over="ignore", invalid="ignore"):
@@ -232,7 +232,7 @@ def note_on_unsettled(fields: Sequence[tuple[Field, float]]) -> list[str]:
     ]
 
 
-def row_units(table: Table, pairs: Pairs, cluster: str = "") -> Codes | None:
+def row_units(pairs: Pairs, cluster: str = "") -> Codes | None:
     """The document of each pair: by a field of its row, else by `cluster_id`.
 
     None for independent rows.
@@ -240,7 +240,7 @@ def row_units(table: Table, pairs: Pairs, cluster: str = "") -> Codes | None:
     Rows of one key that is repeated equally often on both sides are one document: which of them
     meet is not known.
     """
-    codes = document_codes(table, pairs.match, pairs.rows, cluster)
+    codes = document_codes(pairs.match, pairs.rows, pairs.other_rows, cluster)
     if pairs.repeats is None:
         return codes
     if codes is None:
@@ -250,19 +250,33 @@ def row_units(table: Table, pairs: Pairs, cluster: str = "") -> Codes | None:
     return np.where((codes == UNKNOWN) & (pairs.repeats != UNKNOWN), group, codes)
 
 
-def document_codes(table: Table, match: Paired, rows: Codes, cluster: str = "") -> Codes | None:
+def document_codes(match: Paired, rows: Rows, other_rows: Rows, cluster: str = "") -> Codes | None:
     """The document of some of the rows that met; None where rows have none.
 
-    By a field that the user names, else by `cluster_id`, else by a field that is found.
+    By a field that the user names, else by `cluster_id`, else by a field that is found. A side
+    whose rows do not have it takes it from the other one.
+
+    Args:
+        match: The rows that met.
+        rows: Some of the candidate's.
+        other_rows: Those of the baseline that they met.
+        cluster: What the user says of documents.
     """
     if cluster == NONE:
         return None
+    table, other = (side.table for side in match.sides)
     if cluster:
-        return _codes_of(table, cluster)[rows]
-    if table.clusters:
-        return table.cluster[rows]
+        codes = _codes_of(table, cluster)[rows]
+        return codes if np.any(codes != UNKNOWN) else _codes_of(other, cluster)[other_rows]
+    if table.clusters or other.clusters:
+        return table.cluster[rows] if table.clusters else other.cluster[other_rows]
     found = documents_of(table, match).found
     return None if found is None else found.codes[rows]
+
+
+def _are_named(match: Paired, cluster: str) -> bool:
+    """True where the user or the plan of a side says which rows are one document."""
+    return bool(cluster) or any(side.table.clusters for side in match.sides)
 
 
 def _codes_of(table: Table, column: str) -> Codes:

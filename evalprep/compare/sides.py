@@ -171,7 +171,7 @@ def paired_metric(
     if other_metric is not None and other_metric.metric == metric.metric:
         metric, disagreements = join_directions(metric, other_metric, settings.allow)
         disagreements += scale_reasons(metric, pairs.now, pairs.before, settings.allow)
-    units = row_units(table, pairs, settings.cluster)
+    units = row_units(pairs, settings.cluster)
     equal = _equal_replies(sides, table, other, pairs, settings)
     item = difference(
         pairs.now,

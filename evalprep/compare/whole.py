@@ -86,7 +86,7 @@ def measure_whole(paired: PairedMetric, settings: Settings) -> Measured:
         for side, rows in zip(match.sides, (match.left, match.right), strict=True)
     )
     sides = now_rows, before_rows
-    units = document_codes(table, match, match.left[kept], settings.cluster)
+    units = document_codes(match, match.left[kept], match.right[kept], settings.cluster)
     measured = _measured((now, before), sides, match, units, settings.confidence)
     item = measured.difference
     if name not in PERPLEXITIES:

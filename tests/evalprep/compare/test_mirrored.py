@@ -128,3 +128,17 @@ def test_a_board_measures_each_pair_once(tmp_path, monkeypatch, capsys):
         item = named[pair["column"]]
         assert pair["delta"] == pytest.approx(item["delta"])
         assert (pair["low"], pair["high"]) == pytest.approx((item["low"], item["high"]))
+
+
+def test_documents_that_one_side_names_count_in_both_orders(tmp_path, capsys):
+    """A log of another tool, or rows that were prepared before, lack the column."""
+    named = str(write_run(tmp_path / "a", {"t": lines(1, 0.9, documents=True)}))
+    bare = str(write_run(tmp_path / "b", {"t": lines(2, 0.5)}, model="org__b"))
+    orders = []
+    for sides in ((named, bare), (bare, named)):
+        main(["compare", *sides, "--json"])
+        orders.append(json.loads(capsys.readouterr().out)["tasks"][0])
+    assert [task["clusters"] for task in orders] == [20, 20]
+    assert orders[0]["low"] == pytest.approx(-orders[1]["high"])
+    main(["compare", bare, named, "--json", "--cluster", "cluster_id"])
+    assert json.loads(capsys.readouterr().out)["tasks"][0]["clusters"] == 20
