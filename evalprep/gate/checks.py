@@ -353,19 +353,15 @@ def _missing_metrics(run: Run, other: Run, comparison: Comparison, policy: Polic
             if settings.decides(metric, filter_name, primary=False):
                 side = "the baseline" if (metric, filter_name) in own else "the candidate"
                 label = metric if filter_name == "none" else f"{metric} ({filter_name})"
-                demands.append(_lone_metric(task.name, label, side, rule))
+                message = f"{side} has no {label} of {task.name}"
+                name = f"{task.name}: {label}"
+                check = Check(name, "task", NOT_ENOUGH, rule.level, message=message)
+                demands.append(Demand(check, rule))
     return demands
 
 
 def _metric_keys(task: TaskRun) -> set[tuple[str, str]]:
     return {(metric.metric, metric.filter) for metric in task.metrics}
-
-
-def _lone_metric(task: str, metric: str, side: str, rule: Rule) -> Demand:
-    """The check of a metric that a side of a task lacks."""
-    message = f"{side} has no {metric} of {task}"
-    check = Check(f"{task}: {metric}", "task", NOT_ENOUGH, rule.level, message=message)
-    return Demand(check, rule)
 
 
 def _suite_demands(

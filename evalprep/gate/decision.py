@@ -84,14 +84,11 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON: NaN and infinity as None."""
         plain = asdict(self) | {"exit_code": self.exit_code, "closing": self.closing}
-        plain["checks"] = [
-            {name: _finite(value) for name, value in check.items()} for check in plain["checks"]
-        ]
+        for check in plain["checks"]:
+            for name, value in check.items():
+                if isinstance(value, float) and not math.isfinite(value):
+                    check[name] = None
         return plain
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def decide(

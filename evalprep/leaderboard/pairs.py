@@ -312,7 +312,15 @@ class Pairs:
         for pair in tracked(orders, "pairs compared", len(orders), unit="pairs"):
             measured = self._pair(*pair)
             if measured is not None:
-                compared[pair] = self._with_suite(measured, *pair)
+                candidate, baseline = pair
+                compared[pair] = add_suite(
+                    measured,
+                    self.runs[candidate],
+                    self.runs[baseline],
+                    self._packs,
+                    self._settings,
+                    scores=(self.scores[candidate], self.scores[baseline]),
+                )
         comparisons = conclude_pairs(list(compared.values()), self.size)
         for pair, comparison in zip(compared, comparisons, strict=True):
             self._concluded[pair] = _by_name(comparison)
@@ -322,17 +330,6 @@ class Pairs:
         """The number of pairs that carry words, whatever columns they share."""
         labels = [run.label for run in self.runs]
         return sum(self.judged.pair(*pair) is not None for pair in combinations(labels, 2))
-
-    def _with_suite(self, measured: Quantities, candidate: int, baseline: int) -> Quantities:
-        """Two runs whose tasks are measured, with their suite scores."""
-        return add_suite(
-            measured,
-            self.runs[candidate],
-            self.runs[baseline],
-            self._packs,
-            self._settings,
-            scores=(self.scores[candidate], self.scores[baseline]),
-        )
 
     def _pair(self, candidate: int, baseline: int) -> Quantities | None:
         """Two runs by their tasks, where they share one; else None."""

@@ -6,7 +6,7 @@ Its values are means with standard deviations; of p-values the median.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from evalprep.leaderboard.board import Row
 from evalprep.leaderboard.columns import INCOMPLETE, Cell, Column
@@ -28,7 +28,9 @@ def merge_seeds(rows: Sequence[Row], runs: Sequence[Run], columns: Sequence[Colu
             models.append(runs[place])
     for group in seed_groups(models):
         members = tuple(place_of[id(run)] for run in group)
-        merged[members[0]] = _row_of_group(row_of_run, members, group[0], columns)
+        of_group = [row_of_run[at] for at in members]
+        is_one = len(of_group) == 1
+        merged[members[0]] = of_group[0] if is_one else _merge(of_group, members, group[0], columns)
     return [merged[place] for place in sorted(merged)]
 
 
@@ -48,14 +50,6 @@ def notes_on_seeds(rows: Sequence[Row]) -> list[str]:
 def _is_without_spread(row: Row) -> bool:
     spreads = [cell.sd for cell in row.cells.values() if cell.sd is not None]
     return bool(spreads) and not any(spreads)
-
-
-def _row_of_group(
-    single: Mapping[int, Row], members: tuple[int, ...], first: Run, columns: Sequence[Column]
-) -> Row:
-    """The row of a run with one seed as it is, else one row for several."""
-    rows = [single[at] for at in members]
-    return rows[0] if len(rows) == 1 else _merge(rows, members, first, columns)
 
 
 def _merge(
