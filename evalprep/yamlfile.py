@@ -141,7 +141,8 @@ def _read_text(path: Path) -> str:
     except IsADirectoryError:
         problem = Problem(what="is a folder", where=where, allowed="a YAML file")
     except UnicodeDecodeError as error:
-        problem = Problem(what=f"is not UTF-8 text: {error}", where=where, fix="save it as UTF-8")
+        what = f"is not UTF-8 text from byte {error.start + 1} on"
+        problem = Problem(what=what, where=where, fix="save it as UTF-8")
     except OSError as error:
         problem = Problem(
             what=f"cannot be read: {error.strerror}", where=where, fix="make it readable"

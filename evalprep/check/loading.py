@@ -265,6 +265,9 @@ def _load_alone(manager: Any, leaf: Leaf, findings: Findings) -> Any:
 
 def _why_not_loaded(error: Exception, leaf: Leaf) -> tuple[str, str]:
     """Returns why lm-eval cannot load a task, and the fix where it is known."""
+    if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str):
+        what = f"its code looks up {error.args[0]!r}, which is not there"
+        return what, "compare the columns and splits of the data with those that the task reads"
     absent_name = _UNDEFINED.fullmatch(str(error))
     if absent_name is None:
         return f"{type(error).__name__}: {first_line(error)}", ""

@@ -277,7 +277,8 @@ def _check_unread_arguments(
     reason = f"metrics of {leaf.output_type} tasks take no arguments"
     if own_scorer:
         reason = "process_results computes the metric"
-    what = f"{', '.join(arguments)} of the metric {name!r} is not read: {reason}"
+    are = "is" if len(arguments) == 1 else "are"
+    what = f"{', '.join(arguments)} of the metric {name!r} {are} not read: {reason}"
     findings.add_at("EP239", leaf, "metric_list", what)
 
 

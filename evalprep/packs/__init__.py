@@ -73,7 +73,7 @@ if TYPE_CHECKING:
         why_foreign,
     )
     from evalprep.packs.pack import Pack
-    from evalprep.packs.placeholders import as_jinja, is_jinja, unknown_names, with_places
+    from evalprep.packs.placeholders import as_jinja, is_jinja, named_in, unknown_names, with_places
     from evalprep.packs.plan import (
         ABILITIES,
         EXCLUDED_KINDS,

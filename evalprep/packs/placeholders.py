@@ -15,6 +15,7 @@ from evalprep.errors import near
 _PLACE = re.compile(r"(?<![{$])\{(?![{%#])([^{}\n]{1,200})\}(?!\})")
 #: The end of a text after which braces are LaTeX's.
 _LATEX = re.compile(r"(?:\\[A-Za-z]+(?:\{[^{}]*\})*|[\^_])\Z")
+_OF_JSON = frozenset("\"',:[]")  # signs that names of columns seldom have
 _JINJA = re.compile(r"\{\{|\{%")
 
 
@@ -42,6 +43,16 @@ def unknown_names(text: str, known: Collection[str], *, strict: bool) -> list[st
     return [name for name in unknown if strict or near(name, known)]
 
 
+def named_in(text: str) -> list[str]:
+    """Returns what stands between single braces and may be the name of a column.
+
+    >>> named_in('{Full name} as {"rating": 1}, {a, b} or {}')
+    ['Full name']
+    """
+    names = [place[1] for place in places_in(text)]
+    return [name for name in names if _OF_JSON.isdisjoint(name)]
+
+
 def with_places(text: str, known: Collection[str], opening: str, closing: str) -> str:
     """A text with other marks around the names of fields that stand between single braces.
 
@@ -56,19 +67,19 @@ def with_places(text: str, known: Collection[str], opening: str, closing: str) -
     return text
 
 
-def as_jinja(text: str, known: Collection[str] | None = None) -> tuple[str, dict[str, str]]:
+def as_jinja(text: str, known: Collection[str]) -> tuple[str, dict[str, str]]:
     """A text with names between single braces as a Jinja text, and new names of columns in it.
 
     A column whose name is no name in Jinja gets another one.
 
     Args:
         text: The text.
-        known: Names of fields; None where every name between single braces is meant as one.
+        known: Names of fields.
     """
     renamed: dict[str, str] = {}
     for place in reversed(list(places_in(text))):
         column = place[1]
-        if known is not None and column not in known:
+        if column not in known:
             continue
         name = column
         if not column.isidentifier():

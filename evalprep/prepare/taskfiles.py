@@ -135,7 +135,7 @@ def _write_task(
     try:
         raw = read_text(template, own=True, encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        what = f"is not UTF-8 text: {error}"
+        what = f"is not UTF-8 text from byte {error.start + 1} on"
         problem = Problem(what=what, where=str(template), fix="save it as UTF-8")
         raise BadInput(problem) from None
     text, problems = render(raw, values, where=str(template), optional=_COMMON)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import StrayLink, is_stray
+from evalprep.files import StrayLink, check_regular, is_stray
 from evalprep.packs import Manifest
 from evalprep.places import last_part
 from evalprep.results.folder import (
@@ -535,6 +535,8 @@ def _notes_on_damage(folder: Folder) -> Iterator[str]:
 
 
 def _no_run_at(start: Path) -> BadInput:
+    if start.exists() and not start.is_dir():
+        check_regular(start)
     damaged = read_folder(start).damaged if start.is_dir() else {}
     if damaged:
         return BadInput(

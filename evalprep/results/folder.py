@@ -181,7 +181,21 @@ def _tasks_in(results: Path) -> set[str]:
 
 def _file_names(folder: Path) -> list[str]:
     """The names of the files in a folder, in their order."""
-    return sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
+    return sorted(entry.name for entry in os.scandir(folder) if _is_file(entry))
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Returns whether an entry is a file; a link to itself is none.
+
+    Raises:
+        OSError: a link to itself with the name of a file of a run.
+    """
+    try:
+        return entry.is_file()
+    except OSError:
+        if SAMPLES.fullmatch(entry.name) or RESULTS.fullmatch(entry.name):
+            raise
+        return False
 
 
 @dataclass(frozen=True)

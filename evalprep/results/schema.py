@@ -1,7 +1,7 @@
 """The one list of the fields of a row.
 
 A row has its numbers and codes in the columns of a `Table`, and its texts in the source that the
-table was made of. Tables, the store of tables, `export --to samples`, the data frames of
+table was made of. Tables, the store of tables, `export --to csv`, the data frames of
 `evalprep.api` and the tables in their docstrings are made of this list.
 """
 

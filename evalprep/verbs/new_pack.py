@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from evalprep.data import column_of, paths_in, unpacked_name, value_at
 from evalprep.errors import BadInput, Problems, near
 from evalprep.files import open_file
-from evalprep.packs import ONLY_LETTERS, AnswerForm, answer_form, as_jinja, is_jinja
+from evalprep.packs import ONLY_LETTERS, AnswerForm, answer_form, as_jinja, is_jinja, named_in
 from evalprep.places import nearby
 from evalprep.terminal import command_text, counted, shortlist
 from evalprep.verbs.init import PACK_SCHEMA, schema_line
@@ -578,7 +578,7 @@ def _prompt(text: str, columns: list[str], problems: Problems) -> tuple[str, dic
         text = text.replace("\\n", "\n").replace("\\t", "\t")
     renamed: dict[str, str] = {}
     if not is_jinja(text):
-        text, renamed = as_jinja(text)
+        text, renamed = as_jinja(text, {*columns, *named_in(text)})
     used = _variables(text, problems)
     named = {renamed.get(name, name) for name in used}
     for name in sorted(named - {*columns, "listed"}):
@@ -594,9 +594,15 @@ def _prompt(text: str, columns: list[str], problems: Problems) -> tuple[str, dic
             f"{text!r} names no column, so all prompts would be equal",
             where="--prompt",
             allowed=f"a column ({names}), or a text with columns in braces",
-            fix=near(text, columns),
+            fix=_in_single_braces(text, columns) or near(text, columns),
         )
     return text, renamed
+
+
+def _in_single_braces(text: str, columns: list[str]) -> str:
+    """How the first column is written that a text has as `${column}`; empty without one."""
+    named = next((name for name in columns if f"${{{name}}}" in text), "")
+    return f"write {{{named}}} in place of ${{{named}}}" if named else ""
 
 
 def _variables(text: str, problems: Problems) -> set[str]:

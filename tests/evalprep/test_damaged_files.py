@@ -1,6 +1,7 @@
 """Files that nobody expects in a run or a work folder end with a message, not with a fault of evalprep."""
 
 import json
+import os
 
 import pytest
 
@@ -44,6 +45,21 @@ def test_a_link_to_itself_is_named(home, capsys):
     (home.parent / "b").symlink_to(home.parent / "a")
     assert main(["score", str(home.parent), "--no_write"]) == 2
     assert "a symbolic link leads to itself" in capsys.readouterr().err
+
+
+def test_a_link_to_itself_beside_a_named_file_is_not_followed(home, capsys):
+    (home / "a").symlink_to(home / "a")
+    (home / "table.parquet").write_bytes(b"PAR1 no table PAR1")
+    (samples,) = home.glob("samples_*")
+    assert main(["score", str(home / "table.parquet")]) == 2
+    assert "it looks like a parquet file" in capsys.readouterr().err
+    assert main(["score", str(samples), "--no_write"]) == 0
+
+
+def test_a_pipe_in_the_place_of_a_run_is_named(home, capsys):
+    os.mkfifo(home / "pipe.jsonl")
+    assert main(["score", str(home / "pipe.jsonl"), "--no_write"]) == 2
+    assert "pipe.jsonl: is not read: it is a named pipe, no file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

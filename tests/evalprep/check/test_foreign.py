@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from evalprep.check import Findings, RunSettings, check_static
+from evalprep.cli import main
 
 from .choice_task import CHOICE, choice_rows
 
@@ -154,3 +155,23 @@ def test_a_part_of_a_split_is_none_to_lm_eval(folder, split):
     )
     with pytest.raises(KeyError):
         list(loaded(folder, "part")["part"].eval_docs)
+
+
+def test_arguments_of_a_metric_that_are_not_read(folder):
+    metric = "metric_list:\n- {metric: acc, ignore_case: true, regexes_to_ignore: [x]}\n"
+    task = TASK.format(name="one", tag="t", file=folder / "rows.json")
+    write(folder, "a.yaml", task.partition("metric_list")[0] + metric)
+    assert codes(folder)["EP239"] == (
+        "ignore_case, regexes_to_ignore of the metric 'acc' are not read: "
+        "metrics of multiple_choice tasks take no arguments"
+    )
+
+
+def test_code_of_a_task_that_looks_up_a_column_that_is_not_there(folder, capsys):
+    (folder / "own.py").write_text("def prompt(doc):\n    return doc['ctx_a']\n")
+    task = TASK.format(name="one", tag="t", file=folder / "rows.json")
+    lines = [line for line in task.splitlines() if not line.startswith("doc_to_text")]
+    write(folder, "a.yaml", "\n".join([*lines, "doc_to_text: !function own.prompt", ""]))
+    assert main(["check", "--include_path", str(folder)]) == 2
+    text = " ".join(capsys.readouterr().out.split())
+    assert "its code looks up 'ctx_a', which is not there" in text

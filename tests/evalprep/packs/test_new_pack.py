@@ -141,6 +141,8 @@ def scored(task, doc, reply):
         (["--data", "q.jsonl", "--prompt", "{qestion}", "--target", "anwser"],
          ["no column 'qestion'", "did you mean question", "no column 'anwser'", "did you mean answer"]),
         (["--data", "q.jsonl", "--prompt", "Answer!", "--target", "answer"], ["names no column"]),
+        (["--data", "q.jsonl", "--prompt", "It is ${question}.", "--target", "answer"],
+         ["write {question} in place of ${question}"]),
         (["--data", "q.jsonl", "--prompt", "{{question", "--target", "answer"], ["is not valid Jinja"]),
         (["--data", "q.jsonl", "--prompt", "question", "--target", "answer", "--kind", "regex", "--pattern", "x"],
          ["has no group"]),
@@ -157,6 +159,15 @@ def test_mistakes_are_told_at_once_and_nothing_is_written(tmp_path, arguments, s
     for part in said:
         assert part in made.stderr
     assert not (tmp_path / "packs").exists()
+
+
+def test_braces_of_json_are_text(tmp_path):
+    write(tmp_path, "q.jsonl")
+    prompt = '{question} Answer as {"answer": 1}, one of {a, b}.'
+    made = new_pack(tmp_path, "--data", "q.jsonl", "--prompt", prompt, "--target", "answer")
+    assert made.returncode == 0, made.stderr
+    rows = (tmp_path / "packs/mine/pack.yaml").read_text()
+    assert '{{question}} Answer as {"answer": 1}, one of {a, b}.' in rows.replace("\\", "")
 
 
 def test_the_verb_offers_every_kind():

@@ -10,7 +10,9 @@ from evalprep.errors import BadInput, Problem, near
 from evalprep.files import StrayLink, is_stray
 from evalprep.results.pointers import what_and_fix
 from evalprep.results.readers import read_recognised
-from evalprep.results.readers.tools.formats import FORMATS, READERS
+
+# The module, which imports this one while it looks for readers.
+from evalprep.results.readers.tools import formats
 from evalprep.results.readers.tools.opening import Opening, opening_of
 from evalprep.results.readers.tools.reading import Reader, Reading
 from evalprep.results.readers.tools.unread import (
@@ -76,13 +78,13 @@ def _not_fetched(place: Path, pointers: Sequence[Path]) -> BadInput:
 
 
 def _check_format(reading: Reading) -> None:
-    if reading.format and reading.format not in FORMATS:
+    if reading.format and reading.format not in formats.FORMATS:
         raise BadInput(
             Problem(
                 what=f"no format {reading.format!r}",
                 where="--input_format",
-                allowed=", ".join(FORMATS),
-                fix=near(reading.format, FORMATS),
+                allowed=", ".join(formats.FORMATS),
+                fix=near(reading.format, formats.FORMATS),
             )
         )
 
@@ -106,7 +108,7 @@ def _log_at(path: Path, reading: Reading) -> list[Log]:
 
 def _reader_of(opening: Opening, reading: Reading) -> Reader | None:
     """The reader of the format that was named, or of the first that fits."""
-    for reader in READERS:
+    for reader in formats.READERS:
         is_chosen = reading.format in ("", reader.name)
         is_tried = not reader.needs_columns or bool(reading.columns or reading.format)
         if is_chosen and is_tried and reader.recognises(opening):
@@ -192,7 +194,7 @@ def appearance(path: Path) -> Unread:
 
 def _known_file(opening: Opening) -> Unread | None:
     """What a file of a known tool is that no reader takes; None for any other file."""
-    known = (reader.unread(opening) for reader in READERS)
+    known = (reader.unread(opening) for reader in formats.READERS)
     return next(filter(None, known), None) or file_of_no_reader(opening)
 
 
@@ -208,7 +210,7 @@ def results_beside(path: Path, tool: str) -> Unread | None:
         path: A file, or a folder that may be a log.
         tool: The format of the logs that are read; empty where none are.
     """
-    if any(reader.belongs(path) for reader in READERS):
+    if any(reader.belongs(path) for reader in formats.READERS):
         return None
     opening = opening_of(path)
     reader = _reader_of(opening, Reading())

@@ -1,6 +1,7 @@
 """What is made of the rows of other tools: verdicts, repeats, damage, ids, metrics."""
 
 import json
+import subprocess
 import sys
 import tracemalloc
 import zipfile
@@ -12,6 +13,7 @@ from evalprep.results import open_run
 from evalprep.results.readers import compressed
 from evalprep.results.readers.tools import Reading, ToolLog, reading_as
 from evalprep.results.tool_runs import _names
+from tests import PROJECT_ROOT
 from tests.evalprep.results.readers.logs import (
     SPEC,
     eee_record,
@@ -464,3 +466,16 @@ def test_the_results_of_lighteval_are_values_of_its_tasks(tmp_path):
 def test_no_two_tasks_have_one_name(short_names, expected):
     log = ToolLog("inspect", iter(()), short_name=short_names.__getitem__)
     assert list(_names(short_names, log).values()) == expected
+
+
+@pytest.mark.parametrize("module", ["formats", "finding", "opening"])
+def test_formats_are_found_whichever_module_is_imported_first(module):
+    code = (
+        f"import evalprep.results.readers.tools.{module}; "
+        "from evalprep.results.readers.tools import FORMATS; print(len(FORMATS))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=PROJECT_ROOT
+    )
+    assert done.stderr == ""
+    assert int(done.stdout) > 10
