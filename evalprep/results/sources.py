@@ -224,6 +224,10 @@ class SampleFile:
                 file.seek(start)
                 yield (start, end - start), file.read(end - start)
 
+    def lines(self) -> Iterator[bytes]:
+        """Yields its samples as they stand in the file."""
+        return (raw for _, raw in self._texts())
+
     def placed(self) -> Iterator[Placed]:
         """Yields its samples one by one; blank lines count as damaged."""
         reader = SampleReader()
