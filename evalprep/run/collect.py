@@ -31,7 +31,7 @@ class _AllTasksAskedError(Exception):
     """lm-eval has asked all tasks for their requests."""
 
 
-class _Collector(StandIn):
+class Collector(StandIn):
     """A model that answers no request, and holds back how lm-eval has the requests made.
 
     Attributes:
@@ -212,10 +212,10 @@ def requests_of(
         ) from error
 
 
-def _asked(job: Job, interface: Interface, replies: Mapping[str, Reply]) -> _Collector:
+def _asked(job: Job, interface: Interface, replies: Mapping[str, Reply]) -> Collector:
     """What lm-eval has asked for its requests, with the settings of the command."""
     config = configuration(job)
-    collector = _Collector(interface, job, replies)
+    collector = Collector(interface, job, replies)
     manager = manager_of(config)
     load = manager.load
 
