@@ -318,7 +318,7 @@ def main() -> int:
     packages = [package for package in PACKAGES if importlib.util.find_spec(package)]
     command = "python -m benchmarks.prepare_speed"
     report = Report("prepare_speed", command, measures, sizes, packages)
-    return finish(report, page=args.docs, keep=not args.fast)
+    return finish(report, page=args.docs, keeps=not args.fast)
 
 
 if __name__ == "__main__":
