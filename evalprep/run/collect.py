@@ -79,7 +79,8 @@ class Collector(StandIn):
     def requests(self, instances: Sequence[Instance]) -> Iterator[Request]:
         """The requests of some rows, repeats included, with their ids."""
         for kind, alike in groupby(instances, key=lambda instance: str(instance.request_type)):
-            repeated = [each for instance in alike for each in [instance] * instance.repeats]
+            repeats = ([instance] * instance.repeats for instance in alike)
+            repeated = list(chain.from_iterable(repeats))
             if kind == DIALOGUE:
                 yield from self._turns(repeated)
                 continue
