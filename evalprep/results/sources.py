@@ -204,8 +204,7 @@ class SampleFile:
         if len(self.filters) < 2:
             return None
         first = next((raw for _, raw in self._texts() if raw.strip()), b"")
-        named = _names_in(first)
-        if named.filter is not None or named.doc_id is None:
+        if _names_in(first).filter is not None:
             return None
         order = _ByOrder.of(self._texts())
         return order if order.fits(len(self.filters)) else None
