@@ -1,6 +1,6 @@
 """Where the time goes of those commands of `benchmarks.shapes` that miss a goal.
 
-    python -m benchmarks.profiles [--short] [--docs docs/appendix/speed.md]
+    python -m benchmarks.profiles [--short] [--docs docs/reference/measured.md]
 
 Each command runs once under cProfile. The time of a function of Python or of a library counts for
 the module of ours that calls it, directly or through others; what imports of modules take is one
