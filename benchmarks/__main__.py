@@ -51,6 +51,7 @@ SCRIPTS = (
 #: Left out of a run without `--full`.
 LONG = (
     Script("shapes", 12, short=True),
+    Script("profiles", 3, short=True),
     Script("conclusions", 10, words=("--pairs", "300")),
     Script("plans", 2),
     Script("judge_injection", 10),

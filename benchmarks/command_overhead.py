@@ -247,7 +247,7 @@ def main() -> int:
         {"prompts": load.prompts, "new tokens": load.new_tokens},
         sorted(packages),
     )
-    return finish(report, page=args.docs, keep=load is LONG)
+    return finish(report, page=args.docs, keeps=load is LONG)
 
 
 if __name__ == "__main__":

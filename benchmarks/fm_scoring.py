@@ -134,7 +134,7 @@ def main() -> int:
     report = Report(
         "fm_scoring", "python -m benchmarks.fm_scoring", measures, {"rows": count}, ("msgspec",)
     )
-    return finish(report, page=arguments.docs, keep=not arguments.short)
+    return finish(report, page=arguments.docs, keeps=not arguments.short)
 
 
 if __name__ == "__main__":

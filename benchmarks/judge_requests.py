@@ -206,7 +206,7 @@ def main() -> int:
     report = Report(
         "judge_requests", "python -m benchmarks.judge_requests", [line], sizes, ("aiohttp",)
     )
-    return finish(report, page=args.docs, keep=not (args.short or args.base_url))
+    return finish(report, page=args.docs, keeps=not (args.short or args.base_url))
 
 
 def _round(number: int, url: str, args: argparse.Namespace) -> tuple[Cost, Cost]:

@@ -118,12 +118,24 @@ class Report:
             "measures": [{**asdict(line), "ratio": line.ratio} for line in self.measures],
         }
 
-    def keep(self, folder: Path = KEPT) -> Path:
-        """Write the report as JSON, and return its file."""
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{self.name}.json"
-        file.write_text(json.dumps(self.record(), indent=1) + "\n", encoding="utf-8")
-        return file
+    def beside_kept(self, folder: Path = KEPT) -> dict[str, Any]:
+        """The record with the kept lines that were not measured now, for a part of a script.
+
+        A line takes the place of the kept one that is called the same.
+        """
+        record = self.record()
+        before = kept(self.name, folder)["measures"]
+        measured = {line["what"]: line for line in record["measures"]}
+        lines = [measured.pop(line["what"], line) for line in before]
+        return {**record, "measures": [*lines, *measured.values()]}
+
+
+def keep(record: Mapping[str, Any], folder: Path = KEPT) -> Path:
+    """Write a record as JSON, and return its file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{record['name']}.json"
+    file.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return file
 
 
 def measure(
@@ -272,19 +284,22 @@ def _ratio(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
 
 
-def finish(report: Report, *, page: Path | None = None, keep: bool = True) -> int:
+def finish(
+    report: Report, *, page: Path | None = None, keeps: bool = True, is_part: bool = False
+) -> int:
     """Print a report, keep it and write its table; the exit code is 1 where a goal is missed.
 
     Args:
         report: What was measured.
         page: The page of the docs whose table is replaced; none by default.
-        keep: Also write the JSON; a short run does not, as its figures are of small inputs.
+        keeps: Also write the JSON; a short run does not, as its figures are of small inputs.
+        is_part: Leave the kept lines that were not measured now as they are.
     """
-    record = report.record()
-    for line in table(record):
+    for line in table(report.record()):
         print(line)
-    if keep:
-        print(f"kept: {report.keep().relative_to(ROOT)}")
+    record = report.beside_kept() if is_part else report.record()
+    if keeps:
+        print(f"kept: {keep(record).relative_to(ROOT)}")
     if page is not None:
         write_docs(page, report.name, table(record))
     missed = [line.what for line in report.measures if line.missed]

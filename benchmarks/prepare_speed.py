@@ -6,7 +6,7 @@ The peers: for a preparation, a script with `datasets` and pandas that joins and
 same data sets (the recipe's way), or a plain copy of the columns that a task needs through Arrow;
 for a join, by rows and in columns, pandas and, where it is installed, DuckDB. The data: the small
 Llama-3.1-8B-Instruct fixture in the folder that EVALPREP_SHARED names, else the demo's; and
-authored rows.
+authored rows. Without the demo model (`make setup`) no tokenizer counts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ FIXTURE = SHARED / "vectors" / "meta_evals"
 DEMO = ROOT / "task_templates" / "meta" / "demo"
 EVALS = "Llama-3.1-8B-Instruct-evals"
 PACKAGES = ("pyarrow", "pandas", "datasets", "lm_eval", "duckdb")
-MODEL = str(ROOT / "models" / "SmolLM2-135M-Instruct")
+_DEMO_MODEL = ROOT / "models" / "SmolLM2-135M-Instruct"
+MODEL = str(_DEMO_MODEL) if _DEMO_MODEL.is_dir() else f"HuggingFaceTB/{_DEMO_MODEL.name}"
 BLOCK = 10_000
 
 RECIPE = """
@@ -318,7 +319,7 @@ def main() -> int:
     packages = [package for package in PACKAGES if importlib.util.find_spec(package)]
     command = "python -m benchmarks.prepare_speed"
     report = Report("prepare_speed", command, measures, sizes, packages)
-    return finish(report, page=args.docs, keep=not args.fast)
+    return finish(report, page=args.docs, keeps=not args.fast)
 
 
 if __name__ == "__main__":

@@ -199,7 +199,7 @@ def main() -> int:
         "rescore", "python -m benchmarks.rescore", measures, {"rows": rows}, ("lm_eval", "sympy")
     )
     whole = not args.short and len(args.part) == len(CASES)
-    return finish(report, page=args.docs, keep=whole)
+    return finish(report, page=args.docs, keeps=whole)
 
 
 if __name__ == "__main__":

@@ -281,7 +281,7 @@ def main() -> int:
         ("msgspec", "numpy", "pandas"),
     )
     whole = not args.short and len(args.part) == len(PARTS)
-    return finish(report, page=args.docs, keep=whole)
+    return finish(report, page=args.docs, keeps=whole)
 
 
 if __name__ == "__main__":

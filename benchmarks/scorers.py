@@ -225,7 +225,7 @@ def main() -> int:
     measures.append(static_check(20 // part, repeats))
     packages = ("rouge-score", "math-verify", "lm_eval")
     report = Report("scorers", "python -m benchmarks.scorers", measures, packages=packages)
-    return finish(report, page=args.docs, keep=not args.short)
+    return finish(report, page=args.docs, keeps=not args.short)
 
 
 if __name__ == "__main__":

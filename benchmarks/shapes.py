@@ -21,7 +21,8 @@ and of each the round with the least CPU time.
 - `start`: `command.sh`, which starts lm-eval by our launcher, beside the printed line; two
   rows with the dummy model, so that both mostly start.
 
-The last three need the demo model (`make setup`), whose tokenizer counts.
+`--part` leaves the kept figures of the other parts as they are. The last three parts need the demo
+model (`make setup`), whose tokenizer counts.
 """
 
 from __future__ import annotations
@@ -437,7 +438,7 @@ def _evalprep(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def _config(folder: Path, pack: str, **more: object) -> list[str]:
+def own_words(folder: Path, pack: str, **more: object) -> list[str]:
     """The words that prepare a pack; the config stands in a file of the pack's name."""
     config = {
         "model_name": str(MODEL),
@@ -458,7 +459,7 @@ def own(place: Place, scale: float) -> Iterator[Measure]:
         folder = place.folder / f"own{count}"
         write_own(folder, rows)
         for pack in ("quiz", "choice"):
-            words = _config(folder, pack)
+            words = own_words(folder, pack)
             checked, plain = place.pair(folder, words, [*words, "--check=off"])
             what = f"prepare {rows:,} own rows ({pack})"
             yield Measure(what, checked, plain, "without the check", goal, most_mb=most)
@@ -469,7 +470,7 @@ def prompts(place: Place, scale: float) -> Iterator[Measure]:
     rows = round(20_000 * scale)
     folder = place.folder / "prompts"
     write_own(folder, rows)
-    _evalprep(folder, *_config(folder, "quiz"), "--check=off")
+    _evalprep(folder, *own_words(folder, "quiz"), "--check=off")
     ours, peer = place.pair(
         folder, ["prompts", "work_dir", "--out", "requests.parquet"], code=[_BUILD, "work_dir"]
     )
@@ -480,7 +481,7 @@ def start(place: Place, scale: float) -> Iterator[Measure]:
     """Starts of lm-eval."""
     folder = place.folder / "start"
     write_own(folder, max(50, round(200 * scale)))
-    words = _config(folder, "quiz", backend="dummy", limit=2)
+    words = own_words(folder, "quiz", backend="dummy", limit=2)
     printed = _evalprep(folder, *words, "--check=off").strip().splitlines()[-1]
     environment = {"HF_HUB_OFFLINE": "1"}
     turns = [
@@ -536,8 +537,8 @@ def main() -> int:
         {"share of the rows": scale, "rounds": rounds},
         ("msgspec", "numpy", "lm_eval"),
     )
-    whole = not args.short and set(args.part) >= set(usual)
-    return finish(report, page=args.docs, keep=whole)
+    is_part = set(args.part) < set(usual) or "million" in args.part
+    return finish(report, page=args.docs, keeps=not args.short, is_part=is_part)
 
 
 if __name__ == "__main__":

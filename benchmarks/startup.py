@@ -52,7 +52,7 @@ def main() -> int:
             cost = measure([sys.executable, *words], cwd=folder, repeats=repeats, ends=ends)
             measures.append(Measure(kind, cost, bare, "python -c pass", most_cpu=LIMITS[kind]))
     report = Report("startup", "python -m benchmarks.startup", measures, {"repeats": repeats})
-    return finish(report, page=args.docs, keep=not args.short)
+    return finish(report, page=args.docs, keeps=not args.short)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 What it can do, what its command needs, what its defaults do to a run.
 """
 
+from evalprep.backends.copies import keep_copies
 from evalprep.backends.dummy import CHAT_MODEL
 from evalprep.backends.hf import BACKEND as HF
 from evalprep.backends.parallel import (
@@ -37,6 +38,7 @@ __all__ = [
     "environment",
     "find_backend",
     "is_here",
+    "keep_copies",
     "shell_words",
     "sizes_of_arguments",
     "sizes_of_settings",

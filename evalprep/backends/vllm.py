@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from evalprep.backends.copies import forget_prefixes
 from evalprep.backends.parallel import DATA_PARALLEL, TENSOR_PARALLEL
 from evalprep.backends.record import (
     GENERATES,
@@ -104,9 +105,8 @@ def forget(lm: Any) -> None:
 
     A prompt whose start was computed in another batch differs in the last bits.
     """
-    if (
-        engine := getattr(lm, "model", None)
-    ) is not None:  # several copies live in processes of their own
+    forget_prefixes(lm)  # of several copies
+    if (engine := getattr(lm, "model", None)) is not None:
         engine.reset_prefix_cache()
 
 

@@ -273,9 +273,11 @@ class _Scan:
 
     def add(self, batch: _Batch) -> None:
         """Look at some rows."""
-        for name, text in zip(batch.names, batch.raw, strict=True):
-            if text is not None:
-                self._look_for_markup(name, text)
+        texts = list(filter(None, batch.raw))
+        if _has_markup("\n".join(texts), self._tokenizer):  # else no row has any
+            for name, text in zip(batch.names, batch.raw, strict=True):
+                if text is not None:
+                    self._look_for_markup(name, text)
         if self._tokenizer is not None:
             self._look_at_begin(batch, self._tokenizer)
             self._look_at_length(batch, self._tokenizer)

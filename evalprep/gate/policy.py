@@ -25,28 +25,20 @@ is a share of the baseline's score.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-    WithJsonSchema,
-)
-from pydantic_core import ErrorDetails
+import msgspec
+from msgspec import structs
 
 from custom_metrics.statistics import unchanged_rows
 from evalprep.compare import LIMIT_TEXT, SHARE, Limit, as_limit, check_allowed, read_limit
 from evalprep.errors import Problems, near
 from evalprep.samples import BY_CONTENT, PairRules
-from evalprep.structs import Schema, document, nullable
+from evalprep.structs import Mistake, Schema, document, nullable, read_struct, schema_of
 from evalprep.yamlfile import YamlFile, load_yaml
 
 SLACK = 0.05  # of the range of a score
@@ -124,74 +116,62 @@ class Policy:
         return SLACK * (width or 1.0)
 
 
-def _number(value: Any) -> Any:
-    """A number as it is; True, False and text are refused.
-
-    Raises:
-        ValueError: anything but a number.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError("not a number")  # noqa: TRY004 - pydantic reports ValueError alone
-    return value
-
-
-_LIMIT_SCHEMA: Schema = {
-    "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": f"^{LIMIT_TEXT}$"}]
-}
-_Limit = Annotated[Limit, BeforeValidator(read_limit), WithJsonSchema(_LIMIT_SCHEMA)]
-_Number = Annotated[float, BeforeValidator(_number)]
-_Names = tuple[StrictStr, ...]
-_Keys = tuple[str | int, ...]  # of the file, from its top to a value
 _LIMIT = (
     "a number of points (2 points), a number >= 0 on the scale of the score (0.02 is 2 points), "
     "or a share of the baseline's score (2%)"
 )
+_Number = Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)]
+_Text = Annotated[str, msgspec.Meta(pattern=rf"^{LIMIT_TEXT}\Z")]
+_Limit = Annotated[_Number | _Text | None, msgspec.Meta(description=_LIMIT)]
 _ENTRY = "{max_drop: 0.01, min_n: 100}"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+def _described(text: str) -> msgspec.Meta:
+    return msgspec.Meta(description=text)
 
 
-class RuleEntry(_Strict):
+class RuleEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One rule of the file; what it leaves out is inherited from the defaults."""
 
-    max_drop: _Limit | None = Field(default=None, description=_LIMIT)
-    slack: _Limit | None = Field(default=None, description=_LIMIT)
-    min_n: StrictInt | None = Field(default=None, ge=1, description="a whole number >= 1")
-    metric: StrictStr | None = Field(default=None, description="the name of a metric")
-    filter: StrictStr | None = Field(default=None, description="the name of a filter")
-    direction: Literal["up", "down"] | None = Field(default=None, description="up, down")
-    level: Literal["required", "advisory"] | None = Field(
-        default=None, description="required, advisory"
+    max_drop: _Limit = None
+    slack: _Limit = None
+    min_n: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None, _described("a whole number >= 1")
+    ] = None
+    metric: Annotated[str | None, _described("the name of a metric")] = None
+    filter: Annotated[str | None, _described("the name of a filter")] = None
+    direction: Annotated[Literal["up", "down"] | None, _described("up, down")] = None
+    level: Annotated[Literal["required", "advisory"] | None, _described("required, advisory")] = (
+        None
     )
 
 
 _Entries = dict[str, RuleEntry | None]
+_Names = tuple[str, ...]
 
 
-class PolicyFile(_Strict):
+class PolicyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The keys of a policy file."""
 
-    confidence: _Number = Field(default=0.95, gt=0.5, lt=1, description="between 0.5 and 1")
-    mode: Literal["regression", "non-inferiority"] = Field(
-        default="regression", description="regression, non-inferiority"
-    )
-    adjust: Literal["holm", "none"] = Field(default="holm", description="holm, none")
-    on_unclear: Literal["unclear", "pass"] = Field(default="unclear", description="unclear, pass")
-    rule: StrictStr = Field(default="", description="the name of a scoring rule")
-    metrics: Literal["primary", "all"] | _Names = Field(
-        default="primary", description="primary, all, or a list of metric names"
-    )
-    allow: _Names = Field(default=(), description="[name, ...]")
-    allow_missing: _Names = Field(default=(), description="[task, ...]")
-    missing: _Number = Field(default=0.01, ge=0, lt=1, description="a share from 0 up to 1")
-    cluster: StrictStr = Field(default="", description="the name of a field of the rows")
-    required: _Names = Field(default=(), description="[name, ...]")
-    defaults: RuleEntry = Field(default=RuleEntry(), description=_ENTRY)
-    tasks: _Entries | None = Field(default=None, description=f"name: {_ENTRY}")
-    suite: _Entries = Field(default={}, description="name: {max_drop: 0.01}")
-    overall: RuleEntry | None = Field(default=None, description=_ENTRY)
+    confidence: Annotated[float, msgspec.Meta(gt=0.5, lt=1, description="between 0.5 and 1")] = 0.95
+    mode: Annotated[
+        Literal["regression", "non-inferiority"], _described("regression, non-inferiority")
+    ] = "regression"
+    adjust: Annotated[Literal["holm", "none"], _described("holm, none")] = "holm"
+    on_unclear: Annotated[Literal["unclear", "pass"], _described("unclear, pass")] = "unclear"
+    rule: Annotated[str, _described("the name of a scoring rule")] = ""
+    metrics: Annotated[
+        Literal["primary", "all"] | _Names, _described("primary, all, or a list of metric names")
+    ] = "primary"
+    allow: Annotated[_Names, _described("[name, ...]")] = ()
+    allow_missing: Annotated[_Names, _described("[task, ...]")] = ()
+    missing: Annotated[float, msgspec.Meta(ge=0, lt=1, description="a share from 0 up to 1")] = 0.01
+    cluster: Annotated[str, _described("the name of a field of the rows")] = ""
+    required: Annotated[_Names, _described("[name, ...]")] = ()
+    defaults: Annotated[RuleEntry, _described(_ENTRY)] = RuleEntry()
+    tasks: Annotated[_Entries | None, _described(f"name: {_ENTRY}")] = None
+    suite: Annotated[_Entries | None, _described("name: {max_drop: 0.01}")] = None
+    overall: Annotated[RuleEntry | None, _described(_ENTRY)] = None
 
 
 def policy_schema(file: str) -> Schema:
@@ -200,7 +180,7 @@ def policy_schema(file: str) -> Schema:
     Args:
         file: Name of the schema's own file.
     """
-    schema = nullable(PolicyFile.model_json_schema())
+    schema = nullable(schema_of(PolicyFile))
     return document("A policy of evalprep gate", file, schema)
 
 
@@ -236,7 +216,7 @@ def read_policy(path: Path) -> Policy:
         required=entries.required,
         defaults=defaults,
         tasks=tasks,
-        suite=_rules(entries.suite, defaults, source, "suite"),
+        suite=_rules(entries.suite or {}, defaults, source, "suite"),
         overall=_overall(entries, defaults, source),
         path=source.name,
     )
@@ -250,7 +230,7 @@ def _states_min_n(entries: PolicyFile) -> bool:
     rules = [entries.defaults]
     if entries.tasks:
         rules += [rule for rule in entries.tasks.values() if rule]
-    return any("min_n" in rule.model_fields_set for rule in rules)
+    return any(rule.min_n is not None for rule in rules)
 
 
 def _validated(source: YamlFile, problems: Problems) -> PolicyFile:
@@ -263,49 +243,31 @@ def _validated(source: YamlFile, problems: Problems) -> PolicyFile:
     for part in ("tasks", "suite"):  # a task may be called 1
         if isinstance(data.get(part), dict):
             data[part] = {str(name): rule for name, rule in data[part].items()}
-    try:
-        return PolicyFile.model_validate(data)
-    except ValidationError as error:
-        reported: set[_Keys] = set()
-        for detail in error.errors(include_url=False):
-            keys = _keys_of(detail)
-            if keys not in reported:
-                reported.add(keys)
-                _report(detail, keys, source, problems)
-        return PolicyFile()
+    entries, mistakes = read_struct(PolicyFile, data)
+    for mistake in mistakes:
+        _report(mistake, source, problems)
+    return entries or PolicyFile()
 
 
-_DEPTHS = {"tasks": 3, "suite": 3, "defaults": 2, "overall": 2}  # keys to a value of a rule
-_UNKNOWN_KEY = {"extra_forbidden", "invalid_key"}  # the second is a number, or null
-_NO_MAPPING = {"model_type", "model_attributes_type", "dict_type"}  # mistakes, as pydantic has them
-
-
-def _keys_of(detail: ErrorDetails) -> _Keys:
-    """The keys of the file that lead to a mistake, without the parts that name types."""
-    location = detail["loc"]
-    depth = _DEPTHS.get(str(location[0]), 1)
-    return location[:depth]
-
-
-def _report(detail: ErrorDetails, keys: _Keys, source: YamlFile, problems: Problems) -> None:
+def _report(mistake: Mistake, source: YamlFile, problems: Problems) -> None:
     """Adds a mistake of a policy file in the words of its reader."""
-    is_rule_key = len(keys) > 1 and keys[-1] not in _names_under(keys, source)
-    fields = RuleEntry.model_fields if is_rule_key else PolicyFile.model_fields
-    name = str(keys[-1])
-    where = source.where(*keys)
-    if detail["type"] in _UNKNOWN_KEY:
-        what = f"unknown key {name!r}"
-        allowed = ", ".join(fields)
-        problems.add(what, where=where, allowed=allowed, fix=near(name, fields))
+    name, where = str(mistake.keys[-1]), source.where(*mistake.keys)
+    if mistake.key is None:
+        allowed = ", ".join(mistake.known)
+        problems.add(
+            f"unknown key {name!r}", where=where, allowed=allowed, fix=near(name, mistake.known)
+        )
         return
-    if detail["type"] in _NO_MAPPING:
-        key = name if name in PolicyFile.model_fields else "defaults"
-        allowed = str(PolicyFile.model_fields[key].description)
+    is_entry = len(mistake.keys) == 2 and mistake.keys[0] in {"tasks", "suite"}
+    if is_entry or name in _MAPPINGS:
+        allowed = _ENTRY if is_entry else mistake.key.description
         problems.add(f"{name} is not a mapping", where=where, allowed=allowed)
         return
-    what = _wrong_value(name, _value_at(keys, source))
-    allowed = str(fields[name].description)
-    problems.add(what, where=where, allowed=allowed)
+    what = _wrong_value(name, mistake.value)
+    problems.add(what, where=where, allowed=mistake.key.description)
+
+
+_MAPPINGS = {"tasks", "suite", "defaults", "overall"}
 
 
 def _wrong_value(name: str, value: Any) -> str:
@@ -322,19 +284,6 @@ _LISTS = ("allow", "allow_missing", "required")
 _KINDS_OF_VALUES: Mapping[type, str] = {dict: "a mapping", list: "a list"}
 
 
-def _names_under(keys: _Keys, source: YamlFile) -> Mapping[str, Any]:
-    """The task or score names that stand where the last key stands."""
-    is_name = len(keys) == 2 and keys[0] in {"tasks", "suite"}
-    return source.at(str(keys[0])) if is_name else {}
-
-
-def _value_at(keys: _Keys, source: YamlFile) -> Any:
-    value: Any = source.data
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else value
-    return value
-
-
 def _rules(
     entries: Mapping[str, RuleEntry | None], defaults: Rule, source: YamlFile, part: str
 ) -> dict[str, Rule]:
@@ -346,18 +295,18 @@ def _rules(
 
 def _overall(entries: PolicyFile, defaults: Rule, source: YamlFile) -> Rule | None:
     """The rule of the overall check; `overall:` without a value takes the defaults."""
-    if "overall" not in entries.model_fields_set:
+    if "overall" not in source.data:
         return None
     return _rule(entries.overall or RuleEntry(), defaults, source, "overall")
 
 
 def _rule(entry: RuleEntry, defaults: Rule, source: YamlFile, *keys: str) -> Rule:
     """A rule with what it leaves out taken from the defaults."""
-    stated = {}
-    for name in entry.model_fields_set:
-        value = getattr(entry, name)
-        if value is not None:
-            stated[name] = value
+    stated: dict[str, Any] = {
+        name: read_limit(value) if name in {"max_drop", "slack"} else value
+        for name, value in structs.asdict(entry).items()
+        if value is not None
+    }
     where = source.where(*keys)
     limit_where = defaults.limit_where or where
     if "max_drop" in stated:

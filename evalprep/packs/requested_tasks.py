@@ -23,8 +23,18 @@ from evalprep.packs.stock import member_names, stock_file, stock_names, stock_ta
 
 def _keep_templates() -> None:
     """Lets lm-eval compile each template of a task once; it does so anew for every row."""
-    if not hasattr(env.from_string, "cache_info"):
-        env.from_string = lru_cache(maxsize=256)(env.from_string)
+    if hasattr(env.from_string, "cache_info"):
+        return
+    compiled = env.from_string
+
+    @lru_cache(maxsize=256)
+    def from_string(source: str) -> Any:
+        template = compiled(source)
+        # jinja2 copies them for each row, and a chain of mappings key by key.
+        template.globals = dict(template.globals)
+        return template
+
+    env.from_string = from_string
 
 
 class RequestedTasks(TaskManager):  # type: ignore[misc]

@@ -8,13 +8,15 @@ hashes tell for a part of the rows whether they are among the prepared ones.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from evalprep.data import open_parquet, parquet_schema
 from evalprep.files import as_mapping
 from evalprep.results.hashes import text_hash
 from evalprep.results.sample import UNKNOWN, verdict_of
@@ -89,11 +91,12 @@ def digest_of_data(path: Path, settings: Mapping[str, Any]) -> RowDigest | None:
 
     Returns:
         None where the rows have no ids, or the task makes others of them.
-    """
-    import pyarrow.dataset as ds
 
-    data = ds.dataset(path, format="parquet")
-    names = set(data.schema.names)
+    Raises:
+        BadInput: a file is absent, or none of parquet.
+    """
+    paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    names = set(parquet_schema(paths[0]).names) if paths else set()
     is_made_otherwise = settings.get("process_docs") or settings.get("class")
     if _ID not in names or is_made_otherwise:
         return None
@@ -102,8 +105,11 @@ def digest_of_data(path: Path, settings: Mapping[str, Any]) -> RowDigest | None:
     target = _column(settings.get("doc_to_target"), names)
     columns = [name for name in dict.fromkeys((_ID, _VERDICT, prompt, target)) if name in names]
     hashes: list[str] = []
-    for batch in data.to_batches(columns=columns, batch_size=_AT_ONCE):
-        hashes += _hashes_of_rows(batch.to_pylist(), prompt, target)
+    for part in paths:
+        with open_parquet(part) as file:
+            for batch in file.iter_batches(columns=columns, batch_size=_AT_ONCE):
+                rows = {name: batch.column(name).to_pylist() for name in columns}
+                hashes += _hashes_of_rows(rows, prompt, target)
     return RowDigest.of(hashes, prompt=bool(prompt), target=bool(target))
 
 
@@ -112,12 +118,15 @@ def _column(setting: Any, names: set[str]) -> str:
     return setting if isinstance(setting, str) and setting in names else ""
 
 
-def _hashes_of_rows(rows: Iterable[Mapping[str, Any]], prompt: str, target: str) -> Iterator[str]:
-    for row in rows:
-        verdict = verdict_of(row.get(_VERDICT))
-        asked = _first_bits(text_hash(row[prompt])) if prompt else 0
-        gold = _first_bits(text_hash(row[target])) if target else 0
-        yield _row_hash(str(row[_ID]), verdict, asked, gold)
+def _hashes_of_rows(
+    columns: Mapping[str, Sequence[Any]], prompt: str, target: str
+) -> Iterator[str]:
+    ids = columns[_ID]
+    verdicts = map(verdict_of, columns.get(_VERDICT) or repeat(None))
+    prompts = (_first_bits(text_hash(text)) for text in columns.get(prompt, ()))
+    targets = (_first_bits(text_hash(gold)) for gold in columns.get(target, ()))
+    asked, gold = (prompts if prompt else repeat(0)), (targets if target else repeat(0))
+    return map(_row_hash, map(str, ids), verdicts, asked, gold)
 
 
 def hashes_of_table(table: Table, digest: RowDigest) -> list[str] | None:

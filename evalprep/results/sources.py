@@ -204,8 +204,7 @@ class SampleFile:
         if len(self.filters) < 2:
             return None
         first = next((raw for _, raw in self._texts() if raw.strip()), b"")
-        named = _names_in(first)
-        if named.filter is not None or named.doc_id is None:
+        if _names_in(first).filter is not None:
             return None
         order = _ByOrder.of(self._texts())
         return order if order.fits(len(self.filters)) else None
@@ -223,6 +222,10 @@ class SampleFile:
             for start, end in self._items:
                 file.seek(start)
                 yield (start, end - start), file.read(end - start)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yields its samples as they stand in the file."""
+        return (raw for _, raw in self._texts())
 
     def placed(self) -> Iterator[Placed]:
         """Yields its samples one by one; blank lines count as damaged."""

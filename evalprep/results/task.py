@@ -21,11 +21,11 @@ from evalprep.results.metric import COUNTS_OF_REPLIES, NO_METRIC, Direction, Kin
 from evalprep.results.primary import choose_primary, metric_at
 from evalprep.results.sample import Damage, Sample, number_of
 from evalprep.results.scan import FirstValues, first_values
-from evalprep.results.sources import SampleSource, samples_of
+from evalprep.results.sources import SampleFile, SampleSource, samples_of
 from evalprep.results.store import cached_table
 from evalprep.results.table import Table
 from evalprep.results.tool_names import LM_EVAL
-from evalprep.results.verdicts import VerdictCheck, check_verdicts
+from evalprep.results.verdicts import VerdictCheck, check_lines, check_verdicts
 from evalprep.terminal import tracked
 
 
@@ -156,7 +156,11 @@ class TaskRun:
         has_own_scorer = bool(settings.scorer.get("process_results"))
         if not has_verdicts or has_own_scorer:
             return VerdictCheck()
-        return check_verdicts(self.samples(self.primary.filter))
+        filter_name, source = self.primary.filter, self.source
+        if isinstance(source, SampleFile) and source.is_lines:
+            rows = next((len(table) for table in self._tables.values()), None)
+            return check_lines(tracked(source.lines(), self.name, rows), filter_name)
+        return check_verdicts(self.samples(filter_name))
 
     def metric(self, name: str, filter_name: str) -> Metric:
         """Returns one metric.

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from evalprep.run.engine import engine_key
     from evalprep.run.given import ReplySet, given_replies, reply_runs, unanswerable
     from evalprep.run.holder import Holder
-    from evalprep.run.interface import VERBATIM_TEMPLATE, Interface, interface_of
-    from evalprep.run.kinds import beyond_kind, reason_beyond
+    from evalprep.run.interface import VERBATIM_TEMPLATE, interface_of
+    from evalprep.run.kinds import beyond_kind
     from evalprep.run.live import INTERRUPTED, not_tried, run_job
-    from evalprep.run.outgoing import OPENAI_BATCH, format_of, write_requests
+    from evalprep.run.outgoing import OPENAI_BATCH, Asked, format_of, write_requests
     from evalprep.run.replies import Reply, is_answer, read_replies
     from evalprep.run.request import Request
     from evalprep.run.screen import showing

@@ -7,7 +7,7 @@ import json
 import time
 from typing import Any
 
-from evalprep.backends import find_backend
+from evalprep.backends import find_backend, keep_copies
 from evalprep.run.redirects import Redirected, stay_at_server
 from evalprep.run.rehearsal import give_template
 from evalprep.status import Job
@@ -81,7 +81,7 @@ class Engine:
         from lm_eval.api.registry import get_model
 
         stay_at_server()
-        return get_model(config.model)
+        return keep_copies(get_model(config.model))
 
     def load(self, model_class: Any, config: Any) -> Any:
         """Makes the model as lm-eval does for this command."""

@@ -11,7 +11,9 @@ from __future__ import annotations
 import sys
 
 import lm_eval.tasks
+from lm_eval.api import registry
 
+from evalprep.backends import keep_copies
 from evalprep.packs import RequestedTasks
 from evalprep.run.replaced import stop_replaced
 
@@ -22,6 +24,8 @@ def main() -> None:
 
     stop_replaced()
     lm_eval.tasks.TaskManager = RequestedTasks
+    get_model = registry.get_model
+    registry.get_model = lambda name: keep_copies(get_model(name))
     sys.argv[0] = "lm_eval"
     cli_evaluate()
 

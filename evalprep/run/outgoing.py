@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, cannot_write
 from evalprep.files import open_atomically, replace_file
 from evalprep.run.interface import CHAT_PATH, Interface
-from evalprep.run.kinds import ROLLING
+from evalprep.run.kinds import BEYOND_FILES, ROLLING, reason_beyond
 from evalprep.run.request import Request
 
 PARQUET, OPENAI_BATCH = "parquet", "openai-batch"
@@ -19,7 +20,25 @@ _ROWS_AT_ONCE = 1_000
 Asked = tuple[Request, Interface]
 
 
-def write_requests(pairs: Iterable[Asked], path: Path, form: str) -> Counter[str]:
+@dataclass(frozen=True)
+class Written:
+    """What a file of requests holds.
+
+    Attributes:
+        counts: Task -> its requests in the file.
+        left_out: Task -> what it asks for that no file of replies can hold.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> list[str]:
+        """A sentence for each task with requests that are left out."""
+        return [f"{name}: left out; {reason_beyond(text)}" for name, text in self.left_out.items()]
+
+
+def write_requests(pairs: Iterable[Asked], path: Path, form: str) -> Written:
     """Writes requests to a file.
 
     Args:
@@ -27,23 +46,24 @@ def write_requests(pairs: Iterable[Asked], path: Path, form: str) -> Counter[str
         path: The file.
         form: `PARQUET` or `OPENAI_BATCH`.
 
-    Returns:
-        Task -> its requests in the file.
-
     Raises:
         BadInput: the file cannot be written, or a request has no place in the format.
     """
-    counts: Counter[str] = Counter()
+    written = Written()
     try:
-        _WRITERS[form](_counted(pairs, counts), path)
+        _WRITERS[form](_counted(pairs, written), path)
     except OSError as error:
         raise cannot_write(error, str(path)) from None
-    return counts
+    return written
 
 
-def _counted(pairs: Iterable[Asked], counts: Counter[str]) -> Iterator[Asked]:
+def _counted(pairs: Iterable[Asked], written: Written) -> Iterator[Asked]:
+    """Passes on those requests that a file of replies can answer."""
     for request, interface in pairs:
-        counts[request.task] += 1
+        if request.kind in BEYOND_FILES:
+            written.left_out[request.task] = BEYOND_FILES[request.kind]
+            continue
+        written.counts[request.task] += 1
         yield request, interface
 
 

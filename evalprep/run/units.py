@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
-from evalprep.backends import sizes_of_arguments
 from evalprep.packs import limited
 from evalprep.results import Unit
 from evalprep.status import Job
@@ -71,7 +70,7 @@ def plan_units(tasks: dict[str, Any], job: Job, cut: Cut, earlier: list[Unit]) -
     units: list[Unit] = []
     for name, task in tasks.items():
         rows = counts[name]
-        size = shard_rows if shard_rows and can_be_cut(task, job) else rows
+        size = shard_rows if shard_rows and can_be_cut(task) else rows
         units += _units_of(name, rows, size)
     return units if cut.is_whole else _dealt(units, cut)
 
@@ -111,13 +110,12 @@ def unit_name(task: str, rows: range | None) -> str:
     return safe if rows is None else f"{safe}.{rows.start:06d}-{rows.stop - 1:06d}"
 
 
-def can_be_cut(task: Any, job: Job) -> bool:
+def can_be_cut(task: Any) -> bool:
     """Returns whether shards give the same prompts as the whole.
 
     Random few-shot examples are drawn row after row, so that a row's shots depend on the rows
-    before it. Several copies of the model load anew for each call, which a shard must not multiply.
+    before it.
     """
     shots = task.get_config("num_fewshot") or 0
     sampler = getattr(task.get_config("fewshot_config"), "sampler", "default")
-    copies = sizes_of_arguments(job.model_args).data
-    return (shots == 0 or sampler == "first_n") and copies == 1
+    return shots == 0 or sampler == "first_n"

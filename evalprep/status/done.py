@@ -212,7 +212,7 @@ def _digest_of(data: Path, settings: Mapping[str, Any]) -> RowDigest | None:
 
     try:
         return digest_of_data(data, settings)
-    except (OSError, ValueError):  # of pyarrow, too: a damaged file
+    except (BadInput, OSError, ValueError):  # of pyarrow, too: a damaged file
         return None
 
 

@@ -56,8 +56,8 @@ def main(args: argparse.Namespace) -> int:
     replies = read_replies(earlier)
     commands = askable(args.work_dir)
     requests = open_requests(commands.jobs, replies)
-    notes = [*commands.notes, *requests.notes]
-    counts = write_requests(requests.pairs, args.out, args.to)
+    written = write_requests(requests, args.out, args.to)
+    counts, notes = written.counts, [*commands.notes, *written.notes]
     if args.json:
         print(json.dumps({"file": str(args.out), "requests": counts, "notes": notes}))
         return 0

@@ -62,6 +62,7 @@ DECODES = {
         ("results/columns.py", "results/lines.py", "results/sources.py"), "cells of samples"
     ),
     "results/store.py": "facts in its own tables",
+    "results/verdicts.py": "log-likelihoods of samples",
     "api.py": "what a verb printed",
     "run/given.py": "its own list of requests",
     "data/rowfiles.py": "rows of data",

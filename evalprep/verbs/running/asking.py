@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from evalprep.status import Job, read_jobs, refuse_moved
 from evalprep.terminal import counted
 
 if TYPE_CHECKING:
-    from evalprep.run import Interface, Reply, ReplySet, Request
+    from evalprep.run import Asked, Reply, ReplySet, Request
 
 #: In place of a file of replies: those that stand in the prepared rows.
 ROWS = "rows"
@@ -34,19 +35,6 @@ class Askable:
 
     jobs: list[Job] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Requests:
-    """The requests of some commands.
-
-    Attributes:
-        pairs: Each request with the interface of its back end.
-        notes: The tasks that are left out, and why.
-    """
-
-    pairs: list[tuple[Request, Interface]]
-    notes: list[str]
 
 
 def askable(work_dir: Path) -> Askable:
@@ -109,39 +97,28 @@ def only(job: Job, tasks: Collection[str]) -> Job:
     return replace(job, tasks=leaves, leaves=tuple(leaves), options=options)
 
 
-def requests_of_jobs(jobs: Iterable[Job], replies: Mapping[str, Reply]) -> Requests:
-    """The requests of commands.
+def open_requests(jobs: Iterable[Job], replies: Mapping[str, Reply]) -> Iterator[Asked]:
+    """Yields the requests of commands that have no reply yet, each with its back end's interface.
 
     Args:
         jobs: The commands.
         replies: Id of a request -> its reply, where some are known: the turns of dialogues that
             they answer are followed by the next ones.
     """
-    from evalprep.run import interface_of, reason_beyond, requests_of
+    from evalprep.run import interface_of, is_answer, requests_of
 
-    pairs: list[tuple[Request, Interface]] = []
-    notes: list[str] = []
     for job in jobs:
-        with quiet():
-            collected = requests_of(job, replies)
         interface = interface_of(job)
-        pairs += [(request, interface) for request in collected.requests]
-        for name, needed in collected.left_out.items():
-            notes.append(f"{name}: left out; {reason_beyond(needed)}")
-    return Requests(pairs, notes)
+        blocks = requests_of(job, interface, replies)
+        while (block := _next_quietly(blocks)) is not None:
+            for request in block:
+                if not is_answer(request.kind, replies.get(request.id)):
+                    yield request, interface
 
 
-def open_requests(jobs: Iterable[Job], replies: Mapping[str, Reply]) -> Requests:
-    """The requests of commands that have no reply yet."""
-    from evalprep.run import is_answer
-
-    made = requests_of_jobs(jobs, replies)
-    pairs = [
-        (request, interface)
-        for request, interface in made.pairs
-        if not is_answer(request.kind, replies.get(request.id))
-    ]
-    return Requests(pairs, made.notes)
+def _next_quietly(blocks: Iterator[list[Request]]) -> list[Request] | None:
+    with quiet():
+        return next(blocks, None)
 
 
 def next_words(
@@ -210,15 +187,18 @@ def check_replies(args: argparse.Namespace) -> None:
 
 def write_missing(work_dir: Path, args: argparse.Namespace, given: ReplySet) -> None:
     """Writes the requests that have no reply, and prints how many there are of each task."""
-    from evalprep.run import format_of, read_replies, write_requests
+    from evalprep.run import beyond_kind, format_of, read_replies, write_requests
 
     repeats = len(given.places) == len(reply_files(args))
     replies = given.replies if repeats else read_replies(given.places)
-    missing = open_requests(askable(work_dir).jobs, replies).pairs
-    if not missing:
+    pairs = open_requests(askable(work_dir).jobs, replies)
+    missing = (pair for pair in pairs if not beyond_kind(pair[0].kind))
+    first = next(missing, None)
+    if first is None:
         print("no reply is missing", file=sys.stderr, flush=True)
         return
-    counts = write_requests(missing, args.missing_to, format_of(args.missing_to))
+    requests = chain([first], missing)
+    counts = write_requests(requests, args.missing_to, format_of(args.missing_to)).counts
     tasks = ", ".join(f"{task} {count}" for task, count in counts.items())
     total = counted(counts.total(), "request")
     print(f"{args.missing_to}: {total} without a reply ({tasks})", file=sys.stderr, flush=True)

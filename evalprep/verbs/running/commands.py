@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from evalprep.backends import find_backend, sizes_of_arguments
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import require_prepared
 from evalprep.results import DONE, State
@@ -384,14 +383,6 @@ def _announce(job: Job, folder: RunFolder, before: State, *, loaded: bool) -> No
     if done := before.count(DONE):
         print(
             f"resumed: {done} of {len(before.units)} parts were finished before and are kept",
-            flush=True,
-        )
-    copies = sizes_of_arguments(job.model_args).data
-    record = find_backend(job.model)
-    if record is not None and record.splits_model and copies > 1:
-        print(
-            f"note: with data_parallel_size {copies} lm-eval loads the model anew for every task; "
-            "to load it once, start a server (`vllm serve`) and prepare with backend: vllm-server",
             flush=True,
         )
 

@@ -238,6 +238,21 @@ def test_a_list_with_a_wrong_entry_is_one_mistake_at_the_line_of_its_key(tmp_pat
     assert problem.allowed == "[name, ...]"
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"), [(".inf", "inf"), ("-1", "-1"), ('"5"', "'5'"), ("true", "True")]
+)
+def test_a_wrong_limit_is_shown_as_it_stands_also_under_a_task_called_by_a_number(
+    tmp_path, value, shown
+):
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"tasks: {{12: {{slack: {value}}}}}\n")
+    with pytest.raises(BadInput) as caught:
+        read_policy(path)
+    (problem,) = caught.value.problems
+    assert problem.what == f"slack is {shown}"
+    assert problem.where == f"{path}:1 (tasks.12.slack)"
+
+
 def test_a_policy_for_unknown_tasks_is_refused(tmp_path):
     run = load_run(write_run(tmp_path, {"meta_gpqa": [Row("a", 1, True)]}))
     with pytest.raises(BadInput, match="did you mean meta_gpqa"):

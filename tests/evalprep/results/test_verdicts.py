@@ -1,6 +1,7 @@
 """lm-eval's digests and multiple-choice verdicts, derived anew from what a samples file stores."""
 
 import json
+import random
 
 import pytest
 
@@ -15,6 +16,7 @@ from evalprep.results import (
     text_hash,
 )
 from evalprep.results.sample import parse
+from evalprep.results.verdicts import check_lines
 
 CHOICES = ("red", "light green", "blue")
 
@@ -59,6 +61,8 @@ def check_of(path):
     items = [parse(raw) for raw in path.read_bytes().splitlines() if raw.strip()]
     parsed = [item for item in items if isinstance(item, Sample) and item.filter == "none"]
     assert check_verdicts(parsed) == outcome
+    with path.open("rb") as lines:
+        assert check_lines(lines, "none") == outcome
     return outcome
 
 
@@ -125,6 +129,20 @@ def test_lines_of_any_form_are_held_as_their_samples_are(tmp_path, likelihoods, 
     line = json.dumps(json.loads(choice_line(likelihoods, acc=0.0, acc_norm=1.0)) | changes)
     path = write_lines(tmp_path / "samples_colours.jsonl", ["", line, "{"])
     assert check_of(path).checked == checked
+
+
+@pytest.mark.parametrize("odd", [{}, {"target": "light green"}, {"acc": 2}, {"resps": []}])
+def test_many_lines_are_held_at_once_as_their_samples_are_one_by_one(tmp_path, odd):
+    source = random.Random(1)
+    rows = []
+    for number in range(600):
+        values = [source.choice([-1.0, -2.0, -9.0, float("nan"), float("-inf")]) for _ in CHOICES]
+        verdicts = {name: float(source.random() < 0.5) for name in ("acc", "acc_norm")}
+        line = choice_line(values, gold=number % 4, number=number, **verdicts)
+        rows.append(line if number % 97 else json.dumps(json.loads(line) | odd))
+    outcome = check_of(write_lines(tmp_path / "samples_colours.jsonl", rows))
+    assert 440 < outcome.checked < 460
+    assert 100 < len(outcome.disagreeing) < outcome.checked
 
 
 def test_numbers_and_texts_of_replies_give_equal_rows(tmp_path):

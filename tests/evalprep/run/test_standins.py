@@ -8,7 +8,8 @@ from lm_eval.models.dummy import DummyLM
 
 from custom_metrics.dialogue.task import talk
 from custom_metrics.first_token.task import first_token
-from evalprep.run.collect import _Collector
+from evalprep.run.collect import Collector
+from evalprep.run.interface import interface_of
 from evalprep.run.kinds import (
     BEYOND_FILES,
     DIALOGUE,
@@ -57,12 +58,6 @@ class AnyReply(dict):
         return Reply("yes", -1.0)
 
 
-def collector(job, _folder):
-    from evalprep.run.interface import interface_of
-
-    return _Collector(interface_of(job), job, {})
-
-
 def answers(job, _folder):
     return _Answers(job, AnyReply())
 
@@ -85,7 +80,6 @@ def dummy(_job, _folder):
 #: Each stand-in, and the types that it answers: lm-eval's dummy has those of lm-eval, and the
 #: methods that task classes give to all models.
 ENGINES = [
-    (collector, REQUEST_TYPES),
     (answers, [kind for kind in REQUEST_TYPES if kind not in BEYOND_FILES]),
     (replay, REQUEST_TYPES),
     (dummy, REQUEST_TYPES),
@@ -119,15 +113,17 @@ def test_what_no_file_can_hold_is_said_in_words(kind, job, tmp_path):
         getattr(answers(job, tmp_path), kind)([request(kind)], disable_tqdm=True)
 
 
-def test_a_dialogue_is_asked_as_far_as_replies_reach(job, tmp_path):
-    lm = collector(job, tmp_path)
-    lm.dialogue([request(DIALOGUE)], disable_tqdm=True)
-    assert [one.messages[-1]["content"] for one in lm.requests.values()] == ["a"]
-    (first,) = lm.requests
-    known = {first: Reply("said")}
-    further = _Collector(lm._interface, job, known)
-    further.dialogue([request(DIALOGUE)])
-    _, second = further.requests.values()
+def turns(job, replies, draws=1):
+    """The turns that are asked of a dialogue, as far as the replies to earlier ones reach."""
+    collector = Collector(interface_of(job), job, replies)
+    return list(collector.requests([request(DIALOGUE)] * draws))
+
+
+def test_a_dialogue_is_asked_as_far_as_replies_reach(job):
+    (first,) = turns(job, {})
+    assert first.messages[-1]["content"] == "a"
+    known = {first.id: Reply("said")}
+    _, second = turns(job, known)
     assert [message["content"] for message in second.messages] == ["a", "said", "b"]
     waiting = "1 of 1 dialogues wait for their next reply .of s."
     with pytest.raises(RepliesMissingError, match=waiting):
@@ -136,16 +132,13 @@ def test_a_dialogue_is_asked_as_far_as_replies_reach(job, tmp_path):
     assert _Answers(job, whole).dialogue([request(DIALOGUE)]) == ['["said", "done"]']
 
 
-def test_draws_of_one_row_keep_their_own_turns(job, tmp_path):
+def test_draws_of_one_row_keep_their_own_turns(job):
     """A draw that ends, or waits, before the others does not shift their ids."""
-    lm = collector(job, tmp_path)
-    lm.dialogue([request(DIALOGUE)] * 2)
-    first, second = lm.requests
+    first, second = (turn.id for turn in turns(job, {}, draws=2))
     assert first != second
-    further = _Collector(lm._interface, job, {second: Reply("said")})
-    further.dialogue([request(DIALOGUE)] * 2)
-    (new,) = set(further.requests) - {first, second}
-    turn = further.requests[new]
+    further = {turn.id: turn for turn in turns(job, {second: Reply("said")}, draws=2)}
+    (new,) = set(further) - {first, second}
+    turn = further[new]
     assert turn.messages[1]["content"] == "said"
     instance = Instance(
         GENERATION, {"sample_id": "s"}, (turn.prompt, {"until": []}), 1, metadata=("task", 0, 1)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -80,7 +81,8 @@ def ray_head():
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_two_copies_give_the_known_score_in_order(tiny_project, tiny_model, ray_head, monkeypatch):
+def two_copies(tiny_project, tiny_model, ray_head, monkeypatch, tasks):
+    """What prepares a run of two copies prints."""
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv(
         "RAY_ADDRESS", ray_head
@@ -92,20 +94,49 @@ def test_two_copies_give_the_known_score_in_order(tiny_project, tiny_model, ray_
         "dtype": "float32",
         "max_model_len": 512,
         "data_parallel_size": 2,
-        "tasks": "meta_mmlu_pro_instruct",
-        "meta": {"max_gen_toks": {"meta_mmlu_pro_instruct": 32}},
+        "tasks": tasks,
+        "meta": {"max_gen_toks": {task: 32 + 8 * at for at, task in enumerate(tasks)}},
     }
     tiny_project.write_text(yaml.safe_dump(config))
     prepared = prepare(tiny_project)
-    assert "data_parallel_size=2" in prepared.stdout
+    assert "data_parallel_size=2" in prepared.stdout, prepared.stderr
+    return prepared.stdout
+
+
+def holds_known_scores(home):
+    results, folder = newest_results(home)
+    assert results["results"]["meta_mmlu_pro_instruct"]["exact_match,flexible-extract"] == 0.25
+    file = next(folder.glob("samples_meta_mmlu_pro_instruct*"))
+    samples = [json.loads(line) for line in file.open()]
+    return [
+        sample["doc"]["target"] for sample in samples if sample["filter"] == "flexible-extract"
+    ] == ["A", "B", "C", "D"] and all(sample["resps"] == [[SAYS]] for sample in samples)
+
+
+def test_two_copies_give_the_known_score_in_order(tiny_project, tiny_model, ray_head, monkeypatch):
+    tasks = ["meta_mmlu_pro_instruct"]
+    command = two_copies(tiny_project, tiny_model, ray_head, monkeypatch, tasks)
     ran = subprocess.run(
-        prepared.stdout, shell=True, capture_output=True, text=True, timeout=300, check=False
+        command, shell=True, capture_output=True, text=True, timeout=300, check=False
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
-    results, folder = newest_results(tiny_project.parent / "results")
-    assert results["results"]["meta_mmlu_pro_instruct"]["exact_match,flexible-extract"] == 0.25
-    samples = [json.loads(line) for line in next(folder.glob("samples_*")).open()]
-    assert [
-        sample["doc"]["target"] for sample in samples if sample["filter"] == "flexible-extract"
-    ] == ["A", "B", "C", "D"]
-    assert all(sample["resps"] == [[SAYS]] for sample in samples)
+    assert holds_known_scores(tiny_project.parent / "results")
+
+
+def test_copies_are_loaded_once_for_all_requests(tiny_project, tiny_model, ray_head, monkeypatch):
+    """By the started command and by `evalprep run`: the first one has two kinds of generation."""
+    tasks = ["meta_mmlu_pro_instruct", "meta_math"]
+    two_copies(tiny_project, tiny_model, ray_head, monkeypatch, tasks)
+    work_dir = tiny_project.parent / "work_dir"
+    started = ["sh", str(work_dir / "command.sh")]
+    program = [sys.executable, "-m", "evalprep", "run", str(work_dir), "--restart"]
+    for words in (started, program):
+        ran = subprocess.run(
+            words, capture_output=True, text=True, timeout=400, check=False, cwd=work_dir.parent
+        )
+        assert ran.returncode == 0, ran.stderr[-3000:]
+        log = ran.stdout + ran.stderr
+        for file in (tiny_project.parent / "results").glob(".evalprep/runs/*/log.txt"):
+            log += file.read_text()
+        assert len(re.findall("Initializing a V1 LLM engine", log)) == 2, log[-3000:]
+        assert holds_known_scores(tiny_project.parent / "results")
