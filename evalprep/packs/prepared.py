@@ -287,7 +287,8 @@ def require_prepared(folder: Path, *, fix: str = "run `evalprep prepare` first")
     prepared = load_prepared(folder)
     if prepared is None:
         is_there = folder.is_dir()
-        what = "holds no manifest of a preparation" if is_there else "no such folder"
+        absent = "no such file" if folder.suffix in {".yaml", ".yml"} else "no such folder"
+        what = "holds no manifest of a preparation" if is_there else absent
         raise BadInput(Problem(what=what, where=str(folder), fix=fix))
     return prepared
 

@@ -335,6 +335,7 @@ def test_a_column_of_means_is_not_headed_as_a_count(tmp_path, capsys):
     [
         (["merge", "nowhere"], "nowhere: no such folder\n"),
         (["check", "nowhere"], "nowhere: no such folder\n"),
+        (["check", "nowhere.yaml"], "nowhere.yaml: no such file\n"),
         (["merge", "."], "holds no manifest of a preparation\n"),
         (["score", "nowhere"], "no such file or folder\n"),
         (["score", "nowhere"], "fix: correct the path; lm_eval writes such a folder with"),
