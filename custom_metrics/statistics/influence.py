@@ -256,7 +256,7 @@ def paired_influence(
         documents: Key of a row -> number of its document; any other row is a unit of its own.
     """
     members: dict[str | int, list[str]] = {}
-    for key in dict.fromkeys([*candidate.units, *baseline.units]):
+    for key in sorted({*candidate.units, *baseline.units}):  # in any order of rows the same sums
         members.setdefault(documents.get(key, key), []).append(key)
     if not members:
         return PairedUnits.without_units(difference)

@@ -103,18 +103,19 @@ class PairedVerdicts:
 
     def ends(self, z: float) -> Interval:
         """The interval of a two-sided normal quantile z above 0."""
-        return Interval(self._end(-1.0, z), self._end(1.0, -z))
+        # The high end is the low one of the exchanged sides, to the last digit.
+        return Interval(self.low_end(z), -self.turned().low_end(z))
 
-    def _end(self, edge: float, level: float) -> float:
-        """Returns where Z, which falls with d, passes a level between the estimate and an edge."""
-        if abs(self.z(edge)) <= abs(level):
-            return edge
-        at_level = math.atan(level)
+    def low_end(self, z: float) -> float:
+        """Returns where Z, which falls with d, passes z between -1 and the estimate."""
+        if abs(self.z(-1.0)) <= z:
+            return -1.0
+        at_level = math.atan(z)
 
         def beyond(difference: float) -> float:
             return math.atan(self.z(difference)) - at_level  # finite where Z is not
 
-        return crossing(beyond, self.value, edge)
+        return crossing(beyond, self.value, -1.0)
 
     def p(self, at: float = 0.0) -> float:
         """Two-sided p of a true difference: the level at which the interval just reaches it.

@@ -89,8 +89,8 @@ class PairedUnits:
             range: R.
             degrees: Of freedom, where not `satterthwaite(weights)`.
         """
-        # Sums then have the same last bit in every order of rows.
-        order = np.lexsort((errors, weights))
+        # Sums then have the same last bit in every order of rows, and of the two runs.
+        order = np.lexsort((np.abs(errors), weights))
         e = errors[order]
         w = weights[order]
         return cls(
@@ -98,7 +98,7 @@ class PairedUnits:
             stderr=cr2(e, w),
             degrees=satterthwaite(w) if degrees is None else degrees,
             units=1.0 / float(np.sum(w * w)) if w.size else 0.0,
-            changed=effective(np.sort(contributions)),
+            changed=effective(np.sort(np.abs(contributions))),
             range=range,
             below=_farthest(-e),
             above=_farthest(e),

@@ -429,3 +429,23 @@ def test_rows_of_a_document_in_another_order_change_nothing():
     straight = ours.paired_influence(0.0, *sides)
     assert (straight.changed, straight.stderr) == (0.0, 0.0)
     assert straight == ours.paired_influence(0.0, sides[0], sides[0])
+
+
+@given(
+    gaps=st.lists(
+        st.sampled_from((0.0, 0.0, 0.1, 0.25, -0.3, 0.77, -1.0, 1.0)), min_size=1, max_size=60
+    )
+)
+def test_exchanged_sides_have_the_mirrored_interval_to_the_last_digit(gaps):
+    gaps = np.array(gaps)
+    gained, lost = int((gaps > 0).sum()), int((gaps < 0).sum())
+    pairs = [
+        (ours.paired_mean(gaps, range=1.0), ours.paired_mean(-gaps, range=1.0)),
+        (
+            ours.PairedVerdicts(gaps.size, gained, lost),
+            ours.PairedVerdicts(gaps.size, lost, gained),
+        ),
+    ]
+    for straight, exchanged in each(pairs, 2):
+        low, high = straight.interval(0.95)
+        assert exchanged.interval(0.95) == (-high, -low)
