@@ -6,11 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, groupby, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from lm_eval.api.instance import Instance
-from lm_eval.api.task import Task
 from numpy.typing import NDArray
 
 from evalprep.errors import BadInput, Problem
@@ -22,6 +20,9 @@ from evalprep.run.request import Request, request_id, request_ids
 from evalprep.run.standin import StandIn, play
 from evalprep.run.tasks import manager_of
 from evalprep.status import Job
+
+if TYPE_CHECKING:
+    from lm_eval.api.instance import Instance
 
 _ROWS = 256  # whose requests are in memory at once
 _DIGEST = 12  # bytes of an id
@@ -127,6 +128,8 @@ def _built(task: Any, settings: Mapping[str, Any]) -> Iterator[list[Instance]]:
         task: lm-eval's object; one whose class has a method of its own makes all at once.
         settings: What lm-eval calls that method with.
     """
+    from lm_eval.api.task import Task
+
     if type(task).build_all_requests is not Task.build_all_requests:
         task.build_all_requests(**settings)
         yield list(task.instances)
