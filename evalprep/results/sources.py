@@ -152,7 +152,8 @@ class _ByOrder:
         filter's all the same.
         """
         most = int(self.numbers.max(initial=-1)) + 1
-        return most == filters or (most < filters and self.numbers[-1] < 0)
+        ends_unnamed = bool(np.any(self.numbers[-1:] < 0))  # not of a file without samples
+        return most == filters or (most < filters and ends_unnamed)
 
     def number_at(self, offset: int) -> int:
         """Returns the number of the filter of the sample at an offset."""
