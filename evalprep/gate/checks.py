@@ -223,7 +223,14 @@ def demands_of(run: Run, other: Run | None, policy: Policy, comparison: Comparis
         demands += _missing_metrics(run, other, comparison, policy)
     demands += _suite_demands(other, policy, comparison, problems)
     if policy.overall is not None:
-        demands.append(_overall_demand(comparison, policy.overall, policy, problems))
+        mean = comparison.overall
+        demand = _demand("overall", "overall", mean, policy.overall, policy, problems)
+        if mean is None:
+            reason = comparison.overall_reason or "no task was compared"
+            demand.check.message = f"not computed, because {reason}"
+        else:
+            demand.check.over = mean.name
+        demands.append(demand)
     problems.raise_if_any()
     demands = _with_unread(demands, run, other, policy)
     present = {demand.check.name for demand in demands}
@@ -400,18 +407,6 @@ def _named(suite: Sequence[Conclusion], name: str) -> Conclusion | None:
             )
         )
     return exact or (scores[0] if scores else None)
-
-
-def _overall_demand(
-    comparison: Comparison, rule: Rule, policy: Policy, problems: Problems
-) -> Demand:
-    if comparison.overall is None:
-        reason = comparison.overall_reason or "no task was compared"
-        message = f"not computed, because {reason}"
-        return Demand(Check("overall", "overall", NOT_ENOUGH, rule.level, message=message), rule)
-    demand = _demand("overall", "overall", comparison.overall, rule, policy, problems)
-    demand.check.over = comparison.overall.name
-    return demand
 
 
 def _demand(

@@ -117,6 +117,14 @@ def decide(
     checks = [demand.check for demand in demands]
     deciding = {check.status for check in checks if check.level == REQUIRED}
     status = next((status for status in STATUSES if status in deciding), NOT_ENOUGH)
+    notes_of_runs = [f"{run.label}: {note}" for note in run.notes]
+    if other is not None:
+        notes_of_runs += [f"{other.label}: {note}" for note in other.notes]
+    advisory = _advisory_lines(comparison, policy)
+    if not checks:
+        advisory = ["the policy names no check", *advisory]
+    elif not deciding:
+        advisory = ["every check of the policy is advisory", *advisory]
     return Verdict(
         run=run.label,
         other=comparison.other,
@@ -128,29 +136,12 @@ def decide(
             *policy.notes,
             *_headline_notes(policy, choices),
             *comparison.warnings,
-            *_notes_of_runs(run, other),
+            *notes_of_runs,
         ],
         rule=run.rule,
-        advisory=[*_why_nothing_decides(checks), *_advisory_lines(comparison, policy)],
+        advisory=advisory,
         notes=comparison.remarks,
     )
-
-
-def _notes_of_runs(run: Run, other: Run | None) -> list[str]:
-    """Notes on either run: which of several in its folder was read, and what it lacks."""
-    notes = [f"{run.label}: {note}" for note in run.notes]
-    if other is not None:
-        notes += [f"{other.label}: {note}" for note in other.notes]
-    return notes
-
-
-def _why_nothing_decides(checks: Sequence[Check]) -> list[str]:
-    """Returns why a policy without a required check decides nothing; nothing where it has one."""
-    if not checks:
-        return ["the policy names no check"]
-    if all(check.level != REQUIRED for check in checks):
-        return ["every check of the policy is advisory"]
-    return []
 
 
 def _headline_notes(policy: Policy, choices: Sequence[NamedMetric]) -> list[str]:
@@ -177,39 +168,18 @@ def _advisory_lines(comparison: Comparison, policy: Policy) -> list[str]:
         unknown = item.difference.higher_is_better is None
         verb = "changed by" if unknown else f"{item.verdict} by"
         lines.append(f"{name} {verb} {item.difference.change(sign=unknown)} (advisory)")
-    return [
-        *lines,
-        *_undemanded_tasks(comparison, policy),
-        *_undemanded_mean(comparison, policy),
-        *_floor_lines(comparison),
-        *comparison.missing_metrics,
-    ]
-
-
-def _undemanded_tasks(comparison: Comparison, policy: Policy) -> list[str]:
-    """The tasks without a rule that are worse; `compare` exits with 1 for them."""
-    worse = [item for item in undemanded(comparison, policy) if item.verdict == WORSE]
-    return [
-        f"{item.name} worse by {item.difference.change()} (advisory; the policy has no rule for it)"
-        for item in worse
-    ]
-
-
-def _undemanded_mean(comparison: Comparison, policy: Policy) -> list[str]:
-    """The mean over several tasks that is worse, where the policy has no rule for it.
-
-    `compare` exits with 1 for it.
-    """
+    # `compare` exits with 1 for a task or a mean that is worse, also without a rule for it.
+    for item in undemanded(comparison, policy):
+        if item.verdict == WORSE:
+            change = item.difference.change()
+            lines.append(f"{item.name} worse by {change} (advisory; the policy has no rule for it)")
     mean = comparison.overall
-    if mean is None or mean.verdict != WORSE:
-        return []
-    if policy.overall is not None or len(comparison.tasks) == 1:
-        return []
-    sentence = (
-        f"{mean.name} worse by {mean.difference.change()} (advisory; "
-        "`overall: {}` in the policy decides by it)"
-    )
-    return [sentence]
+    if mean is not None and mean.verdict == WORSE and policy.overall is None and not alone:
+        lines.append(
+            f"{mean.name} worse by {mean.difference.change()} (advisory; "
+            "`overall: {}` in the policy decides by it)"
+        )
+    return [*lines, *_floor_lines(comparison), *comparison.missing_metrics]
 
 
 def _floor_lines(comparison: Comparison) -> list[str]:
@@ -276,7 +246,11 @@ def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) ->
             f"{moved}, shown to be beyond the tolerated {tolerated} ({p_value(check.p_adjusted)})"
         )
         return
-    most = _most_lost(check, item, policy.confidence)
+    sure = f"{item.sureness(policy.confidence):.1%}".replace(".0%", "%")
+    lost = check.most_lost or 0.0
+    most = f"at most {item.scaled(lost)} lost, {sure} sure"
+    if lost <= 0:
+        most = f"a loss is ruled out ({sure})"
     if open_drop > 0 and item.rules_out(open_drop, policy.confidence):
         check.status = PASS
         check.message = f"{moved}; {most}"
@@ -319,15 +293,6 @@ def _movement(check: Check, item: Difference) -> str:
     return moved
 
 
-def _most_lost(check: Check, item: Difference, confidence: float) -> str:
-    """The largest drop that is not ruled out, with its confidence."""
-    sure = f"{item.sureness(confidence):.1%}".replace(".0%", "%")
-    most = check.most_lost or 0.0
-    if most <= 0:
-        return f"a loss is ruled out ({sure})"
-    return f"at most {item.scaled(most)} lost, {sure} sure"
-
-
 def repeat_words(plan: RowsNeeded, n: int, units: str = "rows") -> str:
     """The sentence about how many rows would decide a check that is unclear.
 
@@ -347,10 +312,7 @@ def repeat_words(plan: RowsNeeded, n: int, units: str = "rows") -> str:
     if plan.rows <= n:
         return f"a repeat of as many rows would usually decide{rough}"
     chances = f"pass {100 * plan.passes:.0f} %, fail {100 * plan.fails:.0f} %"
-    return f"about {_rounded(plan.rows)} rows: {chances}, if the rates stay as they are{rough}"
-
-
-def _rounded(rows: int) -> str:
-    """A count with two significant digits from 100 on."""
-    step = 10 ** max(len(str(rows)) - 2, 0) if rows >= _ROUNDED_FROM else 1
-    return f"{round(rows / step) * step:,}"
+    # Two significant digits.
+    step = 10 ** max(len(str(plan.rows)) - 2, 0) if plan.rows >= _ROUNDED_FROM else 1
+    rows = f"{round(plan.rows / step) * step:,}"
+    return f"about {rows} rows: {chances}, if the rates stay as they are{rough}"

@@ -199,9 +199,11 @@ def read_policy(path: Path) -> Policy:
         check_allowed(names, source.where("allow"), problems)
     problems.raise_if_any()
     defaults = _rule(entries.defaults, Rule(), source, "defaults")
-    tasks = None
+    tasks = overall = None
     if entries.tasks is not None:
         tasks = _rules(entries.tasks, defaults, source, "tasks")
+    if "overall" in source.data:  # without a value it takes the defaults
+        overall = _rule(entries.overall or RuleEntry(), defaults, source, "overall")
     policy = Policy(
         confidence=entries.confidence,
         mode=entries.mode,
@@ -217,20 +219,13 @@ def read_policy(path: Path) -> Policy:
         defaults=defaults,
         tasks=tasks,
         suite=_rules(entries.suite or {}, defaults, source, "suite"),
-        overall=_overall(entries, defaults, source),
+        overall=overall,
         path=source.name,
     )
-    if _states_min_n(entries):
+    stated = [entries.defaults, *(entries.tasks or {}).values()]
+    if any(rule is not None and rule.min_n is not None for rule in stated):
         policy = replace(policy, notes=_out_of_reach(policy))
     return policy
-
-
-def _states_min_n(entries: PolicyFile) -> bool:
-    """Returns whether the defaults or the rule of a task state `min_n`."""
-    rules = [entries.defaults]
-    if entries.tasks:
-        rules += [rule for rule in entries.tasks.values() if rule]
-    return any(rule.min_n is not None for rule in rules)
 
 
 def _validated(source: YamlFile, problems: Problems) -> PolicyFile:
@@ -291,13 +286,6 @@ def _rules(
     for name, entry in entries.items():
         rules[name] = _rule(entry or RuleEntry(), defaults, source, part, name)
     return rules
-
-
-def _overall(entries: PolicyFile, defaults: Rule, source: YamlFile) -> Rule | None:
-    """The rule of the overall check; `overall:` without a value takes the defaults."""
-    if "overall" not in source.data:
-        return None
-    return _rule(entries.overall or RuleEntry(), defaults, source, "overall")
 
 
 def _rule(entry: RuleEntry, defaults: Rule, source: YamlFile, *keys: str) -> Rule:

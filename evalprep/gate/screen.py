@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalprep.compare import MANY_EQUAL, UNPAIRED_TEST
-from evalprep.gate.checks import ADVISORY, Check
+from evalprep.gate.checks import ADVISORY
 from evalprep.gate.decision import Verdict
 from evalprep.tables import Column, Table, folded_notes, table_lines
 from evalprep.terminal import counted
@@ -29,17 +29,13 @@ def _check_table(verdict: Verdict) -> Table:
     names_of: dict[tuple[str, str, str], list[str]] = {}
     for check in verdict.checks:
         level = ", advisory" if check.level == ADVISORY else ""
-        line = (check.status, f"{_pairs_of(check)}{level}", check.message)
+        pairs = counted(check.n, "pair") if check.n else "no pairs"
+        if check.test == UNPAIRED_TEST:
+            pairs = "unpaired"
+        line = (check.status, f"{pairs}{level}", check.message)
         names_of.setdefault(line, []).append(check.name)
     for (status, pairs, message), names in names_of.items():
         several = [f"{len(names)} checks"] if len(names) >= MANY_EQUAL else names
         for name in several:
             table.add(status, f"{name} ({pairs}): {message}")
     return table
-
-
-def _pairs_of(check: Check) -> str:
-    """Returns how many pairs a check stands on."""
-    if check.test == UNPAIRED_TEST:
-        return "unpaired"
-    return counted(check.n, "pair") if check.n else "no pairs"
