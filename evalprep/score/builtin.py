@@ -107,6 +107,8 @@ class _Gathering:
         values = np.concatenate(self.values)
         clusters = np.concatenate(self.clusters)
         is_shared = self.has_documents and np.unique(clusters).size < clusters.size
+        # Of all tasks, where they have the same.
+        bounds = next(iter(self.known_bounds)) if len(self.known_bounds) == 1 else None
         return Scored(
             values=values,
             weights=np.concatenate(self.weights),
@@ -116,14 +118,8 @@ class _Gathering:
             unscored=self.unscored,
             keys=self.keys,
             # Of all rows: a part of them may lie between 0 and 1 where the others do not.
-            bounds=statistics.mean_bounds(values, self._bounds()),
+            bounds=statistics.mean_bounds(values, bounds),
         )
-
-    def _bounds(self) -> statistics.Bounds | None:
-        """The bounds that the metric of every task has; None where they are not known."""
-        if len(self.known_bounds) > 1:
-            return None
-        return next(iter(self.known_bounds))
 
 
 def collect(
@@ -384,13 +380,9 @@ def macro(scored: Scored) -> Estimate:
     stderr = math.sqrt(statistics.sum_of_products(units, units))
     rule = f"mean of {count} subtask means"
     estimate = _estimate(value, stderr, scored, rule, degrees=degrees, errors=errors)
-    return replace(estimate, parts=_means_by_name(scored, subtasks))
-
-
-def _means_by_name(scored: Scored, subtasks: _Subtasks) -> dict[str, float | None]:
-    """Subtask -> its mean, of those that have rows."""
     columns = zip(scored.names, subtasks.means, subtasks.rows, strict=True)
-    return {name: float(average) for name, average, rows in columns if rows}
+    means = {name: float(average) for name, average, rows in columns if rows}
+    return replace(estimate, parts=means)
 
 
 def mean(inputs: Mapping[str, Result], tasks_of: Mapping[str, Sequence[str]]) -> Estimate:

@@ -63,20 +63,14 @@ def effort_table(scores: Scores) -> Table:
     lines = list(_lines(scores))
     with_cost = any(line.cost is not None for line in lines)
     is_known = with_cost or any(line.effort != Effort() for line in lines)
-    notes = [Note(text) for text in _explanations(scores, with_cost=with_cost)]
+    explanations = {
+        _OF_TASKS: scores.efforts.tasks,
+        _OF_CALLS: scores.efforts.calls,
+        _OF_JUDGES: scores.judges,
+        _COST: with_cost,
+    }
+    notes = [Note(text) for text, is_due in explanations.items() if is_due]
     return table_of(TITLE, _COLUMNS, lines if is_known else [], notes)
-
-
-def _explanations(scores: Scores, *, with_cost: bool) -> Iterator[str]:
-    """Yields what the numbers of the table include."""
-    if scores.efforts.tasks:
-        yield _OF_TASKS
-    if scores.efforts.calls:
-        yield _OF_CALLS
-    if scores.judges:
-        yield _OF_JUDGES
-    if with_cost:
-        yield _COST
 
 
 def _lines(scores: Scores) -> Iterator[_Line]:

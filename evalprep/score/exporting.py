@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalprep.packs import Pack
 from evalprep.results import (
@@ -85,7 +85,9 @@ def export_as(
         }
         if module is None or not (own or _takes(pack, shown)):
             continue
-        place = _folder_for(module, out_dir, shared_dir)
+        place = out_dir
+        if shared_dir is not None and getattr(module, "SHARED", False):
+            place = shared_dir  # of tables over many models
         try:
             written += [Path(path) for path in module.export(scores=own, run=shown, out_dir=place)]
         except OSError:
@@ -96,13 +98,6 @@ def export_as(
                 f"export.py of pack {pack.name} failed: {type(error).__name__}: {error}"
             )
     return written
-
-
-def _folder_for(module: Any, out_dir: Path, shared_dir: Path | None) -> Path:
-    """The folder that a pack writes to: the shared one for tables over many models."""
-    if shared_dir is not None and getattr(module, "SHARED", False):
-        return shared_dir
-    return out_dir
 
 
 def _export_run(run: Run) -> ExportRun:

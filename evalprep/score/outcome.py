@@ -136,15 +136,18 @@ def checked(returned: Any, function: str, bounds: Bounds = (None, None)) -> Resu
     if not isinstance(returned, Mapping) or "agg_value" not in returned:
         return Result.without_value(f"{function} returned no agg_value")
     plain = {str(key): _plain(value) for key, value in returned.items()}
-    faults = _take_out_faults(plain)
+    faults = []
+    for key, (is_valid, meaning) in _CONTRACT.items():
+        if plain.get(key) is not None and not is_valid(plain[key]):
+            del plain[key]
+            faults.append(f"{function}: {key} is left out, as it is not {meaning}")
     if faults:
-        about_faults = [f"{function}: {fault}" for fault in faults]
-        plain["notes"] = [*texts(plain.get("notes")), *about_faults]
+        plain["notes"] = [*texts(plain.get("notes")), *faults]
     influence = plain.get("influence")
     if callable(influence):
         plain["influence"] = _guarded(influence)
     value = plain["agg_value"]
-    if not _is_value(value):
+    if not (value is None or isinstance(value, float) or _is_number(value)):
         plain["agg_value"] = None
         shown = _short(value)
         plain["reason"] = f"{function} returned {shown} as agg_value, which is not a number"
@@ -161,22 +164,6 @@ def range_of(pack: Pack, score: str) -> Bounds:
     """Returns the declared range of a score of a pack; without bounds for one that it has not."""
     declared = pack.suite_scores.get(score)
     return (None, None) if declared is None else declared.range
-
-
-def _take_out_faults(plain: dict[str, Any]) -> list[str]:
-    """Takes the keys that break the contract out of a mapping; says which, and why."""
-    faults = []
-    for key, (is_valid, meaning) in _CONTRACT.items():
-        value = plain.get(key)
-        if value is not None and not is_valid(value):
-            del plain[key]
-            faults.append(f"{key} is left out, as it is not {meaning}")
-    return faults
-
-
-def _is_value(value: Any) -> bool:
-    """Returns whether something is the value of a score: none, or a number, finite or not."""
-    return value is None or isinstance(value, float) or _is_number(value)
 
 
 def _is_within(value: Any, bounds: Bounds) -> bool:
@@ -198,15 +185,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
-        return list(map(_plain_entry, value))
+        # Entries that are lists themselves stay as they are.
+        return [_plain(entry) if isinstance(entry, (str, np.generic)) else entry for entry in value]
     return value
-
-
-def _plain_entry(entry: Any) -> Any:
-    """An entry of a list; those that are lists themselves stay as they are."""
-    if isinstance(entry, (str, np.generic)):
-        return _plain(entry)
-    return entry
 
 
 def _short(value: Any) -> str:

@@ -17,13 +17,8 @@ def unscored_rows(task: TaskScore) -> Iterator[str]:
     if not task.metric:
         return
     for reason, count in task.micro.skipped.items():
-        yield f"{count} of {task.here} rows have {_unscored(reason)}"
-
-
-def _unscored(reason: str) -> str:
-    if reason == "no number":
-        return "no score and are left out"
-    return f"{reason} as score"
+        what = "no score and are left out" if reason == "no number" else f"{reason} as score"
+        yield f"{count} of {task.here} rows have {what}"
 
 
 def partial_data(task: TaskScore) -> Iterator[str]:

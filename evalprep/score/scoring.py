@@ -80,7 +80,9 @@ def score_run(
     suite: list[SuiteScore] = []
     for pack in owners:
         walked = _walk_pack(pack, run, against)
-        published = _published_entries(pack, run)
+        published = list(looked_up(plan_behind(run), pack.name))
+        if pack.published_file:
+            published = [*published_for(run.model, pack.published), *published]
         _place_beside_tasks(published, tasks, pack, run)
         suite += _suite_scores(walked, published, run)
         notes += walked.walk.notes
@@ -192,7 +194,12 @@ def _walk_pack(pack: Pack, run: Run, against: ScoredAgainst) -> _Walked:
             walk.notes |= dict.fromkeys(of_pack)
     results = walk.evaluate(names)
     if run.stated:
-        names = [name for name in names if _is_shown_of_log(walk, name, results[name])]
+        # What a log does not hold is no failure of the run, and is not shown.
+        names = [
+            name
+            for name in names
+            if name in walk.stated or walk.compares(name) or results[name].value is not None
+        ]
     return _Walked(walk, names, results)
 
 
@@ -223,7 +230,7 @@ def _notes_on_reference(
     other = reference.run if isinstance(reference, Remembered) else reference
     if not isinstance(other, Run):
         return
-    if is_needed and _is_same_run(run, other):
+    if is_needed and any(run.shares_file(other, name) for name in run.tasks):
         yield _ITS_OWN_REFERENCE
     yield from _notes_on_unmatched(pack, other, walk)
 
@@ -239,19 +246,6 @@ def _notes_on_unmatched(pack: Pack, reference: Run, walk: Walk) -> list[str]:
         return [str(note) for note in notes_on_unmatched(stated, walk.applicable())]
     except Exception as error:  # noqa: BLE001 - the scores are there; a note must not cost them
         return [f"references.py of pack {pack.name} failed: {type(error).__name__}: {error}"]
-
-
-def _is_same_run(run: Run, other: Run) -> bool:
-    """Returns whether two runs read a task from one file."""
-    return any(run.shares_file(other, name) for name in run.tasks)
-
-
-def _is_shown_of_log(walk: Walk, name: str, result: Result) -> bool:
-    """Returns whether a score of a log is shown.
-
-    What a log does not hold is no failure of the run.
-    """
-    return name in walk.stated or walk.compares(name) or result.value is not None
 
 
 def _reference_results(
@@ -294,11 +288,6 @@ def _results_of_run(pack: Pack, reference: Run, needed: set[str]) -> dict[str, R
 
 
 # --- published values
-
-
-def _published_entries(pack: Pack, run: Run) -> list[Published]:
-    listed = published_for(run.model, pack.published) if pack.published_file else ()
-    return [*listed, *looked_up(plan_behind(run), pack.name)]
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO
 
 from evalprep.results import NO_FILTER
 from evalprep.score import tables
 from evalprep.score.efforts import effort_table
-from evalprep.score.remarks import (
-    REMARKS,
-    Remarks,
-    each_once,
-    guessed_metric,
-    names_by_text,
-    partial_data,
-)
+from evalprep.score.remarks import REMARKS, each_once, guessed_metric, names_by_text, partial_data
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.score.tables import FEW_READ, Sources, doubtful
 from evalprep.tables import Note, Table, folded, folded_notes, print_notes, print_table
@@ -63,40 +56,32 @@ def _tables(scores: Scores, sources: Sources, *, subtasks: bool) -> Iterator[Tab
     yield tables.further_table(scores)
     yield tables.stored_table(scores)
     groups = tables.group_table(scores)
-    groups.notes = _reasons_of_groups(scores)
+    reasons = []
+    for group in scores.groups:
+        if group.micro.reason:
+            reasons.append(doubtful(f"{group.group}: {group.micro.reason}"))
+        if group.stated is not None:
+            reasons.append(doubtful(f"{group.group}: {group.stated.sentence}"))
+    groups.notes = reasons
     yield groups
     if subtasks:
         yield from tables.subtask_tables(scores)
     if scores.suite:
         suite = tables.suite_table(scores, sources)
-        suite.notes = _few_read(scores.suite)
-        suite.notes += _missing_values(scores.suite)
-        suite.notes += _notes_of_scores(scores)
-        suite.notes += _notes_on_references(scores.suite)
+        notes = []
+        few_read = [name_among(score, scores.suite) for score in scores.suite if score.few_read]
+        if few_read:
+            notes.append(doubtful(f"{FEW_READ} {', '.join(few_read)}: {_FEW_READ}"))
+        notes += _missing_values(scores.suite)
+        notes += _notes_of_scores(scores)
+        notes += _notes_on_references(scores.suite)
+        suite.notes = notes
         yield suite
     yield from tables.judge_tables(scores.ratings)
     yield effort_table(scores)
 
 
 # --- notes below a table
-
-
-def _reasons_of_groups(scores: Scores) -> list[Note]:
-    notes = []
-    for group in scores.groups:
-        reason = group.micro.reason
-        if reason:
-            notes.append(doubtful(f"{group.group}: {reason}"))
-        if group.stated is not None:
-            notes.append(doubtful(f"{group.group}: {group.stated.sentence}"))
-    return notes
-
-
-def _few_read(suite: Sequence[SuiteScore]) -> list[Note]:
-    names = [name_among(score, suite) for score in suite if score.few_read]
-    if not names:
-        return []
-    return [doubtful(f"{FEW_READ} {', '.join(names)}: {_FEW_READ}")]
 
 
 def _missing_values(suite: Sequence[SuiteScore]) -> list[Note]:
@@ -113,8 +98,12 @@ def _notes_of_scores(scores: Scores) -> list[Note]:
     for score in scores.suite:
         if score.value is not None:
             remarks += [(name_among(score, scores.suite), text) for text in score.remarks]
-    names_of = names_by_text(remarks)
-    return [Note(f"{_named(names, scores)}: {text}") for text, names in names_of.items()]
+    notes = []
+    for text, names in names_by_text(remarks).items():
+        is_every = len(names) == len(scores.suite) > _NAMED
+        subjects = "every score above" if is_every else shortlist(names, _NAMED)
+        notes.append(Note(f"{subjects}: {text}"))
+    return notes
 
 
 def _notes_on_references(suite: Sequence[SuiteScore]) -> list[Note]:
@@ -126,44 +115,30 @@ def _notes_on_references(suite: Sequence[SuiteScore]) -> list[Note]:
     return list(map(Note, each_once(remarks)))
 
 
-def _named(names: Sequence[str], scores: Scores) -> str:
-    if len(names) == len(scores.suite) > _NAMED:
-        return "every score above"
-    return shortlist(names, _NAMED)
-
-
 # --- notes about the tasks and the run
 
 
 def _notes(scores: Scores, *, is_compared: bool) -> Iterator[Note]:
-    yield from map(doubtful, each_once(_tasks_without_score(scores)))
+    unscored = [task for task in scores.tasks if task.without_score and task.value is None]
+    reasons = [(task.task, task.without_score) for task in unscored]
+    yield from map(doubtful, each_once(reasons))
     for task in scores.tasks:
         for opinion in task.opinions:
             yield Note(opinion.line(task.task, task.metric))
-    kinds = [kind for kind in REMARKS if not (is_compared and kind is partial_data)]
-    yield from map(doubtful, _folded_remarks(scores, kinds))
-    if not is_compared:
-        yield from map(Note, each_once(_readings(scores)))
-    withheld = dict.fromkeys(filter(None, _withheld(scores)))
-    for reason in withheld:
-        yield doubtful(f"{reason}: not comparable with the published value")
-    yield from map(Note, folded_notes(scores.notes))
-
-
-def _tasks_without_score(scores: Scores) -> Iterator[tuple[str, str]]:
-    """Yields tasks that have no score at all, and why."""
-    for task in scores.tasks:
-        if task.without_score and task.value is None:
-            yield task.task, task.without_score
-
-
-def _folded_remarks(scores: Scores, kinds: Iterable[Remarks]) -> Iterator[str]:
-    """Yields doubts about the rows of tasks, those of one kind for many tasks folded."""
-    for remarks_of in kinds:
-        remarks = []
+    for remarks_of in REMARKS:
+        if is_compared and remarks_of is partial_data:
+            continue
+        remarks: list[tuple[str, str]] = []
         for task in scores.tasks:
             remarks += [(task.task, text) for text in remarks_of(task)]
-        yield from folded(remarks)
+        yield from map(doubtful, folded(remarks))
+    if not is_compared:
+        yield from map(Note, each_once(_readings(scores)))
+    withheld = [task.withheld for task in scores.tasks]
+    withheld += [score.withheld for score in scores.suite]
+    for reason in dict.fromkeys(filter(None, withheld)):
+        yield doubtful(f"{reason}: not comparable with the published value")
+    yield from map(Note, folded_notes(scores.notes))
 
 
 def _readings(scores: Scores) -> Iterator[tuple[str, str]]:
@@ -173,8 +148,3 @@ def _readings(scores: Scores) -> Iterator[tuple[str, str]]:
     for task in scores.tasks:
         if task.metric and task.filter != NO_FILTER:
             yield task.task, f"read by {task.metric} ({task.filter})"
-
-
-def _withheld(scores: Scores) -> Iterator[str]:
-    yield from (task.withheld for task in scores.tasks)
-    yield from (score.withheld for score in scores.suite)

@@ -31,18 +31,16 @@ def open_side(
     """
     run = open_run(path, _on_demand(packs), timestamp=timestamp)
     has_tasks = bool(run.tasks or (run.stored and not run.stated))
-    return run if run.log is None or has_tasks else _of_log(run, run.log, packs())
+    if run.log is None or has_tasks:
+        return run
+    scores = score_run(run, packs())
+    name = scores.run = scores.model = run.model if run.stated else name_of_log(run.log)
+    scores.notes.append(f"{name} {NOTE}")
+    return scores
 
 
 def _on_demand(packs: Callable[[], Mapping[str, Pack]]) -> Iterator[Pack]:
     yield from packs().values()
-
-
-def _of_log(run: Run, log: Path, packs: Mapping[str, Pack]) -> Scores:
-    scores = score_run(run, packs)
-    name = scores.run = scores.model = run.model if run.stated else name_of_log(log)
-    scores.notes.append(f"{name} {NOTE}")
-    return scores
 
 
 def all_scores(sides: Sequence[Run | Scores], packs: Mapping[str, Pack]) -> list[Scores]:

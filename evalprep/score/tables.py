@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -116,18 +116,16 @@ def task_table(scores: Scores, sources: Sources) -> Table:
         columns.insert(1, Column("metric", cell=_metric))
     units = [task.unit for task in tasks if task.value is not None]
     title = _titled("Tasks: mean over rows, mean of subtasks", units)
-    return table_of(title, columns, tasks, [*map(Note, each_once(_scores_over_all_rows(tasks)))])
+    without_mean = [
+        (task.task, f"{_with_arrow(task.metric, task.direction)} is {task.micro.rule}")
+        for task in tasks
+        if task.micro.rule in {OVER_ALL_ROWS, FROM_ALL_ROWS}
+    ]
+    return table_of(title, columns, tasks, [*map(Note, each_once(without_mean))])
 
 
 def _metric(task: TaskScore) -> str:
     return _with_arrow(task.metric, task.direction) if task.metric else "-"
-
-
-def _scores_over_all_rows(tasks: Iterable[TaskScore]) -> Iterator[tuple[str, str]]:
-    """Yields the tasks whose score is no mean over rows, and what it is."""
-    for task in tasks:
-        if task.micro.rule in {OVER_ALL_ROWS, FROM_ALL_ROWS}:
-            yield task.task, f"{_with_arrow(task.metric, task.direction)} is {task.micro.rule}"
 
 
 def _unparsed(task: TaskScore) -> str:
@@ -226,7 +224,12 @@ def suite_table(scores: Scores, sources: Sources) -> Table:
         ),
         Column("value", Kind.MEASURE, cell=_suite_value),
         Column("95% interval", Kind.MEASURE, cell=_suite_interval),
-        Column("reference", Kind.MEASURE, cell=_reference, optional=True),
+        Column(
+            "reference",
+            Kind.MEASURE,
+            cell=lambda score: Cell(score.reference, measured(score.reference, score.unit)),
+            optional=True,
+        ),
         Column("published", Kind.MEASURE, cell=sources.cell, optional=True),
         Column("n", Kind.MEASURE, cell=_rows),
     ]
@@ -245,10 +248,6 @@ def _suite_interval(score: SuiteScore) -> str:
     return "" if score.is_undefined else interval((score.low, score.high), score.unit)
 
 
-def _reference(score: SuiteScore) -> Cell:
-    return Cell(score.reference, measured(score.reference, score.unit))
-
-
 def _rows(score: SuiteScore) -> str:
     """The rows behind a score: `190 of 200` where it leaves out those that could not be read."""
     readable, every = score.read
@@ -263,7 +262,12 @@ def _rows(score: SuiteScore) -> str:
 def judge_tables(ratings: Ratings) -> Iterator[Table]:
     """A table of ratings and one of preferences, those that have rows."""
     if ratings.values:
-        yield _rating_table(ratings.values)
+        lines = []
+        for value in ratings.values:
+            for place, rater in enumerate(value.raters):
+                lines.append(_Rating(value, rater, "" if place else str(value.differing)))
+        title = "Ratings: one row per judge, samples whose raters or votes differ"
+        yield table_of(title, _RATING_COLUMNS, lines)
     if ratings.preferences:
         yield table_of(_PREFERENCES, _PREFERENCE_COLUMNS, ratings.preferences)
 
@@ -287,15 +291,6 @@ _RATING_COLUMNS = (
     ),
     Column("differ", Kind.MEASURE, cell=lambda at: at.differing),
 )
-
-
-def _rating_table(values: Sequence[Rated]) -> Table:
-    ratings = []
-    for value in values:
-        for place, rater in enumerate(value.raters):
-            ratings.append(_Rating(value, rater, "" if place else str(value.differing)))
-    title = "Ratings: one row per judge, samples whose raters or votes differ"
-    return table_of(title, _RATING_COLUMNS, ratings)
 
 
 def _scale(value: Rated) -> str:

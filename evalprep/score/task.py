@@ -238,6 +238,7 @@ def score_task(name: str, task: TaskRun, expected: int | None) -> TaskScore:
             result, unit = over_all, unit_of(headline)
     used = result.n if headline.metric and result.n is not None else len(table)
     by_subtask = macro(scored) if len(scored.names) > 1 else None
+    has_success = scored.values.size and scored.values.max() > 0
     return TaskScore(
         task=name,
         metric=headline.metric,
@@ -261,7 +262,8 @@ def score_task(name: str, task: TaskRun, expected: int | None) -> TaskScore:
         partial=part_of(task),
         further=further_scores(task, expected),
         unlogged=unlogged_scores(task),
-        empty=_empty(task, scored),
+        # Only without any success: elsewhere the file need not be read again.
+        empty=None if has_success else int(np.sum(table.empty == 1)),
         remarks=notes_on_rows(table),
     )
 
@@ -275,13 +277,6 @@ def _over_all_rows(task: TaskRun, metric: Metric, here: int, expected: int | Non
         return Estimate(value=value_over_rows(task, metric), n=here, rule=FROM_ALL_ROWS)
     rows = here if expected is None else max(here, expected)
     return Estimate(value=metric.value, n=rows, rule=OVER_ALL_ROWS, stderr=metric.stderr)
-
-
-def _empty(task: TaskRun, scored: Scored) -> int | None:
-    """Blank replies of a task without any success; elsewhere the file need not be read again."""
-    if scored.values.size and scored.values.max() > 0:
-        return None
-    return int(np.sum(task.table().empty == 1))
 
 
 def _unit(scored: Scored, *tasks: TaskRun) -> str:

@@ -42,7 +42,10 @@ class Walk:
         self.stated = _stated_results(pack, run)
         # A log may state scores that a config of its own makes; nothing but their name is known.
         further_names = [name for name in self.stated if name not in pack.suite_scores]
-        stated_specs = [_spec_of_name(name, pack) for name in further_names]
+        stated_specs = [
+            ScoreSpec(name=name, pack=pack.name, function="", title=name, better="")
+            for name in further_names
+        ]
         self.specs = read_specs(pack, [*stated_specs, *self.plan.scores.values()])
         self.results: dict[str, Result] = {}
         self.tasks_of: dict[str, list[str]] = {}
@@ -64,14 +67,15 @@ class Walk:
     def _applies(self, spec: ScoreSpec, earlier: Collection[str]) -> bool:
         needs_applicable = any(parent in earlier for parent in spec.needs)
         if not self.run.stated:
-            tasks = self.tasks_of[spec.name]
-            has_values = any(self._has_values(task, spec) for task in tasks)
-            return needs_applicable or has_values
+            known = {*self.run.tasks, *(self.run.stored if spec.of_stored else ())}
+            return needs_applicable or not known.isdisjoint(self.tasks_of[spec.name])
         if spec.name in self.stated:
             return True
         if not spec.tasks:
             return needs_applicable
-        return all(self._has_rows(task) for task in spec.tasks)
+        # A log that has the values of a task alone holds no replies to compute from.
+        with_rows = {name for name, task in self.run.tasks.items() if not task.values_only}
+        return with_rows.issuperset(spec.tasks)
 
     def compares(self, name: str) -> bool:
         """Returns whether a score, or one that it needs, compares with another model."""
@@ -79,17 +83,6 @@ class Walk:
         if spec.reference or spec.finetuned:
             return True
         return any(self.compares(parent) for parent in spec.needs)
-
-    def _has_values(self, task: str, spec: ScoreSpec) -> bool:
-        """Returns whether a run has samples of a task, or a value that the score can be made of."""
-        if task in self.run.tasks:
-            return True
-        return bool(spec.of_stored) and task in self.run.stored
-
-    def _has_rows(self, task: str) -> bool:
-        """Returns whether a log holds replies of a task, not its values alone."""
-        logged = self.run.tasks.get(task)
-        return logged is not None and not logged.values_only
 
     def evaluate(self, names: Iterable[str]) -> dict[str, Result]:
         """Returns the results of these scores and of all that they need."""
@@ -100,7 +93,11 @@ class Walk:
         for spec in specs:
             last_reader |= dict.fromkeys(spec.tasks, spec.name)
         for spec in specs:
-            self.results[spec.name] = self._evaluate_score(spec)
+            result = self._with_against(spec, self._with_stated(spec))
+            tasks = self._with_samples(self.tasks_of[spec.name])
+            # Its uncertainty is the one that its documents and its range allow.
+            result = by_document(result, documents_of(tasks), spec.range)
+            self.results[spec.name] = _within(result, spec.range)
             for task in spec.tasks:
                 if last_reader[task] == spec.name:
                     self._rows.pop(task, None)
@@ -116,13 +113,6 @@ class Walk:
                 needed.add(name)
                 waiting += self.specs[name].needs
         return needed
-
-    def _evaluate_score(self, spec: ScoreSpec) -> Result:
-        """A score with the uncertainty that its documents and its range allow."""
-        result = self._with_against(spec, self._with_stated(spec))
-        tasks = self._with_samples(self.tasks_of[spec.name])
-        result = by_document(result, documents_of(tasks), spec.range)
-        return _within(result, spec.range)
 
     def _with_against(self, spec: ScoreSpec, result: Result) -> Result:
         """A score with what it was measured against, its parts' included.
@@ -208,16 +198,12 @@ class Walk:
         if math.isclose(value, stated.value, rel_tol=1e-6, abs_tol=1e-9):
             return computed
         if spec.on_stated == "keep":
-            return _noted(stated, spec, self._beside(spec, value))
+            sides = [side.named(names).words for side, names in self._sides_of(spec)]
+            compared = f"against {', '.join(sides)} it is " if sides else "computed anew it is "
+            return _noted(stated, spec, f"as the log states it; {compared}{value:.6g}")
         if not spec.reference:
             return computed.with_notes([own_value])
         return computed.changed(stated=stated.value)
-
-    def _beside(self, spec: ScoreSpec, value: float) -> str:
-        """Returns what a score is by its rows, beside the value that a log states."""
-        against = [side.named(names).words for side, names in self._sides_of(spec)]
-        compared = f"against {', '.join(against)} it is " if against else "computed anew it is "
-        return f"as the log states it; {compared}{value:.6g}"
 
     def _was_compared(self, spec: ScoreSpec) -> bool:
         """Returns whether rows of the run met those of the reference."""
@@ -448,11 +434,6 @@ def _is_unscored(spec: ScoreSpec, task: TaskRun) -> bool:
     metric = str(spec.params.get("metric") or task.primary.metric)
     numbers = task.table(spec.params.get("filter")).numbers(metric)
     return not np.isfinite(numbers).any()
-
-
-def _spec_of_name(name: str, pack: Pack) -> ScoreSpec:
-    """A score of which nothing but the name is known."""
-    return ScoreSpec(name=name, pack=pack.name, function="", title=name, better="")
 
 
 def _key_of(spec: ScoreSpec, key: str) -> str:

@@ -209,22 +209,18 @@ def _mcc(sides: _Sides) -> _Read:
         counts.append(lines)
 
     def value(sums: Floats) -> float:
-        return _correlation(sums.reshape(size, size))
+        confusion = sums.reshape(size, size)  # gold classes by predicted ones
+        total = float(confusion.sum())
+        right = float(np.trace(confusion))
+        gold = confusion.sum(axis=1)
+        predicted = confusion.sum(axis=0)
+        by_chance = float(gold @ predicted)
+        spread_predicted = total**2 - float(predicted @ predicted)
+        spread_gold = total**2 - float(gold @ gold)
+        bottom = math.sqrt(max(spread_predicted * spread_gold, 0.0))
+        return (right * total - by_chance) / bottom if bottom > 0 else 0.0
 
     return counts, value
-
-
-def _correlation(confusion: NDArray[np.float64]) -> float:
-    """Matthews' correlation of a confusion matrix, gold classes by predicted ones."""
-    total = float(confusion.sum())
-    right = float(np.trace(confusion))
-    gold = confusion.sum(axis=1)
-    predicted = confusion.sum(axis=0)
-    by_chance = float(gold @ predicted)
-    spread_predicted = total**2 - float(predicted @ predicted)
-    spread_gold = total**2 - float(gold @ gold)
-    bottom = math.sqrt(max(spread_predicted * spread_gold, 0.0))
-    return (right * total - by_chance) / bottom if bottom > 0 else 0.0
 
 
 def _brier(sides: _Sides) -> _Read:
@@ -264,7 +260,7 @@ def _texts(metric: str, sides: _Sides) -> _Read:
         references = [_references(reference) for reference, _ in side]
         # As lm-eval does: every row counts with as many references as the row with the fewest has.
         streams = [list(stream) for stream in zip(*references, strict=False)]
-        replies = [_reply_text(reply) for _, reply in side]
+        replies = [reply if isinstance(reply, str) else str(reply[0]) for _, reply in side]
         # sacrebleu has no public way to its sentence statistics.
         lines = scorer._extract_corpus_statistics(replies, streams)  # noqa: SLF001
         counts.append(np.array(lines, dtype=np.float64))
@@ -309,7 +305,3 @@ def _references(reference: Any) -> list[str]:
     if isinstance(reference, str):
         return [reference]
     return [str(text) for text in reference]
-
-
-def _reply_text(reply: Any) -> str:
-    return reply if isinstance(reply, str) else str(reply[0])
