@@ -56,14 +56,22 @@ def read_by_choice(
     problems = Problems()
     names = set(chain.from_iterable(run.known_tasks for run in runs))
     for choice in choices:
-        _check_task_of(choice, runs, names, where, problems)
+        if choice.task and choice.task not in names and not _members(choice.task, runs):
+            problems.add(
+                f"no run has a task {choice.task!r}",
+                where=where,
+                allowed=", ".join(sorted(names)),
+                fix=near(choice.task, names),
+            )
     lacking: dict[Problem, list[str]] = {}
     for name in sorted(names):
         chosen = _choice_for(name, choices, runs)
         if chosen is not None:
             for problem in _unknown_parts(name, chosen, runs):
                 lacking.setdefault(problem, []).append(name)
-    problems.extend(_with_tasks(problem, where, tasks) for problem, tasks in lacking.items())
+    for problem, tasks in lacking.items():  # many tasks may have the same one
+        noun = "task" if len(tasks) == 1 else "tasks"
+        problems.extend([replace(problem, where=f"{where}, {noun} {shortlist(tasks)}")])
     problems.raise_if_any()
     return [_with_choices(run, choices, runs) for run in runs]
 
@@ -86,18 +94,6 @@ def refuse_undecided(runs: Sequence[Run], names: Sequence[str]) -> None:
                     fix=f"--metric {task.undecided[0]}",
                 )
     problems.raise_if_any()
-
-
-def _check_task_of(
-    choice: NamedMetric, runs: Sequence[Run], names: set[str], where: str, problems: Problems
-) -> None:
-    if choice.task and choice.task not in names and not _members(choice.task, runs):
-        problems.add(
-            f"no run has a task {choice.task!r}",
-            where=where,
-            allowed=", ".join(sorted(names)),
-            fix=near(choice.task, names),
-        )
 
 
 def _members(group: str, runs: Sequence[Run]) -> set[str]:
@@ -126,24 +122,16 @@ def _unknown_parts(name: str, choice: NamedMetric, runs: Sequence[Run]) -> Itera
             allowed=", ".join(known),
             fix=near(choice.metric, known),
         )
-    filters = list(dict.fromkeys(chain.from_iterable(map(_filters, tasks))))
+    filters: dict[str, None] = {}
+    for task in tasks:
+        filters |= dict.fromkeys(metric.filter for metric in task.metrics)
+        filters |= dict.fromkeys(task.table().filters)
     if choice.filter and choice.filter not in filters:
         yield Problem(
             what=f"no filter {choice.filter!r}",
             allowed=", ".join(filters),
             fix=near(choice.filter, filters),
         )
-
-
-def _with_tasks(problem: Problem, where: str, tasks: Sequence[str]) -> Problem:
-    """The problem with the tasks that have it: many have the same one."""
-    noun = "task" if len(tasks) == 1 else "tasks"
-    return replace(problem, where=f"{where}, {noun} {shortlist(tasks)}")
-
-
-def _filters(task: TaskRun) -> list[str]:
-    stored = [metric.filter for metric in task.metrics]
-    return [*stored, *task.table().filters]
 
 
 def _with_choices(run: Run, choices: Sequence[NamedMetric], runs: Sequence[Run]) -> Run:

@@ -18,16 +18,16 @@ def notes_on_readings(run: Run) -> list[str]:
 
     The numbers are by the reading that was logged; the one of the work folder has read no reply.
     """
-    return [
-        f"{name}: read as logged, and not by the work folder as it stands: "
-        f"{shortlist([_sentence(edit) for edit in edits], _NAMED)}; `evalprep rescore` reads the "
-        "saved replies by it"
-        for name, edits in _readings(run)
-    ]
-
-
-def _sentence(edit: SettingEdit) -> str:
-    return f"{edit.key} logged {edit.shown_logged}, now {edit.shown_meant}"
+    notes = []
+    for name, edits in _readings(run):
+        changes = [
+            f"{edit.key} logged {edit.shown_logged}, now {edit.shown_meant}" for edit in edits
+        ]
+        notes.append(
+            f"{name}: read as logged, and not by the work folder as it stands: "
+            f"{shortlist(changes, _NAMED)}; `evalprep rescore` reads the saved replies by it"
+        )
+    return notes
 
 
 def _readings(run: Run) -> Iterator[tuple[str, list[SettingEdit]]]:

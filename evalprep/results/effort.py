@@ -112,19 +112,16 @@ def _recorded_efforts(results: Path) -> dict[str, Effort] | None:
     """Task -> what it took, as `evalprep run` recorded it; None for results of another start."""
     file = results.absolute()
     for state in recorded_states(file.parent.parent):
-        if Path(state.results).parts[-2:] == file.parts[-2:]:
-            return _by_task(state.units)
+        if Path(state.results).parts[-2:] != file.parts[-2:]:
+            continue
+        efforts: dict[str, list[Effort]] = {}
+        for unit in state.units:
+            effort = effort_of_unit(unit) if unit.is_done else Effort()
+            efforts.setdefault(unit.task, []).append(effort)
+        return {task: total(several) for task, several in efforts.items()}
     return None
 
 
 def effort_of_unit(unit: Unit) -> Effort:
     """Returns what a unit took, as far as that is known."""
     return Effort(seconds=unit.seconds, requests=unit.requests)
-
-
-def _by_task(units: Iterable[Unit]) -> dict[str, Effort]:
-    efforts: dict[str, list[Effort]] = {}
-    for unit in units:
-        effort = effort_of_unit(unit) if unit.is_done else Effort()
-        efforts.setdefault(unit.task, []).append(effort)
-    return {task: total(several) for task, several in efforts.items()}

@@ -6,7 +6,6 @@ A fact that is absent is unknown.
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import re
 import textwrap
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from evalprep.packs import in_one_form
+from evalprep.results.hashes import text_hash
 from evalprep.results.logged import NONE, CallSettings, Dataset, TaskSettings
 from evalprep.results.metric import STATED_WITHOUT_BOX
 from evalprep.results.run import Run
@@ -91,14 +91,6 @@ def facts_of(run: Run, task: TaskRun) -> dict[str, Fact]:
     return facts
 
 
-def _adapter(arguments: Mapping[str, Any]) -> Any:
-    """The adapter that the model's arguments name; None without one."""
-    for name in _ADAPTERS:
-        if arguments.get(name):
-            return arguments[name]
-    return None
-
-
 def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
     call = run.call_of(task.name)
     arguments = call.arguments
@@ -106,7 +98,7 @@ def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
     in_results = [
         ("model", run.model if run.logged.read else None),
         ("revision", arguments.get("revision")),
-        ("adapter", _adapter(arguments)),
+        ("adapter", next(filter(None, map(arguments.get, _ADAPTERS)), None)),
         ("backend", call.backend),
         ("backend_args", _other_arguments(arguments)),
         ("dtype", _dtype(arguments.get("dtype"), call.dtype)),
@@ -268,16 +260,11 @@ def answers_without_box(run: Run) -> list[str]:
     for task in run.tasks.values():
         stated, rows = _stated_rows_of(task)
         if stated:
-            sentences.append(f"{task.name}: {stated} of {rows} {_who_states(task)} without a box")
+            # A row of several replies has the mean of their values.
+            is_of_several = (task.logged.settings.repeats or 1) > 1
+            subject = "samples have a reply that states" if is_of_several else "replies state"
+            sentences.append(f"{task.name}: {stated} of {rows} {subject} an answer without a box")
     return sentences
-
-
-def _who_states(task: TaskRun) -> str:
-    """The words for what is counted: a row of several replies has the mean of their values."""
-    repeats = task.logged.settings.repeats or 1
-    if repeats > 1:
-        return "samples have a reply that states an answer"
-    return "replies state an answer"
 
 
 def _stated_rows_of(task: TaskRun) -> tuple[int, int]:
@@ -370,14 +357,9 @@ def without_formatting(value: Any) -> Any:
 def _hash_of_template(template: Mapping[str, Any]) -> str | None:
     if not template:
         return None
-    return _hash({key: without_formatting(value) for key, value in template.items()})
-
-
-def _hash(value: Any) -> str:
-    logged = json.dumps(value, sort_keys=True, default=str, ensure_ascii=False)
-    text = without_addresses(logged)
-    digest = hashlib.sha256(text.encode("utf-8", "replace"))
-    return digest.hexdigest()[:16]
+    parts = {key: without_formatting(value) for key, value in template.items()}
+    logged = json.dumps(parts, sort_keys=True, default=str, ensure_ascii=False)
+    return text_hash(without_addresses(logged))[:16]
 
 
 _HEXADECIMAL = re.compile("[0-9a-f]+")

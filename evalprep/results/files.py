@@ -297,7 +297,9 @@ def _without_failed(files: RunFiles, place: _Place) -> RunFiles:
             unread |= dict(_failed_later(run, failures, newest))
     if not unread:
         return files
-    note = f"a newer run has no results; --timestamp {_name_of(newest)} reads the one before"
+    note = (
+        f"a newer run has no results; --timestamp {newest.run or newest.stamp} reads the one before"
+    )
     sources = files.sources or {}
     return replace(
         files,
@@ -306,10 +308,6 @@ def _without_failed(files: RunFiles, place: _Place) -> RunFiles:
         unread={**files.unread, **unread},
         notes=(*files.notes, note),
     )
-
-
-def _name_of(call: Invocation) -> str:
-    return call.run or call.stamp
 
 
 def _may_be_of(call: Invocation, record: Manifest) -> bool:
@@ -470,7 +468,9 @@ def _notes_on_choice(choice: Choice, calls: Sequence[Invocation], where: Path) -
     if is_alone and len(used) < 2:
         return notes
     if len(used) > 1:
-        line = f"{len(used)} results files in {where} are one run: {_with_tasks(used)}"
+        files = [f"{call.stamp} ({shortlist(call.tasks)})" for call in reversed(used)]
+        listed = shortlist(files, _NAMED)
+        line = f"{len(used)} results files in {where} are one run: {listed}"
     else:
         count = len(calls) - len(empty)
         line = f"{count} runs in {where}: the newest, {used[0].stamp}, is used"
@@ -489,12 +489,6 @@ def _notes_on_choice(choice: Choice, calls: Sequence[Invocation], where: Path) -
     if others:
         parts.append(f"of other runs: {files_named(others)}{_difference(used[-1], others)}")
     return [f"{'; '.join(parts)} ({OTHER_THAN_NEWEST})", *notes]
-
-
-def _with_tasks(calls: Sequence[Invocation]) -> str:
-    """Some calls, newest first, each with its tasks."""
-    names = [f"{call.stamp} ({shortlist(call.tasks)})" for call in reversed(calls)]
-    return shortlist(names, _NAMED)
 
 
 def _difference(call: Invocation, others: Sequence[Invocation]) -> str:
@@ -673,7 +667,8 @@ def _run_of_file(file: Path, run: str) -> RunFiles:
     else:
         folder = _folder_without_stamps(file)
         stamp = folder.stamps[-1]
-        task = _task_in(folder, file)
+        tasks = [name for name, path in folder.task_files() if path == file]
+        task = tasks[0] if tasks else None  # of a results file
     if run:
         return _run_of_id(_Place.of(file, [folder]), run)
     files = of_stamp(folder, stamp)
@@ -728,7 +723,7 @@ def _of_id(place: _Place, run: str) -> RunFiles:
     return replace(
         files,
         folder=_home_of(newest, place),
-        stamps=_stamps_of(place.folders),
+        stamps=tuple(sorted(set().union(*(each.stamps for each in place.folders)))),
         run=run,
         unread=unread,
         parts=_parts(oldest_first((*choice.calls, *choice.older))),
@@ -793,11 +788,6 @@ def _with_sample(file: Path) -> Folder | None:
             results = {stamp: folder.results[stamp]} if stamp in folder.results else {}
             return Folder(folder.path, results, {stamp: of_task})
     return None
-
-
-def _task_in(folder: Folder, file: Path) -> str | None:
-    """The task of a samples file; None for a results file."""
-    return next((task for task, path in folder.task_files() if path == file), None)
 
 
 def timestamp_of_each(places: Sequence[str | os.PathLike[str]], timestamp: str) -> list[str]:
@@ -938,8 +928,3 @@ def _notes_on_others(place: _Place, run: str) -> list[str]:
         note = f"{len(names) + 1} runs in {place.path}: the newest, {run}, is used"
         notes.append(f"{note} (--timestamp chooses another: {shortlist(list(names), _NAMED)})")
     return notes
-
-
-def _stamps_of(folders: Iterable[Folder]) -> tuple[str, ...]:
-    """The time stamps of all folders, each once, in their order."""
-    return tuple(sorted(set().union(*(folder.stamps for folder in folders))))

@@ -209,8 +209,10 @@ class _FormerRun:
     @property
     def stamp(self) -> str:
         """The time of the run as its results state it, else a word for none."""
-        date = self.logged.settings.started or 0
-        return _stamp_at(date) if 0 < date < _LAST_DATE else UNDATED
+        moment = self.logged.settings.started or 0  # seconds since 1970
+        if not 0 < moment < _LAST_DATE:
+            return UNDATED
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H-%M-%S")
 
 
 def _read_former(results: Path) -> _FormerRun | None:
@@ -314,23 +316,13 @@ def _by_names_alone(path: Path) -> Folder | None:
     longest_first = sorted(tasks, key=len, reverse=True)
     samples = {}
     for name in names:
-        task = _ends_with(name, longest_first)
+        stem = name.removesuffix(".jsonl")
+        task = next((task for task in longest_first if stem.endswith(f"_{task}")), "")
         if task:
             samples[task] = path / name
     if not samples:
         return None
     return Folder(path, samples={UNDATED: samples})
-
-
-def _ends_with(name: str, tasks: Iterable[str]) -> str:
-    stem = name.removesuffix(".jsonl")
-    return next((task for task in tasks if stem.endswith(f"_{task}")), "")
-
-
-def _stamp_at(moment: float) -> str:
-    """A time in seconds since 1970 as lm-eval writes it into names."""
-    date = datetime.fromtimestamp(moment, UTC)
-    return date.strftime("%Y-%m-%dT%H-%M-%S")
 
 
 def is_stamped(results: Path) -> bool:

@@ -225,13 +225,9 @@ def each_place(paths: Iterable[Named], packs: Iterable[Pack]) -> list[Named]:
     places = list(chain.from_iterable(_each_log(place, known_packs) for place in each_run(paths)))
     place_of: dict[tuple[str, ...], Named] = {}
     for place in places:
-        place_of.setdefault(_files_at(place), place)
+        files = tuple(map(os.path.realpath, files_of(place)))
+        place_of.setdefault(files, place)
     return list(place_of.values())
-
-
-def _files_at(place: Named) -> tuple[str, ...]:
-    """The folder or file of a place, or its files that were named one by one, links followed."""
-    return tuple(map(os.path.realpath, files_of(place)))
 
 
 def _each_log(path: Named, packs: Iterable[Pack]) -> list[Named]:
@@ -359,10 +355,12 @@ def _task(name: str, task: LoggedTask, pack: str) -> TaskResults:
     }
     directions = {metric: direction_of(up) for metric, up in task.higher_is_better.items()}
     known = known_metric(task.metric)
+    logged = [row.values.get(task.metric) for row in task.rows]
+    values = [float(value) for value in logged if isinstance(value, (int, float))]
     metric = Metric(
         metric=task.metric,
         filter=_FILTER,
-        value=_mean(task),
+        value=sum(values) / len(values) if values else None,
         direction=directions.get(task.metric, known.direction),
         aggregation="mean",
         unit=known.unit,
@@ -377,12 +375,6 @@ def _task(name: str, task: LoggedTask, pack: str) -> TaskResults:
         ),
         rows=RowCounts(effective=len(task.rows)),
     )
-
-
-def _mean(task: LoggedTask) -> float | None:
-    values = [row.values.get(task.metric) for row in task.rows]
-    known = [float(value) for value in values if isinstance(value, (int, float))]
-    return sum(known) / len(known) if known else None
 
 
 @dataclass(frozen=True)

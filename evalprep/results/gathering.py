@@ -144,8 +144,10 @@ def named_files(files: Sequence[Path]) -> list[SampleFiles]:
         tasks = [task for task, _ in place.task_files()]
         if place.by_task or len(set(tasks)) == len(tasks):
             sample_files.append(SampleFiles(place))
-        else:
-            sample_files += _one_for_each_stamp(place)
+            continue
+        for stamp, of_task in sorted(place.samples.items()):
+            results = {stamp: place.results[stamp]} if stamp in place.results else {}
+            sample_files.append(SampleFiles(Folder(place.path, results, {stamp: of_task})))
     return sample_files
 
 
@@ -154,15 +156,6 @@ def _common_folder(folders: Sequence[Path]) -> Path:
     if not folders[0].is_absolute():
         return Path()
     return Path(os.path.commonpath([folder.absolute() for folder in folders]))
-
-
-def _one_for_each_stamp(place: Folder) -> list[SampleFiles]:
-    """The samples files of a place as one run for each time stamp."""
-    sample_files = []
-    for stamp, of_task in sorted(place.samples.items()):
-        results = {stamp: place.results[stamp]} if stamp in place.results else {}
-        sample_files.append(SampleFiles(Folder(place.path, results, {stamp: of_task})))
-    return sample_files
 
 
 def _only(folder: Folder, named: Iterable[Path]) -> Folder:

@@ -88,22 +88,27 @@ def load_run(
     for name, task in parts.tasks.items():
         if name not in outdated:
             scored[name] = task if as_logged else with_own_scores(task)
-    notes = _notes_of_files(files, results)
+    notes = list(files.notes)
+    if files.results is None:
+        notes.append(_note_on_no_results(files))
+    notes += [part.sentence() for part in results.run.damage]
     notes += preparation.notes
     meant = tasks_meant(preparation.record, scored, logged.tasks)
     notes += notes_on_meant(meant)
     notes += parts.notes
     notes += outdated.values()
-    notes += _notes_of_rescoring(logged)
+    if logged.rescored is not None:
+        left_out = logged.rescored.left_out.items()
+        notes += [f"{name} is not rescored: {reason}" for name, reason in left_out]
     if not is_file:
         notes += _notes_of_missing_samples(files, logged, scored)
-    notes += _notes_of_packed_samples(files)
+    if packed := list(_packed_samples(files).values()):
+        example = shortlist(packed, 1)
+        notes.append(f"compressed samples are not read, unpack them first: {example}")
     failures = _failures(files, scored)
-    unread = (
-        {}
-        if _is_one_samples_file(place, results)
-        else dict(_unread(files, logged, preparation, failures, outdated, scored))
-    )
+    unread: dict[str, Unread] = {}
+    if not is_file or place in results.by_file:  # else the samples of one task are meant alone
+        unread = dict(_unread(files, logged, preparation, failures, outdated, scored))
     notes += notes_on_unread(unread)
     notes += turned_notes(preparation.turned)
     opened = Run(
@@ -141,11 +146,6 @@ def _failures(files: RunFiles, scored: Mapping[str, TaskRun]) -> dict[str, Failu
         if name not in scored and not is_older:
             failures[name] = failure
     return failures
-
-
-def _is_one_samples_file(place: Path, results: _ResultsFiles) -> bool:
-    """Returns whether the user named the samples of one task, and so no other."""
-    return place.is_file() and place not in results.by_file
 
 
 def _unread(
@@ -559,14 +559,6 @@ def _drop_outdated(tasks: Mapping[str, TaskRun], plan: Plan) -> dict[str, str]:
     return outdated
 
 
-def _notes_of_files(files: RunFiles, results: _ResultsFiles) -> list[str]:
-    notes = list(files.notes)
-    if files.results is None:
-        notes.append(_note_on_no_results(files))
-    notes += [part.sentence() for part in results.run.damage]
-    return notes
-
-
 def _note_on_no_results(files: RunFiles) -> str:
     """Returns why there is no results file, and what it takes to read the samples without one."""
     guessed = "metric and filter of each task are guessed from its lines"
@@ -576,13 +568,6 @@ def _note_on_no_results(files: RunFiles) -> str:
         return f"no results file of this time stamp: {guessed}"
     state, fix = what_and_fix(pointers)
     return f"{state}; {fix}; until then {guessed}"
-
-
-def _notes_of_rescoring(results: RunResults) -> list[str]:
-    if results.rescored is None:
-        return []
-    reasons = results.rescored.left_out
-    return [f"{name} is not rescored: {reason}" for name, reason in reasons.items()]
 
 
 def _notes_of_missing_samples(
@@ -615,11 +600,3 @@ def _packed_samples(files: RunFiles) -> dict[str, str]:
     """Name of each samples file that lies there compressed -> that name with its ending."""
     names = sorted(path.name for path in files.folder.glob("samples_*.jsonl.*"))
     return {name.rpartition(".")[0]: name for name in names}
-
-
-def _notes_of_packed_samples(files: RunFiles) -> list[str]:
-    packed = _packed_samples(files)
-    if not packed:
-        return []
-    example = shortlist(list(packed.values()), 1)
-    return [f"compressed samples are not read, unpack them first: {example}"]

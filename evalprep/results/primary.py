@@ -44,7 +44,7 @@ def choose_primary(
         first score. A metric without a name where there is no score.
     """
     name = metadata.get("primary_metric")
-    declared = _is_declared(name, metrics)
+    declared = isinstance(name, str) and any(metric.metric == name for metric in metrics)
     if not declared:
         name = _usual_metric(metrics)
     of_name = [metric for metric in metrics if metric.metric == name]
@@ -56,13 +56,6 @@ def choose_primary(
         filter_name = of_name[0].filter
     primary = metric_at(of_name, filter_name)
     return replace(primary, declared=declared)
-
-
-def _is_declared(name: Any, metrics: Sequence[Metric]) -> bool:
-    """Returns whether the metric that a task's metadata names is one of its scores."""
-    if not isinstance(name, str):
-        return False
-    return any(metric.metric == name for metric in metrics)
 
 
 def _declared_filter(metadata: Mapping[str, Any], filters: Sequence[str]) -> str | None:

@@ -127,7 +127,8 @@ def published_reading(task: TaskRun) -> PublishedReading:
     if is_logged and _has(task, name, rule.filter):
         metric = structs.replace(task.metric(name, rule.filter), declared=True)
         return PublishedReading(task, metric, of_pack=True, edited=edited)
-    if is_logged or not _is_prepared(task, rule):
+    is_prepared = task.planned is not None or task.metadata.get("pack") == rule.pack
+    if is_logged or not is_prepared:
         # Lines of which nothing is known but the names, or another task of that name.
         return PublishedReading(task, _named_metric(task))
     return _reading_by_rule(rule, task, name, edited)
@@ -153,11 +154,6 @@ def _reading_by_rule(
     whole = replace(task, source=source, chosen=None, _tables={})
     chosen = structs.replace(whole.metric(metric, PUBLISHED_RULE), declared=True)
     return PublishedReading(whole, chosen, of_pack=True, applied=True, edited=edited)
-
-
-def _is_prepared(task: TaskRun, rule: PublishedRule) -> bool:
-    """Returns whether the rows of a task are those that the rule's pack prepares."""
-    return task.planned is not None or task.metadata.get("pack") == rule.pack
 
 
 def _named_metric(task: TaskRun) -> Metric:

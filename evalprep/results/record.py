@@ -112,19 +112,14 @@ def packs_elsewhere(run: Run, known_packs: Collection[str]) -> str:
     missing = sorted(names - {*known_packs})
     if not missing:
         return ""
-    folders = _folders_with(missing, run)
-    options = [f"--template_dir {typed(folder)}" for folder in folders]
+    # The folders that held them then, as far as this machine has them.
+    held_in = record_of(run.files.folder, run.files.run).pack_folders
+    folders = {folder.parent for name, folder in held_in.items() if name in missing}
+    options = [f"--template_dir {typed(each)}" for each in sorted(folders) if each.is_dir()]
     fix = f"add {' '.join(options) or '--template_dir FOLDER'}"
     noun = "packs" if len(missing) > 1 else "pack"
     unused = f"suite scores and rules of the {noun} {', '.join(missing)} are not used"
     return f"{unused}, because no option names their folder; {fix}"
-
-
-def _folders_with(packs: Collection[str], run: Run) -> list[Path]:
-    """The folders that held some packs when a run was prepared, as far as this machine has them."""
-    record = record_of(run.files.folder, run.files.run)
-    parents = {folder.parent for name, folder in record.pack_folders.items() if name in packs}
-    return sorted(folder for folder in parents if folder.is_dir())
 
 
 def note_failures(

@@ -71,7 +71,11 @@ def notes_on_rows(table: Table) -> list[str]:
     documents = note_on_few_documents(len(table.clusters) or None)
     doubts = [*note_on_failed_scoring(table), *note_on_thoughts(table)]
     doubts += [*note_on_documents(table), *documents]
-    return [*doubts, *_note_on_doubled_rows(table)]
+    ids = {table.ids[row] for row in table.doubled()}  # of several rows of one prompt and place
+    if ids:
+        occurring = counted(len(ids), "id occurs", "ids occur")
+        doubts.append(f"{occurring} more than once; each of their rows counts")
+    return doubts
 
 
 def note_on_documents(table: Table, cluster: str = "") -> list[str]:
@@ -91,13 +95,3 @@ def note_on_few_documents(documents: int | None) -> list[str]:
     if documents is None or documents >= FEW_DOCUMENTS:
         return []
     return [f"few documents: {documents}; an interval over so few says little"]
-
-
-def _note_on_doubled_rows(table: Table) -> list[str]:
-    """Returns how many ids stand for several rows of one prompt and place."""
-    ids = {table.ids[row] for row in table.doubled()}
-    if not ids:
-        return []
-    return [
-        counted(len(ids), "id occurs", "ids occur") + " more than once; each of their rows counts"
-    ]

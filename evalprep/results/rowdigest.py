@@ -153,7 +153,7 @@ def hashes_of_table(table: Table, digest: RowDigest) -> list[str] | None:
 def _row_hash(sample_id: str, verdict: int, prompt: int, target: int) -> str:
     known = verdict if verdict in {0, 1} else UNKNOWN
     text = f"{sample_id}\0{known}\0{prompt}\0{target}"
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_CHARACTERS]
+    return text_hash(text)[:_CHARACTERS]
 
 
 def _first_bits(digest: str) -> int:

@@ -190,14 +190,10 @@ class _Scan:
         with open_file(path) as file:
             blocks = _blocks(file)
             for block in tracked(blocks, f"reading {path.name}", _lines_about(path), rows=len):
-                self._take(block)
-
-    def _take(self, block: _Block) -> None:
-        """Adds the lines of a block."""
-        if not self._all_at_once(block):
-            self._one_by_one(block)
-        self._offset += block.size
-        self._number += len(block)
+                if not self._all_at_once(block):
+                    self._one_by_one(block)
+                self._offset += block.size
+                self._number += len(block)
 
     def take_samples(self, some: Iterable[Placed]) -> None:
         """Adds samples and damaged lines."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Sequence
 
 from evalprep.results.facts import Fact, facts_of
+from evalprep.results.hashes import text_hash
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun
 
@@ -104,7 +104,7 @@ def question_of(run: Run, task: TaskRun) -> str:
         if facts[name].kind != "counts" and name != "model"
     }
     text = json.dumps(question, sort_keys=True, default=str, ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    return text_hash(text)[:16]
 
 
 def _without_seeds(facts: dict[str, Fact]) -> dict[str, Fact]:

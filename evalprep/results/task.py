@@ -281,14 +281,9 @@ def _names_and_values(metrics: Iterable[Metric]) -> str:
     """The names of metrics with their values, equal values once: `bleu, chrf 31.2, ter 60.1`."""
     names_by_value: dict[str, list[str]] = {}
     for metric in metrics:
-        names_by_value.setdefault(_shown_value(metric), []).append(metric.metric)
+        value = metric.text or "None" if metric.value is None else f"{metric.value:.4g}"
+        names_by_value.setdefault(value, []).append(metric.metric)
     return ", ".join(f"{', '.join(names)} {value}" for value, names in names_by_value.items())
-
-
-def _shown_value(metric: Metric) -> str:
-    if metric.value is not None:
-        return f"{metric.value:.4g}"
-    return metric.text or "None"
 
 
 def _kind_of(metric: Metric, value: Any) -> Kind:

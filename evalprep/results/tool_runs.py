@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.results.files import RunFiles
@@ -119,17 +118,12 @@ def _that_count(logs: Sequence[_Opened], path: Path) -> tuple[list[ToolLog], lis
         tries.append((log, place))
     best, notes = [], []
     for (_model, task), tries in tries_by_task.items():
-        log, place = max(tries, key=_rank)
+        log, place = max(tries, key=lambda opened: opened[0].rank)
         best.append(log)
         if len(tries) > 1:
             name = place.relative_to(path) if place.is_relative_to(path) else place
             notes.append(f"{task}: of {len(tries)} logs {name} is used")
     return best, notes
-
-
-def _rank(opened: _Opened) -> tuple[Any, ...]:
-    log, _place = opened
-    return log.rank
 
 
 def _only_model(opened: Sequence[_Opened], path: Path) -> str:
@@ -167,7 +161,9 @@ def _samples_of(logs: Sequence[ToolLog], path: Path, damage: list[str]) -> dict[
             samples = tasks[name]
             samples.take(rows_of_task)
             samples.facts = log.tasks.get(name, samples.facts)
-        damage += _note_of_damage(damaged)
+        if damaged:
+            reasons = shortlist([f"line {item.line}: {item.why}" for item in damaged], _NAMED)
+            damage.append(f"{counted(len(damaged), 'row')} could not be read ({reasons})")
     for samples in tasks.values():
         samples.count()
     return tasks
@@ -179,14 +175,6 @@ def _usable(items: Iterable[Row | Damage], damaged: list[Damage]) -> Iterator[Ro
             damaged.append(item)
         else:
             yield item
-
-
-def _note_of_damage(damaged: Sequence[Damage]) -> list[str]:
-    if not damaged:
-        return []
-    reasons = [f"line {item.line}: {item.why}" for item in damaged]
-    count = counted(len(damaged), "row")
-    return [f"{count} could not be read ({shortlist(reasons, _NAMED)})"]
 
 
 def _run(

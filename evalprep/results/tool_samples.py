@@ -199,7 +199,8 @@ class ToolSamples(InMemory):
         row = rows[0]
         if len(rows) == 1:
             return row
-        row.values = {metric: self._reduced(metric, rows) for metric in _metrics_of(rows)}
+        metrics = dict.fromkeys(chain.from_iterable(each.values for each in rows))
+        row.values = {metric: self._reduced(metric, rows) for metric in metrics}
         texts: list[str] = []
         for other in rows:
             texts += _replies(other)
@@ -229,10 +230,6 @@ def _key(row: Row) -> tuple[str, str, str] | None:
 
 def _parts(row: Row) -> set[tuple[int, str]]:
     return {(row.epoch, metric) for metric in row.values} or {(row.epoch, "")}
-
-
-def _metrics_of(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(chain.from_iterable(row.values for row in rows)))
 
 
 def _replies(row: Row) -> list[str]:

@@ -146,7 +146,9 @@ class JsonParts:
 
     def count(self, key: str) -> int | None:
         """Returns how many items the list at a key has; None where there is no list."""
-        return _count_of(self.members.get(key))
+        listed = self.members.get(key)
+        held = listed.place.items if isinstance(listed, _InFile) else _held_items(listed)
+        return None if held is None else len(held)
 
     def each(self, key: str) -> Iterator[dict[str, Any] | Damage]:
         """Yields the objects of the list at a key."""
@@ -186,11 +188,6 @@ def _each_value(listed: Any) -> Iterator[Any]:
         yield from map(_value_of, listed.each_text())
     else:
         yield from map(_decoded, _held_items(listed) or ())
-
-
-def _count_of(listed: Any) -> int | None:
-    held = listed.place.items if isinstance(listed, _InFile) else _held_items(listed)
-    return None if held is None else len(held)
 
 
 def _held_items(listed: Any) -> list[Any] | None:

@@ -59,7 +59,8 @@ def row_of(
         paths: The columns that are paths into cells.
     """
     named = {field: _cell_at(cells, column, paths) for field, column in columns.items()}
-    metric = text_or_none(named.get("metric")) or _metric_name(columns)
+    metric = text_or_none(named.get("metric"))
+    metric = metric or columns.get("score") or _METRIC  # the name of its column of scores
     row = Row()
     row.set_values({metric: table_score(named.get("score"))})
     for field in _TEXT_FIELDS:
@@ -68,33 +69,18 @@ def row_of(
     row.doc_id = _whole(named.get("doc_id"))
     row.epoch = _whole(named.get("epoch")) or 1
     row.choices = _listed(named.get("choices"))
-    _set_prompt(row, named)
-    _set_targets(row, named)
+    prompt = named.get("prompt")
+    row.prompt = prompt_text(prompt) or None
+    row.question = _cell(named.get("question")) or question_in(prompt)  # a turn of the prompt
+    row.targets = _listed(named.get("targets"))
+    if row.target is None and row.targets:
+        row.target = row.targets[0]  # the first accepted answer stands in for a gold answer
     return row
 
 
 def _cell_at(cells: Mapping[str, Any], column: str, paths: Collection[str]) -> Any:
     """The cell of a column; None where the row lacks it."""
     return next(values_at(cells, column), None) if column in paths else cells.get(column)
-
-
-def _set_prompt(row: Row, named: Mapping[str, Any]) -> None:
-    """Sets the prompt and the question, which may be a turn of the prompt."""
-    prompt = named.get("prompt")
-    row.prompt = prompt_text(prompt) or None
-    row.question = _cell(named.get("question")) or question_in(prompt)
-
-
-def _set_targets(row: Row, named: Mapping[str, Any]) -> None:
-    """Sets the accepted answers, whose first one stands in for a gold answer of its own."""
-    row.targets = _listed(named.get("targets"))
-    if row.target is None and row.targets:
-        row.target = row.targets[0]
-
-
-def _metric_name(columns: Mapping[str, str]) -> str:
-    """The metric of a table: the name of its column of scores."""
-    return columns.get("score") or _METRIC
 
 
 def _cell(value: Any) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem, near
@@ -166,7 +166,11 @@ def _of_one_format(path: Path, logs: Sequence[Log]) -> list[Log]:
     names = list(dict.fromkeys(reader.name for reader, _ in logs))
     if len(names) < 2:
         return list(logs)
-    shown = [f"{name} ({_shown(path, _of(name, logs))})" for name in names]
+    shown = []
+    for name in names:
+        places = [str(place.relative_to(path)) for reader, place in logs if reader.name == name]
+        more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
+        shown.append(f"{name} ({', '.join(places[:_NAMED])}{more})")
     raise BadInput(
         Problem(
             what=f"logs of several formats: {', '.join(shown)}",
@@ -174,16 +178,6 @@ def _of_one_format(path: Path, logs: Sequence[Log]) -> list[Log]:
             fix=f"name the log, or its format: --input_format {names[0]}",
         )
     )
-
-
-def _of(name: str, logs: Iterable[Log]) -> list[Path]:
-    return [place for reader, place in logs if reader.name == name]
-
-
-def _shown(folder: Path, paths: Sequence[Path]) -> str:
-    names = [str(path.relative_to(folder)) for path in paths[:_NAMED]]
-    more = len(paths) - len(names)
-    return ", ".join(names) + (f" and {more} more" if more else "")
 
 
 def appearance(path: Path) -> Unread:

@@ -61,7 +61,8 @@ def recognises_v1(opening: Opening) -> bool:
     """Returns whether a parquet file is of the first leaderboard."""
     if not _is_old(opening) or opening.has("specifics"):
         return False
-    return _of_harness(opening)
+    own_columns = {"hashes", *_V1_METRICS}
+    return bool(own_columns & opening.names) or "harness|" in opening.path.name
 
 
 def recognises_old(opening: Opening) -> bool:
@@ -75,13 +76,6 @@ def _is_old(opening: Opening) -> bool:
     if opening.kind != "parquet" or not opening.has("full_prompt", "predictions"):
         return False
     return opening.has("example") or opening.has("question")
-
-
-def _of_harness(opening: Opening) -> bool:
-    own_columns = {"hashes", *_V1_METRICS}
-    if own_columns & opening.names:
-        return True
-    return "harness|" in opening.path.name
 
 
 def new_row(record: Mapping[str, Any]) -> Row:
