@@ -511,6 +511,11 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
+def text_sha256(text: str) -> str:
+    """SHA-256 of a text in UTF-8, in hexadecimal; lone surrogates are encoded, too."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def unchanged_sha256(path: Path) -> str:
     """The SHA-256 of a file, read once as long as size and time of change stay.
 

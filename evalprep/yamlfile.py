@@ -6,7 +6,6 @@ What it holds may be known from an earlier reading, without a look at its text.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import open_file, read_object, write_atomically
+from evalprep.files import open_file, read_object, text_sha256, write_atomically
 from evalprep.places import caches
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def load_remembered_yaml(path: Path) -> YamlFile:
         BadInput: as for `load_yaml`.
     """
     text = _read_text(path)
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = text_sha256(text)
     cache = caches() / "evalprep" / "yaml" / f"{digest}.json"
     folder = path.parent.resolve()
     if data := read_object(cache):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evalprep.files import text_sha256
 from evalprep.packs import Message
 
 # Made once: `json.dumps` makes an encoder per call where its options are not the default.
@@ -20,7 +20,7 @@ def canonical(value: Any) -> str:
 
 def input_sha256(messages: Sequence[Message]) -> str:
     """Digest of the messages that are sent."""
-    return _digest(canonical([dict(message) for message in messages]))
+    return text_sha256(canonical([dict(message) for message in messages]))
 
 
 def answer_key(
@@ -37,7 +37,7 @@ def answer_key(
     >>> key == answer_key("judge", "1", "m", {}, "00", 0)
     False
     """
-    return _digest(canonical([annotator, version, model, dict(sampling), input_digest, draw]))
+    return text_sha256(canonical([annotator, version, model, dict(sampling), input_digest, draw]))
 
 
 def schema_digest(schema: Mapping[str, Any]) -> str:
@@ -45,8 +45,4 @@ def schema_digest(schema: Mapping[str, Any]) -> str:
 
     The order of its properties is the order of the reply, and counts.
     """
-    return _digest(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))[:16]
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return text_sha256(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))[:16]

@@ -20,7 +20,7 @@ from evalprep.annotate.answers import Judgement, Question, judgement_of
 from evalprep.annotate.keys import canonical
 from evalprep.annotate.ledger import Attempt
 from evalprep.errors import BadInput, Problem
-from evalprep.files import read_file
+from evalprep.files import read_file, text_sha256
 from evalprep.packs import Item, Pack, Rubric, SampleRef, Value, Values, asked_in, text_at
 
 _ALLOWED = (
@@ -129,7 +129,7 @@ def _texts_of(task: str, row: Mapping[str, Any]) -> tuple[str, ...] | None:
 def row_digest(row: Mapping[str, Any]) -> str:
     """The digest that shows that a row is the one that was asked about."""
     texts = [text_at(row, place) for place in ("prompt", "target", "response")]
-    return hashlib.sha256(canonical(texts).encode("utf-8", "surrogatepass")).hexdigest()
+    return text_sha256(canonical(texts))
 
 
 def recorded_judgements(

@@ -23,7 +23,14 @@ from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Any
 
-from evalprep.files import NotRead, file_sha256, open_file, read_object, write_atomically
+from evalprep.files import (
+    NotRead,
+    file_sha256,
+    open_file,
+    read_object,
+    text_sha256,
+    write_atomically,
+)
 from evalprep.packs.manifest import MANIFEST
 from evalprep.packs.prepared import load_prepared
 from evalprep.places import user_folder
@@ -42,11 +49,7 @@ def state_folder() -> Path:
 
 
 def _note(kind: str, key: str) -> Path:
-    return (
-        state_folder()
-        / kind
-        / f"{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}.json"
-    )
+    return state_folder() / kind / f"{text_sha256(key)[:40]}.json"
 
 
 def _keep(path: Path, content: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ FILE`.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from custom_metrics.judging.reply import judge_preference, judge_ratings
+from evalprep.files import text_sha256
 from evalprep.packs.annotator import Item, SampleRef, Value, Values
 from evalprep.packs.turns import asked_in
 
@@ -308,5 +308,5 @@ def fence(text: str, name: str) -> str:
     <<< end answer >>>
     <<< end answer 05f80d0b19 >>>
     """
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    digest = text_sha256(text)[:10]
     return f"<<< {name} {digest} >>>\n{text}\n<<< end {name} {digest} >>>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ import numpy as np
 from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
+from evalprep.files import text_sha256
 from evalprep.results.lines import ABSENT, DOCUMENT_COLUMNS, FIELDS, Columns, Head, columns_of
 from evalprep.results.metric import PARSE_RATES
 from evalprep.results.sample import (
@@ -79,7 +79,9 @@ def _leading64(digests: Sequence[str]) -> NDArray[np.uint64]:
             together[64::65].isspace()
         ):
             return np.frombuffer(whole, dtype=">u8")[::4].astype(np.uint64)
-    known = [digest if _HEXADECIMAL.fullmatch(digest) else _sha256(digest) for digest in digests]
+    known = [
+        digest if _HEXADECIMAL.fullmatch(digest) else text_sha256(digest) for digest in digests
+    ]
     return np.array([int(digest[:16] or "0", 16) for digest in known], dtype=np.uint64)
 
 
@@ -122,10 +124,6 @@ def _blank_flag(replies: bytes) -> int:
         return UNKNOWN
 
 
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _as_prepared(
     prompts: Sequence[msgspec.Raw], column: Mapping[str, Sequence[Any]]
 ) -> Sequence[int] | NDArray[np.int8]:
@@ -149,7 +147,7 @@ def _is_prompt(prompt: msgspec.Raw, sent: msgspec.Raw, prompt_hash: str) -> int:
     if not raw.startswith(b'"') or not prompt_hash:
         return UNKNOWN
     try:
-        return int(_sha256(json.loads(raw)) == prompt_hash)
+        return int(text_sha256(json.loads(raw)) == prompt_hash)
     except ValueError:  # a text that is not UTF-8
         return UNKNOWN
 

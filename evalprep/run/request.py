@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
+from evalprep.files import text_sha256
 from evalprep.run.kinds import GENERATION
 from evalprep.run.plain_data import plain
 from evalprep.run.responses import keys_of, row_digest
@@ -78,4 +78,4 @@ def request_id(kind: str, request: Instance, label: str, *, repeat: int) -> str:
     about = [kind, str(request.task_name), int(request.idx), repeat, label]
     content = [*about, plain(request.args, whole=False), row_digest(request)]
     text = json.dumps(content, sort_keys=True, default=str)
-    return "q" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return "q" + text_sha256(text)[:24]

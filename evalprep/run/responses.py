@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import inspect
 import json
 from collections import Counter
@@ -20,7 +19,7 @@ import msgspec
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
-from evalprep.files import read_file, write_atomically
+from evalprep.files import read_file, text_sha256, write_atomically
 from evalprep.run.kinds import REQUEST_TYPES
 from evalprep.run.plain_data import plain, restored
 from evalprep.run.standin import StandIn
@@ -54,7 +53,7 @@ def keys_of(kind: str, requests: Iterable[Instance], first: int = 0) -> list[Key
 def row_digest(request: Instance) -> str:
     """Stands for the row of a request, so that a response is never scored against another row."""
     text = json.dumps(request.doc, sort_keys=True, default=lambda value: type(value).__name__)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return text_sha256(text)[:16]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ and their errors, so that everything that reads a run reads this one.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.util
 import json
@@ -24,7 +23,7 @@ import yaml
 from evalprep.backends import LOGPROBS, OUTPUT
 from evalprep.data import OF_MODEL, parquet_count, parquet_rows
 from evalprep.errors import BadInput, Problem
-from evalprep.files import make_folder, open_atomically, read_text, write_atomically
+from evalprep.files import make_folder, open_atomically, read_text, text_sha256, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.packs import installed_version, limited, stated_files
 from evalprep.results import (
@@ -153,10 +152,6 @@ def own_row(row: dict[str, Any], label: str) -> dict[str, Any]:
     return own
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _doc_text(doc: Mapping[str, Any]) -> str:
     """A row as lm-eval writes it for `doc_hash`: JSON with an indent of 2.
 
@@ -207,7 +202,9 @@ def _lines(
             filtered=logged,
             filter_name=FILTER,
             metrics=metrics,
-            hashes=Hashes(_digest(_doc_text(row)), _digest(str(prompt)), _digest(target)),
+            hashes=Hashes(
+                text_sha256(_doc_text(row)), text_sha256(str(prompt)), text_sha256(target)
+            ),
         )
         yield _as_json(line | metrics)
 
