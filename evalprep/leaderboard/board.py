@@ -260,15 +260,14 @@ class Board:
 
 def _plain_row(row: Row) -> dict[str, Any]:
     hidden = {"cells", "place", "members"}
+    cells: dict[str, dict[str, Any]] = {}
+    for name, cell in row.cells.items():
+        shown = {key: value for key, value in vars(cell).items() if key not in _NOT_SHOWN}
+        cells[name] = {**shown, "against": [each.to_dict() for each in cell.against]}
     return {
         **{name: value for name, value in vars(row).items() if name not in hidden},
         "seeds": len(row.members),
         "trajectory": row.place.trajectory,
         "step": row.place.step,
-        "cells": {name: _plain_cell(cell) for name, cell in row.cells.items()},
+        "cells": cells,
     }
-
-
-def _plain_cell(cell: Cell) -> dict[str, Any]:
-    shown = {name: value for name, value in vars(cell).items() if name not in _NOT_SHOWN}
-    return {**shown, "against": [each.to_dict() for each in cell.against]}

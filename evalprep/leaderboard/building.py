@@ -6,18 +6,10 @@ before that, which runs stand in tables of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, filterfalse
 
-from evalprep.compare import (
-    ALPHA,
-    Conclusion,
-    Leaders,
-    adjusted_p,
-    in_own_unit,
-    leaders,
-    shown_better,
-)
+from evalprep.compare import ALPHA, Conclusion, adjusted_p, in_own_unit, leaders, shown_better
 from evalprep.files import as_mapping
 from evalprep.leaderboard.board import Board, PairDifference, Row
 from evalprep.leaderboard.columns import (
@@ -41,7 +33,6 @@ from evalprep.places import shareable_folder, without_home
 from evalprep.results import (
     OTHER_THAN_NEWEST,
     Run,
-    TaskRun,
     note_on_empty_replies,
     note_on_limit,
     notes_on_pointers,
@@ -93,12 +84,30 @@ def build_board(
     pairs = Pairs(runs, scores, references, allow, packs, cluster, judged)
     rows = []
     for at, run in tracked(enumerate(runs), "runs compared", len(runs), unit="runs"):
-        row = _row_of(run, scores[at], columns.all, at, pairs)
-        row.reference = at in references
+        cells = {}
+        for column in columns.all:
+            cells[column.id] = _cell(column, values_of(column, scores[at]), at, pairs)
+        row = Row(
+            label=run.label,
+            model=without_home(run.model),
+            folder=shareable_folder(run.files.folder),
+            run=run.id,
+            reference=at in references,
+            place=place_of(run),
+            cells=cells,
+            members=(at,),
+            notes=list(dict.fromkeys(scores[at].notes)),
+            trial=bool(partial_rows(run, run.tasks)),
+        )
         rows.append(row)
     if not each_seed:
         rows = merge_seeds(rows, runs, columns.all)
-    notes = [*turned_notes(turned_in(runs)), *_pack_notes(packs, columns.all)]
+    notes = list(turned_notes(turned_in(runs)))
+    notes += [
+        pack.leaderboard.note
+        for pack in packs.values()
+        if pack.leaderboard.note and any(column.of(pack.name) for column in columns.all)
+    ]
     notes += [*notes_on_runs(runs), *_notes_on_values(runs, scores), *notes_on_seeds(rows)]
     board = Board(columns, rows, runs[pairs.anchor].label, sort=sort, notes=notes)
     board.candidate, board.baseline = pairs.judged.candidate, pairs.judged.baseline
@@ -136,33 +145,13 @@ def _differences_of_two(board: Board, pairs: Pairs) -> dict[str, Conclusion]:
     return conclusions
 
 
-def _row_of(run: Run, scores: Scores, columns: Sequence[Column], at: int, pairs: Pairs) -> Row:
-    cells = {column.id: _cell(column, values_of(column, scores), at, pairs) for column in columns}
-    return Row(
-        label=run.label,
-        model=without_home(run.model),
-        folder=shareable_folder(run.files.folder),
-        run=run.id,
-        reference=False,
-        place=place_of(run),
-        cells=cells,
-        members=(at,),
-        notes=list(dict.fromkeys(scores.notes)),
-        trial=bool(partial_rows(run, run.tasks)),
-    )
-
-
-def _pack_notes(packs: Mapping[str, Pack], columns: Sequence[Column]) -> Iterator[str]:
-    """Yields what packs say of the scores that are there."""
-    for pack in packs.values():
-        if pack.leaderboard.note and any(column.of(pack.name) for column in columns):
-            yield pack.leaderboard.note
-
-
 def _cell(column: Column, cell: Cell | None, at: int, pairs: Pairs) -> Cell:
     """The numbers of a run in a column, with their standing."""
     if cell is None:
-        return Cell(reason=_why_absent(column, pairs.runs[at]))
+        task, _, metric = column.id.partition(": ")
+        if column.kind == TASK and metric and pairs.runs[at].known(task) is not None:
+            return Cell(reason=f"the run has no {metric} of {task}")
+        return Cell(reason="the run has none of its tasks")
     cell.value = finite_number(cell.value)
     other = pairs.other_question(at, cell.tasks)
     part = pairs.incomplete(at, cell.tasks)
@@ -180,14 +169,6 @@ def _cell(column: Column, cell: Cell | None, at: int, pairs: Pairs) -> Cell:
     return cell
 
 
-def _why_absent(column: Column, run: Run) -> str:
-    """Returns why a run has nothing in a column."""
-    task, _, metric = column.id.partition(": ")
-    if column.kind == TASK and metric and run.known(task) is not None:
-        return f"the run has no {metric} of {task}"
-    return "the run has none of its tasks"
-
-
 def _mark(column: Column, board: Board, pairs: Pairs) -> None:
     """Mark the leading rows of a column and note the pairs that differ.
 
@@ -201,19 +182,24 @@ def _mark(column: Column, board: Board, pairs: Pairs) -> None:
     rows = {row.members[0]: row for row in competing}
     values = {at: row.cells[column.id].value or 0.0 for at, row in rows.items()}
 
-    def conclusion(candidate: int, baseline: int) -> Conclusion | None:
-        return pairs.conclusion(candidate, baseline, column)
-
-    board.pairs += _differing_pairs(column, rows, conclusion, pairs.judged)
+    board.pairs += _differing_pairs(column, rows, pairs)
     board.only_with_best |= len(rows) > _ALL_PAIRS and not pairs.judged.sentence
     if reason := _why_no_first_place(column, rows, pairs.judged):
         board.unmarked[column.id] = reason
         return
-    leading = leaders(values, conclusion, higher_is_better=column.better == "up")
+    leading = leaders(
+        values,
+        lambda candidate, baseline: pairs.conclusion(candidate, baseline, column),
+        higher_is_better=column.better == "up",
+    )
     for at in leading.keys:
         rows[at].cells[column.id].leads = True
     if leading.reason:
-        board.unmarked[column.id] = _with_labels(leading, rows)
+        reason = leading.reason
+        if leading.pair is not None:
+            candidate, baseline = (rows[at].label for at in leading.pair)
+            reason = f"{candidate} against {baseline}: {reason}"
+        board.unmarked[column.id] = reason
 
 
 def _why_no_first_place(column: Column, rows: Mapping[int, Row], judged: Judged) -> str:
@@ -230,14 +216,6 @@ def _best(column: Column, rows: Mapping[int, Row]) -> int:
     """The run with the best value of a column."""
     pick = max if column.better == "up" else min
     return pick(rows, key=lambda at: rows[at].cells[column.id].value or 0.0)
-
-
-def _with_labels(leading: Leaders, rows: Mapping[int, Row]) -> str:
-    """Returns why no row leads, with the labels of the two rows that the reason is about."""
-    if leading.pair is None:
-        return leading.reason
-    candidate, baseline = (rows[at].label for at in leading.pair)
-    return f"{candidate} against {baseline}: {leading.reason}"
 
 
 def _competing_rows(column: Column, board: Board) -> list[Row]:
@@ -282,16 +260,13 @@ def _pairs_of_columns(
 
 
 def _differing_pairs(
-    column: Column,
-    rows: Mapping[int, Row],
-    conclusion: Callable[[int, int], Conclusion | None],
-    judged: Judged,
+    column: Column, rows: Mapping[int, Row], pairs: Pairs
 ) -> Iterator[PairDifference]:
     """The pairs of rows that are shown to differ; of many rows only pairs with the best one."""
     if len(rows) < 2:
         return
-    for candidate, baseline in _pairs_to_test(column, rows, judged):
-        outcome = conclusion(candidate, baseline)
+    for candidate, baseline in _pairs_to_test(column, rows, pairs.judged):
+        outcome = pairs.conclusion(candidate, baseline, column)
         if outcome is None or not outcome.counts or adjusted_p(outcome) >= ALPHA:
             continue
         item = outcome.difference
@@ -356,8 +331,12 @@ def notes_on_runs(runs: Sequence[Run]) -> list[str]:
     places: dict[str, list[tuple[str, str]]] = {}
     for run in runs:
         for name, task in run.tasks.items():
-            meant = run.meant[name].sentences() if name in run.meant else ()
-            for note in chain(meant, _notes_on(task)):
+            table = task.table()
+            notes = [*run.meant[name].sentences()] if name in run.meant else []
+            if not any(metric.is_score for metric in task.metrics):
+                notes.append(task.without_score)
+            notes += [*note_on_limit(task), *notes_on_rows(table), *note_on_empty_replies(table)]
+            for note in notes:
                 places.setdefault(note, []).append((run.label, name))
     unfetched = chain.from_iterable(_with_label(run, notes_on_pointers(run.notes)) for run in runs)
     of_tasks = [_with_places(note, at, len(runs)) for note, at in places.items()]
@@ -418,15 +397,6 @@ def _notes_on_choices(runs: Sequence[Run]) -> list[str]:
 
 def _is_on_newest(note: str) -> bool:
     return OTHER_THAN_NEWEST in note
-
-
-def _notes_on(task: TaskRun) -> Iterator[str]:
-    table = task.table()
-    if not any(metric.is_score for metric in task.metrics):
-        yield task.without_score
-    yield from note_on_limit(task)
-    yield from notes_on_rows(table)
-    yield from note_on_empty_replies(table)
 
 
 def _with_places(note: str, where: Sequence[tuple[str, str]], count: int) -> str:

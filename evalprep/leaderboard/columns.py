@@ -308,28 +308,19 @@ def _headline(
     in_headline: set[str] = set()
     for column in headline:
         in_headline.update(tasks_of[column.score])
-    groups, in_groups = _groups_with_other_tasks(columns, scores, in_headline)
-    headline += groups
+    all_groups = chain.from_iterable(run_scores.groups for run_scores in scores)
+    members = {group.group: group.tasks for group in all_groups}
+    in_groups: set[str] = set()
+    for column in columns:
+        of_group = set(members.get(column.id, ()))
+        # A group stands where it has a task that no earlier column shows.
+        if column.kind == GROUP and not of_group <= in_headline | in_groups:
+            headline.append(column)
+            in_groups |= of_group
     hidden = in_groups.union(*tasks_of.values())
     tasks = [column for column in columns if column.kind == TASK]
     headline += [column for column in tasks if column.task not in hidden]
     return headline or list(columns)
-
-
-def _groups_with_other_tasks(
-    columns: Sequence[Column], scores: Sequence[Scores], shown_tasks: set[str]
-) -> tuple[list[Column], set[str]]:
-    """The groups with a task that no earlier column shows, and the tasks of these groups."""
-    all_groups = chain.from_iterable(run_scores.groups for run_scores in scores)
-    members = {group.group: group.tasks for group in all_groups}
-    groups: list[Column] = []
-    in_groups: set[str] = set()
-    for column in columns:
-        tasks = set(members.get(column.id, ()))
-        if column.kind == GROUP and not tasks <= shown_tasks | in_groups:
-            groups.append(column)
-            in_groups |= tasks
-    return groups, in_groups
 
 
 def _headline_of_pack(columns: Sequence[Column], pack: Pack) -> list[Column]:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from evalprep.leaderboard.board import Board, Row
-from evalprep.leaderboard.columns import Cell, Column, Columns
+from evalprep.leaderboard.columns import Column, Columns
 from evalprep.leaderboard.page import render
 from evalprep.packapi import ExportBoard, ExportCell, ExportDifference, ExportRow
 from evalprep.packs import Pack
@@ -63,8 +63,13 @@ def _board_of_pack(board: Board, pack: Pack, columns: Sequence[Column]) -> Expor
         for row in board.rows
         if any(row.cells[column.id].value is not None for column in columns)
     ]
+    places: dict[str, int] = {}
+    for place, name in enumerate(pack.leaderboard.columns):
+        places.setdefault(f"{pack.name}/{name}", place)
+    headline = [column for column in columns if column.id in places]
+    headline.sort(key=lambda column: places[column.id])
     own = Board(
-        columns=_headline(pack, columns),
+        columns=Columns(list(columns), headline or list(columns)),
         rows=rows,
         anchor=board.anchor,
         unmarked=board.unmarked,
@@ -77,16 +82,6 @@ def _board_of_pack(board: Board, pack: Pack, columns: Sequence[Column]) -> Expor
         tuple(board.notes),
         _differences(board, pack) if rows == board.rows else {},
     )
-
-
-def _headline(pack: Pack, columns: Sequence[Column]) -> Columns:
-    """The pack's own columns, its headline first to be shown."""
-    places: dict[str, int] = {}
-    for place, name in enumerate(pack.leaderboard.columns):
-        places.setdefault(f"{pack.name}/{name}", place)
-    named = [column for column in columns if column.id in places]
-    named.sort(key=lambda column: places[column.id])
-    return Columns(list(columns), named or list(columns))
 
 
 def _differences(board: Board, pack: Pack) -> dict[str, ExportDifference]:
@@ -103,16 +98,13 @@ def _differences(board: Board, pack: Pack) -> dict[str, ExportDifference]:
 
 
 def _row(row: Row, pack: Pack, columns: Sequence[Column]) -> ExportRow:
-    cells = {
-        column.id.removeprefix(f"{pack.name}/"): _cell(row.cells[column.id]) for column in columns
-    }
+    cells = {}
+    for column in columns:
+        cell = row.cells[column.id]
+        cells[column.id.removeprefix(f"{pack.name}/")] = ExportCell(
+            cell.value,
+            cell.reason,
+            tuple(f"{cell.standing}: {why}" for why in cell.why),
+            tuple(cell.notes),
+        )
     return ExportRow(str(harmless(row.label)), str(harmless(row.model)), cells, trial=row.trial)
-
-
-def _cell(cell: Cell) -> ExportCell:
-    return ExportCell(
-        cell.value,
-        cell.reason,
-        tuple(f"{cell.standing}: {why}" for why in cell.why),
-        tuple(cell.notes),
-    )

@@ -18,7 +18,6 @@ from evalprep.compare import (
     BASELINE,
     CANDIDATE,
     TOLERATED_MISSING,
-    Comparison,
     Conclusion,
     Kind,
     PairedTask,
@@ -166,19 +165,14 @@ class Pairs:
             differences = differing(run, task, anchor, yardstick)
             for reason in fact_reasons(differences, self.allow):
                 yield name, reason
-        if sampled:
-            yield from self._other_samples_of(at, sampled)
-
-    def _other_samples_of(self, at: int, tasks: Sequence[str]) -> Iterator[tuple[str, Reason]]:
-        """The same of tasks with samples on both sides, from the comparison of the two runs."""
-        measured = self._pair(at, self.anchor)
+        measured = self._pair(at, self.anchor) if sampled else None
         if measured is None:
             return
-        for task in measured.tasks:
-            if task.name in tasks:
-                rows = measured.rows[task.name]
-                for reason in task.refusals or self._other_rows(at, rows):
-                    yield task.name, reason
+        for paired in measured.tasks:
+            if paired.name in sampled:
+                rows = measured.rows[paired.name]
+                for reason in paired.refusals or self._other_rows(at, rows):
+                    yield paired.name, reason
 
     def otherwise_made(self, at: int, column: Column, values: Cell) -> list[str]:
         """Returns why a score is not made as the yardstick is.
@@ -275,16 +269,13 @@ class Pairs:
             doubled = contrary_rows(task.table())
             if doubled > TOLERATED_MISSING * rows:
                 shortfalls.append(f"{doubled} of {rows} rows of {name} occur more than once")
-            if not rows and self._has_rows(name):
+            in_runs = (other.tasks[name].table() for other in self.runs if name in other.tasks)
+            if not rows and any(map(len, in_runs)):
                 shortfalls.append(f"no row of {name}")
             unscored = rows if self._lost_its_metric(name, task) else _unscored_rows(task)
             if unscored > TOLERATED_MISSING * rows:
                 shortfalls.append(f"{unscored} of {rows} rows of {name} have no score")
         return shortfalls
-
-    def _has_rows(self, name: str) -> bool:
-        """True where any run has rows of a task."""
-        return any(name in run.tasks and len(run.tasks[name].table()) for run in self.runs)
 
     def _lost_its_metric(self, name: str, task: TaskRun) -> bool:
         """True where no row of a run's task has a number, and rows of another run have one."""
@@ -323,7 +314,11 @@ class Pairs:
                 )
         comparisons = conclude_pairs(list(compared.values()), self.size)
         for pair, comparison in zip(compared, comparisons, strict=True):
-            self._concluded[pair] = _by_name(comparison)
+            # The first conclusion of each name counts.
+            of_tasks = [*comparison.tasks, *comparison.further, *comparison.metrics]
+            by_name = {(True, item.name): item for item in reversed(comparison.suite)}
+            by_name |= {(False, item.name): item for item in reversed(of_tasks)}
+            self._concluded[pair] = by_name
 
     @property
     def size(self) -> int:
@@ -349,13 +344,6 @@ class Pairs:
                 )
             self._measured[pair] = measured
         return self._measured[pair]
-
-
-def _by_name(comparison: Comparison) -> dict[tuple[bool, str], Conclusion]:
-    """Whether it is a suite score, and its name -> a conclusion; the first of each name."""
-    of_tasks = [*comparison.tasks, *comparison.further, *comparison.metrics]
-    by_name = {(True, item.name): item for item in reversed(comparison.suite)}
-    return by_name | {(False, item.name): item for item in reversed(of_tasks)}
 
 
 def _leaves_range(task: TaskRun) -> bool:

@@ -49,7 +49,9 @@ class Axis:
         """An axis that holds all values with a little room around them."""
         known = [log_of(value) if log else value for value in values] or [0.0, 1.0]
         low, high = min(known), max(known)
-        room = 0.06 * (high - low) or _room_around(high, log=log)
+        room = 0.06 * (high - low)
+        if not room:
+            room = 0.5 if log else 0.05 * abs(high) or 0.05
         upper_end = high + room
         if log:
             upper_end = min(upper_end, 0.4)
@@ -74,13 +76,6 @@ class Axis:
         first = math.ceil(self.low / step_size)
         last = math.floor(self.high / step_size)
         return [number * step_size for number in range(first, last + 1)]
-
-
-def _room_around(value: float, *, log: bool) -> float:
-    """The room on both sides of the only value of an axis."""
-    if log:
-        return 0.5
-    return 0.05 * abs(value) or 0.05
 
 
 def _round_step(span: float, most: int) -> float:
@@ -320,7 +315,7 @@ def curves(board: Board, column: Column) -> str:
     lines = _lines_of(board, column)
     if not lines:
         return ""
-    references = _references_with_value(board, column)
+    references = [row for row in board.rows if row.reference and _value(row, column) is not None]
     steps = list(map(_step_of, chain.from_iterable(lines.values())))
     values = list(_ends_of([*lines.values(), references], column))
     x_axis = Axis.over(steps, _CURVES.left, _CURVES.right, log=False)
@@ -332,31 +327,18 @@ def curves(board: Board, column: Column) -> str:
         y = y_axis.at(_value(row, column) or 0.0)
         parts.append(_line("ref", (_CURVES.left, y), (_CURVES.right, y)))
     for name, rows in lines.items():
-        marks = _marks_over_steps(rows, column, x_axis, y_axis)
+        marks = []
+        for row in rows:
+            x = x_axis.at(_step_of(row))
+            y = y_axis.at(_value(row, column) or 0)
+            marks.append(_Mark(row, (x, y)))
         parts.append(_path([mark.spot for mark in marks], colour[name]))
         parts += _points_with_intervals(marks, column, y_axis, colour)
     return "".join([*parts, "</svg>"])
 
 
-def _references_with_value(board: Board, column: Column) -> list[Row]:
-    references = [row for row in board.rows if row.reference]
-    return [row for row in references if _value(row, column) is not None]
-
-
 def _step_of(row: Row) -> float:
     return float(row.place.step or 0)
-
-
-def _marks_over_steps(
-    rows: Sequence[Row], column: Column, x_axis: Axis, y_axis: Axis
-) -> list[_Mark]:
-    """A training's values of one column, each at its step."""
-    marks = []
-    for row in rows:
-        x = x_axis.at(_step_of(row))
-        y = y_axis.at(_value(row, column) or 0)
-        marks.append(_Mark(row, (x, y)))
-    return marks
 
 
 def _lines_of(board: Board, column: Column) -> dict[str, list[Row]]:

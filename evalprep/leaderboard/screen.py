@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from evalprep import tables
 from evalprep.leaderboard.board import Board, Row
-from evalprep.leaderboard.columns import Column
+from evalprep.leaderboard.columns import Cell
 from evalprep.leaderboard.picture import log_of
 from evalprep.leaderboard.tables import sayings, score_table
 from evalprep.leaderboard.values import value_text
@@ -41,7 +41,9 @@ def text(board: Board, width: int | None = None) -> str:
     most = max(1, _LINES // (len(board.rows) + _HEAD))
     if len(blocks) > most and not board.columns.named:
         count = sum(len(block.columns) - 1 for block in blocks[:most])
-        board = _first_columns(board, count)
+        # The column by which the table is sorted comes first; the others keep their order.
+        shown = sorted(board.columns.shown, key=lambda column: column.name != board.sort)
+        board = replace(board, columns=replace(board.columns, shown=shown[:count]))
         blocks = tables.column_blocks(score_table(board, board.columns.shown), width)
         other_columns = "--scores '*' shows all"
     count = len(board.columns.shown)
@@ -55,14 +57,6 @@ def text(board: Board, width: int | None = None) -> str:
     for note in ("", *_pairs(board), *sentences):
         lines += textwrap.wrap(note, width, subsequent_indent="  ") or [""]
     return "\n".join(lines)
-
-
-def _first_columns(board: Board, count: int) -> Board:
-    """The leaderboard with its first columns alone, that by which it is sorted among them."""
-    # Stable: the others keep their order.
-    shown = sorted(board.columns.shown, key=lambda column: column.name != board.sort)
-    columns = replace(board.columns, shown=shown[:count])
-    return replace(board, columns=columns)
 
 
 def _curves(board: Board, width: int) -> list[str]:
@@ -88,30 +82,20 @@ def _curve_table(board: Board, rows: Sequence[Row], width: int) -> Table:
     names = [tables.shortened(column.heading, _CURVE_NAME) for column in board.columns.shown]
     most_bars = max(8, width - max(map(len, names), default=0) - _CURVE_ENDS)
     for name, column in zip(names, board.columns.shown, strict=True):
-        values = [_drawn(row, column) for row in rows]
+        cells = [row.cells.get(column.id, Cell()) for row in rows]
+        values = [None if cell.standing else cell.value for cell in cells]
         known = [value for value in values if value is not None]
         if len(known) < 2:
             continue
-        bars = spark(_thinned(_heights(values, column), most_bars))
+        heights = values
+        if column.p_value:  # powers of ten apart
+            heights = [None if value is None else log_of(value) for value in values]
+        bars = spark(_thinned(heights, most_bars))
         first = value_text(known[0], column)
         last = value_text(known[-1], column)
         unit = " %" if column.unit == SHARE else ""
         curves.add(name, bars, f"{first} to {last}{unit}")
     return curves
-
-
-def _heights(values: Sequence[float | None], column: Column) -> list[float | None]:
-    """The values as they are drawn: p-values are powers of ten apart."""
-    if not column.p_value:
-        return list(values)
-    return [None if value is None else log_of(value) for value in values]
-
-
-def _drawn(row: Row, column: Column) -> float | None:
-    cell = row.cells.get(column.id)
-    if cell is None or cell.standing:
-        return None
-    return cell.value
 
 
 def _thinned(values: Sequence[float | None], most: int) -> list[float | None]:

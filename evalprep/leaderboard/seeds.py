@@ -39,17 +39,15 @@ def notes_on_seeds(rows: Sequence[Row]) -> list[str]:
 
     Replies without sampling are the same for every seed, and nothing is learned of the noise.
     """
-    return [
-        f"{row.label}: every seed has the same values, as without sampling; their standard "
-        "deviation of 0 says nothing of the noise"
-        for row in rows
-        if _is_without_spread(row)
-    ]
-
-
-def _is_without_spread(row: Row) -> bool:
-    spreads = [cell.sd for cell in row.cells.values() if cell.sd is not None]
-    return bool(spreads) and not any(spreads)
+    notes = []
+    for row in rows:
+        spreads = [cell.sd for cell in row.cells.values() if cell.sd is not None]
+        if spreads and not any(spreads):
+            notes.append(
+                f"{row.label}: every seed has the same values, as without sampling; their standard "
+                "deviation of 0 says nothing of the noise"
+            )
+    return notes
 
 
 def _merge(
@@ -89,10 +87,13 @@ def _mean(column: Column, cells: Sequence[Cell]) -> Cell:
     why = _each_once([cell.why for cell in cells])
     if missing:
         why.append(f"{missing} of {len(cells)} seeds have no value")
+    standings = [cell.standing for cell in cells if cell.standing]
+    if missing:
+        standings.append(INCOMPLETE)
     merged = Cell(
         value=statistics.fmean(known),
         n=cells[0].n,
-        standing=_standing(cells, otherwise=INCOMPLETE if missing else ""),
+        standing=next(iter(standings), ""),
         why=why,
         notes=[f"mean of {len(known)} seeds"],
         tasks=_each_once([cell.tasks for cell in cells]),
@@ -103,14 +104,6 @@ def _mean(column: Column, cells: Sequence[Cell]) -> Cell:
     elif len(known) > 1:
         merged.sd = statistics.stdev(known)
     return merged
-
-
-def _standing(cells: Sequence[Cell], *, otherwise: str) -> str:
-    """The first standing of a cell that has one."""
-    for cell in cells:
-        if cell.standing:
-            return cell.standing
-    return otherwise
 
 
 def _each_once(lists: Sequence[Sequence[str]]) -> list[str]:

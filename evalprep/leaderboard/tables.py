@@ -343,13 +343,16 @@ def write_xlsx(board: Board, path: Path) -> None:
     """
     shown = score_table(board, board.columns.shown, with_steps=True)
     shown.rows = [_with_comments(row) for row in shown.lines()]
+    notes = Table("Notes", [tables.Column("Notes", width=_NOTE_WIDTH)])
+    for text in sayings(board, intervals="low and high", with_hidden=True):
+        notes.add(text)
     with tables.Workbook(path, streamed=False) as book:
         sheet = book.add(shown)
         first_free_row = len(board.rows) + 2
         for chart in _charts(board, book.book):
             sheet.insert_chart(first_free_row, 0, chart)
             first_free_row += _CHART_ROWS
-        for table in (model_table(board), cell_table(board), pair_table(board), _note_table(board)):
+        for table in (model_table(board), cell_table(board), pair_table(board), notes):
             book.add(table)
 
 
@@ -360,13 +363,6 @@ def _with_comments(row: tables.Row) -> tables.Row:
         is_doubtful = cell.value is None or cell.tone is Tone.EXCLUDED
         cells.append(cell if is_doubtful else replace(cell, note=""))
     return replace(row, cells=tuple(cells))
-
-
-def _note_table(board: Board) -> Table:
-    table = Table("Notes", [tables.Column("Notes", width=_NOTE_WIDTH)])
-    for text in sayings(board, intervals="low and high", with_hidden=True):
-        table.add(text)
-    return table
 
 
 def _charts(board: Board, book: Any) -> Iterator[Any]:

@@ -43,11 +43,14 @@ def render(board: Board) -> str:
     code = (_FOLDER / "board.js").read_text(encoding="utf-8")
     title = f"Leaderboard of {counted(len(board.rows), 'model')}"
     content = "".join(_sections(board))
+    policy_text = escape(policy(code, css), quote=True)
     lines = [
         "<!doctype html>",
         '<html lang="en">',
         "<head>",
-        *_metadata(policy(code, css)),
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy_text}">',
+        *(f'<meta name="{name}" content="{value}">' for name, value in _META.items()),
         f"<title>{title}</title>",
         '<link rel="icon" href="data:,">',
         f"<style>{css}</style>",
@@ -61,15 +64,6 @@ def render(board: Board) -> str:
         "</html>",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _metadata(security_policy: str) -> Iterator[str]:
-    """Yields what the head of the page says of it to browsers."""
-    yield '<meta charset="utf-8">'
-    policy_text = escape(security_policy, quote=True)
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy_text}">'
-    for name, content in _META.items():
-        yield f'<meta name="{name}" content="{content}">'
 
 
 def _sections(board: Board) -> Iterator[str]:
@@ -86,7 +80,11 @@ def _sections(board: Board) -> Iterator[str]:
         yield _region(pair_table(board), "pairs")
     yield from _scatters(board)
     yield from _curves(board)
-    yield from _all_columns(board)
+    columns = board.columns.all
+    if len(columns) > len(board.columns.shown):
+        yield f"<details><summary>All {len(columns)} columns</summary>\n"
+        yield _region(_score_table(board, columns), "all", style="board", sortable=True)
+        yield "</details>\n"
     yield "<h2>Runs</h2>\n"
     yield _region(run_table(board), "runs")
     yield f'<p class="quiet small">Written by evalprep {__version__}.</p>\n'
@@ -119,15 +117,6 @@ def _scatters(board: Board) -> Iterator[str]:
 def _score_table(board: Board, columns: Sequence[Column]) -> Table:
     has_steps = any(row.place.step is not None for row in board.rows)
     return score_table(board, columns, with_steps=has_steps)
-
-
-def _all_columns(board: Board) -> Iterator[str]:
-    """The table of all columns, folded, where some of them are not shown."""
-    columns = board.columns.all
-    if len(columns) > len(board.columns.shown):
-        yield f"<details><summary>All {len(columns)} columns</summary>\n"
-        yield _region(_score_table(board, columns), "all", style="board", sortable=True)
-        yield "</details>\n"
 
 
 def _curves(board: Board) -> Iterator[str]:
