@@ -67,23 +67,21 @@ def is_gated(task: TaskRun) -> bool:
 
 def without_gated_texts(run: Run) -> Run:
     """Returns a run whose gated tasks hold digests in place of texts."""
-    tasks = {
-        name: _without_texts(task) if is_gated(task) else task for name, task in run.tasks.items()
-    }
+    tasks = dict(run.tasks)
+    for name, task in run.tasks.items():
+        if is_gated(task):
+            source = ChangedSamples(task.source, _hidden_sample)
+            tasks[name] = dataclasses.replace(task, source=source, _tables={})
     return dataclasses.replace(run, tasks=tasks)
-
-
-def _without_texts(task: TaskRun) -> TaskRun:
-    source = ChangedSamples(task.source, _hidden_sample)
-    return dataclasses.replace(task, source=source, _tables={})
 
 
 def _hidden_sample(sample: Sample) -> Sample:
     """A sample with digests in place of texts; its ids stay."""
+    doc = {name: value if name in _NAMES else _hidden(value) for name, value in sample.doc.items()}
     return Sample(
         sample_id=sample.sample_id,
         doc_id=sample.doc_id,
-        logged_doc=_document(sample.doc),
+        logged_doc=doc,
         target=_shown(sample.target),
         logged_arguments={name: _request(value) for name, value in sample.arguments.items()},
         resps=_shown(sample.resps),
@@ -108,25 +106,20 @@ def _hidden(value: Any) -> Any:
     return [_hidden(item) for item in value] if isinstance(value, list) else value
 
 
-def _document(doc: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value if name in _NAMES else _hidden(value) for name, value in doc.items()}
-
-
 def _request(value: Any) -> Any:
     """A request: its prompt and continuation hidden, its generation arguments as they are."""
     if not isinstance(value, Mapping):
         return _hidden(value)
-    return {
-        name: argument if isinstance(argument, Mapping) else _shown(_as_text(argument))
-        for name, argument in value.items()
-    }
-
-
-def _as_text(argument: Any) -> Any:
-    """A chat as one text, as its digest is that of the whole."""
-    if isinstance(argument, list):
-        return msgspec.json.encode(argument).decode()
-    return argument
+    hidden = {}
+    for name, argument in value.items():
+        if isinstance(argument, Mapping):
+            hidden[name] = argument
+        elif isinstance(argument, list):
+            # A chat counts as one text, as its digest is that of the whole.
+            hidden[name] = _shown(msgspec.json.encode(argument).decode())
+        else:
+            hidden[name] = _shown(argument)
+    return hidden
 
 
 def _shown(value: Any) -> Any:

@@ -16,7 +16,7 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import as_mapping, make_folder, write_atomically
 from evalprep.numbers import number
-from evalprep.results import TaskRun
+from evalprep.results import TaskRun, part_of
 from evalprep.score import IN_RESULTS_FILE, Quantity
 from evalprep.yamlfile import load_yaml
 from evalprep.yamltext import yaml_text
@@ -88,7 +88,18 @@ def write_results(subjects: Sequence[Subject], folder: Path, settings: Settings)
         BadInput: no data set or task id, several tasks, no value, or a variant of the benchmark.
     """
     problems = Problems()
-    _check_publication(settings, problems)
+    if not settings.dataset:
+        problems.add(
+            "the hub needs the data set of the benchmark",
+            where="--set dataset",
+            allowed="a data set that the hub lists as a benchmark, e.g. TIGER-Lab/MMLU-Pro",
+        )
+    if not settings.task:
+        problems.add(
+            "the hub needs the id of the benchmark's task, which is not guessed",
+            where="--set task",
+            fix="copy it from eval.yaml of the data set, or name that file: --set eval_yaml=FILE",
+        )
     chosen = [(subject, _task_of(subject, problems)) for subject in subjects]
     for subject, task in chosen:
         if task is not None:
@@ -104,21 +115,6 @@ def write_results(subjects: Sequence[Subject], folder: Path, settings: Settings)
         f"values are written as {unit}; the hub declares no unit: --set unit=fraction writes shares"
     )
     return Written(tuple(files), (note,), next_step="copy .eval_results into the model repository")
-
-
-def _check_publication(settings: Settings, problems: Problems) -> None:
-    if not settings.dataset:
-        problems.add(
-            "the hub needs the data set of the benchmark",
-            where="--set dataset",
-            allowed="a data set that the hub lists as a benchmark, e.g. TIGER-Lab/MMLU-Pro",
-        )
-    if not settings.task:
-        problems.add(
-            "the hub needs the id of the benchmark's task, which is not guessed",
-            where="--set task",
-            fix="copy it from eval.yaml of the data set, or name that file: --set eval_yaml=FILE",
-        )
 
 
 def _task_of(subject: Subject, problems: Problems) -> TaskRun | None:
@@ -179,12 +175,13 @@ def _write(subject: Subject, task: TaskRun, folder: Path, settings: Settings) ->
     items = _headline(subject, task.name)
     item = items[-1] if settings.value == "stored" else items[0]
     value = (item.value or 0.0) * (_UNITS[settings.unit] if item.is_share else 1.0)
-    reasons = [variant_of(task.name), _partial(task), *_remarks(items, item), settings.notes]
+    reasons = [variant_of(task.name), part_of(task), *_remarks(items, item), settings.notes]
+    data = task.logged.settings.dataset
     entry = ResultEntry(
         dataset=settings.dataset,
         task=settings.task,
         value=round(value, _DIGITS[settings.unit]),
-        revision=_revision(task, settings.dataset),
+        revision=data.revision or "" if data.path == settings.dataset else "",
         date=subject.moment.strftime("%Y-%m-%d"),
         url=settings.url,
         source="evalprep, own run" if settings.url else "",
@@ -209,19 +206,6 @@ def _remarks(items: Sequence[Quantity], item: Quantity) -> Iterator[str]:
         for other in stated or items:
             if other.beside:
                 yield from other.notes
-
-
-def _partial(task: TaskRun) -> str:
-    """`8 of 68 rows` of a run over a part of the data."""
-    rows = task.logged.rows
-    if rows.original is None or rows.effective is None or rows.effective >= rows.original:
-        return ""
-    return f"{rows.effective} of {rows.original} rows"
-
-
-def _revision(task: TaskRun, dataset: str) -> str:
-    own = task.logged.settings.dataset
-    return own.revision or "" if own.path == dataset else ""
 
 
 def _file_part(text: str) -> str:

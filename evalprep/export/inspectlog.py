@@ -116,6 +116,10 @@ class _Scorer:
                 yield {"name": "stderr", "value": item.stderr}
 
 
+#: What the summary of a sample holds.
+_SUMMARY = ("id", "epoch", "input", "target", "scores")
+
+
 @dataclass(frozen=True)
 class _Log:
     """The log of one task.
@@ -164,11 +168,6 @@ class _Log:
         return len(self.ids)
 
     @property
-    def _expected(self) -> int:
-        """Samples that the run was to answer, as far as that is known."""
-        return expected_rows(self.subject.run, self.task) or 0
-
-    @property
     def log_id(self) -> str:
         """An id of the form that inspect_ai uses, the same at every export."""
         return self._id("log")
@@ -207,19 +206,31 @@ class _Log:
             _add(archive, "_journal/start.json", start)
             for sample in self.samples():
                 _add(archive, f"samples/{sample['id']}_epoch_1.json", sample)
-                summaries.append(_summary(sample))
+                summary = {name: sample[name] for name in _SUMMARY}
+                summaries.append({**summary, "completed": True})
             _add(archive, "summaries.json", summaries)
             _add(archive, "header.json", head)
 
     def head(self) -> Part:
         """Everything but the samples."""
+        run = self.subject.run
+        start = self.subject.moment
+        end = self.subject.moment_after(run.settings.seconds)
         return {
             "version": _VERSION,
             "status": "success",
             "eval": self._spec(),
             "plan": {"name": "lm_eval", "steps": [], "config": {}},
-            "results": self._results(),
-            "stats": self._stats(),
+            "results": {
+                "total_samples": max(self.count, expected_rows(run, self.task) or 0),
+                "completed_samples": self.count,
+                "scores": [scorer.summary() for scorer in self.scorers.values()],
+            },
+            "stats": {
+                "started_at": start.isoformat(timespec="seconds"),
+                "completed_at": end.isoformat(timespec="seconds"),
+                "model_usage": {},
+            },
         }
 
     def _spec(self) -> Part:
@@ -248,21 +259,6 @@ class _Log:
             },
         }
 
-    def _results(self) -> Part:
-        return {
-            "total_samples": max(self.count, self._expected),
-            "completed_samples": self.count,
-            "scores": [scorer.summary() for scorer in self.scorers.values()],
-        }
-
-    def _stats(self) -> Part:
-        end = self.subject.moment_after(self.subject.run.settings.seconds)
-        return {
-            "started_at": self.subject.moment.isoformat(timespec="seconds"),
-            "completed_at": end.isoformat(timespec="seconds"),
-            "model_usage": {},
-        }
-
     def samples(self) -> Iterator[Part]:
         """Yields the samples in the order of the file."""
         for sample_id, row in zip(self.ids, rows_of(self.task), strict=True):
@@ -271,6 +267,14 @@ class _Log:
     def _sample(self, sample_id: str, row: SampleView) -> Part:
         completion = row.replies[0] if row.replies else ""
         turns = [*row.messages, ChatMessage("assistant", completion)]
+        metadata: Part = {
+            **row.hashes,
+            "sample_id": row.sample_id,
+            "doc_id": row.doc_id,
+            "filter": row.sample.filter,
+        }
+        if row.subtask:
+            metadata["subtask"] = row.subtask
         sample: Part = {
             "id": sample_id,
             "epoch": 1,
@@ -286,7 +290,7 @@ class _Log:
                 "completion": completion,
             },
             "scores": dict(self._sample_scores(row)),
-            "metadata": _sample_metadata(row),
+            "metadata": metadata,
         }
         if row.choices:
             sample["choices"] = [*row.choices]
@@ -314,18 +318,6 @@ def _items_of(
             items.setdefault(names[item.key], []).append(item)
     # A value that is stored alone is not the mean of the samples.
     return {name: own for name, own in items.items() if own[0].source == "rows"}
-
-
-def _sample_metadata(row: SampleView) -> Part:
-    metadata: Part = {
-        **row.hashes,
-        "sample_id": row.sample_id,
-        "doc_id": row.doc_id,
-        "filter": row.sample.filter,
-    }
-    if row.subtask:
-        metadata["subtask"] = row.subtask
-    return metadata
 
 
 def scorer_names(metrics: Sequence[Metric]) -> dict[str, str]:
@@ -363,17 +355,6 @@ def numbered(ids: Sequence[str]) -> list[str]:
 def _file_part(text: str) -> str:
     """A text as a part of a file's name: the viewer splits names at underscores."""
     return "".join(letter if letter.isalnum() or letter in "-.=" else "-" for letter in text)[:120]
-
-
-def _summary(sample: Part) -> Part:
-    return {
-        "id": sample["id"],
-        "epoch": 1,
-        "input": sample["input"],
-        "target": sample["target"],
-        "scores": sample["scores"],
-        "completed": True,
-    }
 
 
 def _dump(value: Any) -> str:

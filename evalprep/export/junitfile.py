@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evalprep.compare import NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
@@ -36,8 +36,14 @@ def write_junit(subjects: Sequence[Subject], folder: Path, settings: Settings) -
         BadInput: cases are samples, and a run has nothing to compare them with.
     """
     per_sample = settings.per_sample
-    if per_sample:
-        _check_comparisons(subjects)
+    alone = [subject for subject in subjects if subject.comparison is None]
+    if per_sample and alone:
+        raise BadInput(
+            [
+                Problem(what=_NO_BASELINE, where=subject.run.label, fix="--baseline RUN")
+                for subject in alone
+            ]
+        )
     suites: list[JUnitSuite] = []
     for subject in subjects:
         suites += _suites(subject, per_sample=per_sample)
@@ -48,16 +54,6 @@ def write_junit(subjects: Sequence[Subject], folder: Path, settings: Settings) -
     write_atomically(path, text)
     next_step = f"give {path} to the CI system as a test report"
     return Written((path,), next_step=next_step)
-
-
-def _check_comparisons(subjects: Sequence[Subject]) -> None:
-    alone = [subject for subject in subjects if subject.comparison is None]
-    problems = []
-    for subject in alone:
-        problem = Problem(what=_NO_BASELINE, where=subject.run.label, fix="--baseline RUN")
-        problems.append(problem)
-    if problems:
-        raise BadInput(problems)
 
 
 def _suites(subject: Subject, *, per_sample: bool) -> Iterator[JUnitSuite]:
@@ -135,10 +131,17 @@ def _suites_of_samples(subject: Subject) -> Iterator[JUnitSuite]:
     """A suite for each task, a case for each sample; a lost verdict is a failure."""
     lost = _lost_verdicts(subject)
     for name, task in subject.run.tasks.items():
-        key = task.primary.key
-        rows = ((row.sample_id, row.scores.get(key)) for row in rows_of(task))
-        cases = _cases_of_samples(name, rows, lost.get(name, {}))
-        yield _suite(subject, name, list(cases))
+        failures = lost.get(name, {})
+        cases = []
+        for row in rows_of(task):
+            if row.sample_id in failures:
+                case = JUnitCase(row.sample_id, name, "failure", failures[row.sample_id], "lost")
+            elif row.scores.get(task.primary.key) is None:
+                case = JUnitCase(row.sample_id, name, "skipped", "the sample has no score")
+            else:
+                case = JUnitCase(row.sample_id, name)
+            cases.append(case)
+        yield _suite(subject, name, cases)
 
 
 def _lost_verdicts(subject: Subject) -> dict[str, dict[str, str]]:
@@ -152,15 +155,3 @@ def _lost_verdicts(subject: Subject) -> dict[str, dict[str, str]]:
             samples = lost.setdefault(flip.task, {})
             samples[flip.sample_id] = f"{flip.cause}\ngold: {gold}\nreply: {reply}"
     return lost
-
-
-def _cases_of_samples(
-    task: str, rows: Iterable[tuple[str, float | None]], lost: dict[str, str]
-) -> Iterator[JUnitCase]:
-    for sample_id, score in rows:
-        if sample_id in lost:
-            yield JUnitCase(sample_id, task, "failure", lost[sample_id], "lost")
-        elif score is None:
-            yield JUnitCase(sample_id, task, "skipped", "the sample has no score")
-        else:
-            yield JUnitCase(sample_id, task)

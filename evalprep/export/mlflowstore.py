@@ -79,31 +79,22 @@ def log_runs(runs: Sequence[TrackedRun], store: str, *, resume: bool) -> list[st
 
 
 def _log(client: Any, run: TrackedRun, *, resume: bool) -> str:
-    experiment_id = _experiment_id(client, run.project)
+    experiment = client.get_experiment_by_name(run.project)
+    if experiment:
+        experiment_id = experiment.experiment_id
+    else:
+        experiment_id = client.create_experiment(run.project)
     logged = _former_run(client, experiment_id, run.key) if resume else None
     if logged is None:
-        logged = _new_run(client, experiment_id, run)
+        tags = {name: value[:_LONGEST_TAG] for name, value in run.tags.items()}
+        start = _milliseconds(run.started)
+        logged = client.create_run(experiment_id, start_time=start, tags=tags, run_name=run.name)
     run_id = logged.info.run_id
     _log_params(client, run_id, run.params, logged.data.params)
     _log_metrics(client, run_id, run)
     client.log_artifacts(run_id, str(run.folder), _FOLDER)
     client.set_terminated(run_id, end_time=_milliseconds(run.ended))
     return f"logged as run {run_id} of experiment {run.project!r}"
-
-
-def _experiment_id(client: Any, project: str) -> Any:
-    """The experiment of a project, which is made where there is none."""
-    experiment = client.get_experiment_by_name(project)
-    if experiment:
-        return experiment.experiment_id
-    return client.create_experiment(project)
-
-
-def _new_run(client: Any, experiment_id: Any, run: TrackedRun) -> Any:
-    tags = {name: value[:_LONGEST_TAG] for name, value in run.tags.items()}
-    return client.create_run(
-        experiment_id, start_time=_milliseconds(run.started), tags=tags, run_name=run.name
-    )
 
 
 def _milliseconds(seconds: float) -> int:

@@ -221,7 +221,10 @@ def _result_of_task(task: TaskRun, items: Sequence[Quantity], url: str) -> CardR
         revision=own.revision or "",
         args={} if shots is None else {"num_few_shot": shots},
     )
-    results = [CardResult(dataset, item.metric, item.name, _value(item), url) for item in items]
+    results = []
+    for item in items:
+        value = round((item.value or 0.0) * (100 if item.is_share else 1), _DIGITS)
+        results.append(CardResult(dataset, item.metric, item.name, value, url))
     first = _marked(results[0], _part_of(task, items[0]))
     if len(results) == 1:
         return first
@@ -241,11 +244,6 @@ def _marked(result: CardResult, part: str) -> CardResult:
         return result
     dataset = replace(result.dataset, args={**result.dataset.args, "rows": part})
     return replace(result, dataset=dataset, metric_name=f"{result.metric_name} ({part})")
-
-
-def _value(item: Quantity) -> float:
-    factor = 100 if item.is_share else 1
-    return round((item.value or 0.0) * factor, _DIGITS)
 
 
 def _told_apart(results: Iterable[tuple[str, CardResult]]) -> Iterator[CardResult]:
@@ -299,22 +297,15 @@ def _place_of_block(front: str, root: Any) -> tuple[int, int]:
     keys_and_values = getattr(root, "value", ()) if front.strip() else ()
     for key, value in keys_and_values:
         if key.value == KEY:
-            block = front[key.start_mark.index : value.end_mark.index]
-            length = _length_without_remarks(block)
-            return key.start_mark.index, key.start_mark.index + length
+            start = key.start_mark.index
+            lines = front[start : value.end_mark.index].splitlines(keepends=True)
+            # YAML counts the blank lines and comments behind a block to it.
+            while lines and lines[-1].endswith("\n"):
+                if lines[-1].strip() and not lines[-1].startswith("#"):
+                    break
+                lines.pop()
+            return start, start + sum(map(len, lines))
     return len(front), len(front)
-
-
-def _length_without_remarks(block: str) -> int:
-    """The length without blank lines and comments behind a block, which YAML counts to it."""
-    lines = block.splitlines(keepends=True)
-    while lines and lines[-1].endswith("\n") and _is_remark(lines[-1]):
-        lines.pop()
-    return sum(map(len, lines))
-
-
-def _is_remark(line: str) -> bool:
-    return line.startswith("#") or not line.strip()
 
 
 def _with_model(index: Any, model: Mapping[str, Any], url: str) -> list[Any]:
@@ -329,12 +320,9 @@ def _with_model(index: Any, model: Mapping[str, Any], url: str) -> list[Any]:
     results = former.get("results")
     if not isinstance(results, list):
         results = []
-    others = [result for result in results if _address_of(result) != url]
+    sources = [as_mapping(as_mapping(result).get("source")) for result in results]
+    others = [
+        result for result, source in zip(results, sources, strict=True) if source.get("url") != url
+    ]
     entries[place] = {**former, "results": [*others, *model["results"]]}
     return entries
-
-
-def _address_of(result: Any) -> Any:
-    """The address of an entry's source; None without one."""
-    source = as_mapping(result).get("source")
-    return as_mapping(source).get("url")

@@ -71,13 +71,9 @@ def rows_of(task: TaskRun, filter_name: str | None = None) -> Iterator[SampleVie
     chosen = task.primary.filter if filter_name is None else filter_name
     own = [metric for metric in metrics if metric.filter == chosen]
     for sample in task.samples(chosen):
-        scores = {**_scores(sample, own), **others.take(sample)}
+        scores: dict[str, float | None] = {}
+        for metric in own:
+            value, _ = number_of(sample.metrics.get(metric.metric), metric.metric)
+            scores[metric.key] = finite_number(value)
+        scores |= others.take(sample)
         yield SampleView(task.name, sample, task.primary, scores=scores)
-
-
-def _scores(sample: Sample, metrics: Sequence[Metric]) -> dict[str, float | None]:
-    numbers = {
-        metric.key: number_of(sample.metrics.get(metric.metric), metric.metric)[0]
-        for metric in metrics
-    }
-    return {name: finite_number(value) for name, value in numbers.items()}

@@ -31,18 +31,6 @@ def write_samples(subjects: Sequence[Subject], folder: Path, settings: Settings)
 
     make_folder(folder, within=folder)
     path = folder / FILE
-    schema = _schema(pa)
-    rows = chain.from_iterable(map(_rows, subjects))
-    with (
-        replace_file(path) as temporary,
-        pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
-    ):
-        while batch := list(islice(rows, _BATCH)):
-            writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema))
-    return Written((path,), next_step=f"read {path} with pandas, polars or duckdb")
-
-
-def _schema(pa: Any) -> Any:
     text, number = pa.string(), pa.float64()
     types = {
         "text": text,
@@ -52,7 +40,15 @@ def _schema(pa: Any) -> Any:
         "truth": pa.bool_(),
         "numbers": pa.map_(text, number),
     }
-    return pa.schema([(field.name, types[field.kind]) for field in SAMPLE_FIELDS])
+    schema = pa.schema([(field.name, types[field.kind]) for field in SAMPLE_FIELDS])
+    rows = chain.from_iterable(map(_rows, subjects))
+    with (
+        replace_file(path) as temporary,
+        pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
+    ):
+        while batch := list(islice(rows, _BATCH)):
+            writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema))
+    return Written((path,), next_step=f"read {path} with pandas, polars or duckdb")
 
 
 def _rows(subject: Subject) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from evalprep.errors import Problems, near
-from evalprep.structs import Key, Mistake, keys_of, read_struct
+from evalprep.structs import keys_of, read_struct
 
 UNKNOWN = "unknown"
 _WHERE = "--set"
@@ -83,32 +83,29 @@ def read_settings(pairs: Sequence[str], problems: Problems) -> Settings:
         problems: Gets the mistakes.
     """
     keys = keys_of(Settings)
-    content = {}
+    content: dict[str, str | bool] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
             problems.add(f"{pair!r} has no value", where=_WHERE, allowed="KEY=VALUE")
             continue
-        content[name.strip()] = _value(text, keys.get(name.strip()))
+        key = keys.get(name.strip())
+        # Yes and no are words of flags alone.
+        is_flag = key is not None and bool in key.branches
+        word = text.strip().lower()
+        content[name.strip()] = _BOOLEANS.get(word, text) if is_flag else text
     settings, mistakes = read_struct(Settings, content)
     for mistake in mistakes:
-        _note(mistake, problems)
+        name = str(mistake.keys[0])
+        if mistake.kind == "unknown":
+            allowed = ", ".join(mistake.known)
+            problems.add(
+                f"unknown key {name!r}",
+                where=_WHERE,
+                allowed=allowed,
+                fix=near(name, mistake.known),
+            )
+        else:
+            allowed = mistake.key.words if mistake.key is not None else ""
+            problems.add(f"{name} is {mistake.value!r}", where=_WHERE, allowed=allowed)
     return settings or Settings()
-
-
-def _value(text: str, key: Key | None) -> str | bool:
-    """A value as its key takes it: yes and no are words of flags alone."""
-    is_flag = key is not None and bool in key.branches
-    return _BOOLEANS.get(text.strip().lower(), text) if is_flag else text
-
-
-def _note(mistake: Mistake, problems: Problems) -> None:
-    name = str(mistake.keys[0])
-    if mistake.kind == "unknown":
-        allowed = ", ".join(mistake.known)
-        problems.add(
-            f"unknown key {name!r}", where=_WHERE, allowed=allowed, fix=near(name, mistake.known)
-        )
-    else:
-        allowed = mistake.key.words if mistake.key is not None else ""
-        problems.add(f"{name} is {mistake.value!r}", where=_WHERE, allowed=allowed)

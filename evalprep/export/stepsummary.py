@@ -84,18 +84,6 @@ def cut_summary(text: str, most: int = MOST_BYTES) -> str:
 def _lines(subject: Subject) -> Iterator[str]:
     yield f"## {escape(subject.run.label)}"
     yield ""
-    yield from _headline(subject)
-    conclusions = subject.comparison.conclusions if subject.comparison is not None else []
-    if conclusions:
-        notes = [Note(text) for text in _notes_on_sides(subject)]
-        yield from markdown_lines(_comparison_table(subject, conclusions, notes))
-        yield from _regressions(subject, conclusions)
-    else:
-        yield from markdown_lines(_score_table(subject))
-
-
-def _headline(subject: Subject) -> Iterator[str]:
-    """The verdict, or what the comparison concludes."""
     if subject.verdict is not None:
         yield f"**{escape(subject.verdict.closing)}**"
         yield ""
@@ -105,6 +93,13 @@ def _headline(subject: Subject) -> Iterator[str]:
         for line in subject.comparison.closing:
             yield f"**{escape(line)}**"
             yield ""
+    conclusions = subject.comparison.conclusions if subject.comparison is not None else []
+    if conclusions:
+        notes = [Note(text) for text in _notes_on_sides(subject)]
+        yield from markdown_lines(_comparison_table(subject, conclusions, notes))
+        yield from _regressions(subject, conclusions)
+    else:
+        yield from markdown_lines(_score_table(subject))
 
 
 def _comparison_table(

@@ -165,17 +165,13 @@ def _digest(data: Any) -> str:
 
 def _metrics(subject: Subject) -> dict[str, float]:
     """Every score with a finite value, by a name that trackers accept."""
-    values = dict(_values(subject))
-    names = different_names([*values])
-    return {names[name]: value for name, value in values.items()}
-
-
-def _values(subject: Subject) -> Iterator[tuple[str, float]]:
-    """Every score with a value; a stored value that the rows contradict has a name of its own."""
+    values = {}
     for item in subject.quantities:
         value = finite_number(item.value)
         if value is not None and item.kind != "group":
-            yield item.id, value
+            values[item.id] = value
+    names = different_names([*values])
+    return {names[name]: value for name, value in values.items()}
 
 
 def _score_table(subject: Subject) -> Table:

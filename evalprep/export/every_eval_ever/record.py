@@ -112,21 +112,20 @@ class _Writer:
             yield from _results_of_task(self.subject, task)
         for name, group in run.group_values.items():
             if name not in run.known_tasks:
-                yield from _results_of_group(self.subject, group)
+                source = _source_other(group.name)
+                for item in _own_quantities(self.subject, group):
+                    yield from _result_of_metric(source, group, item)
         for score in self.subject.scores.suite:
             yield from _result_of_suite(score)
 
     def _place(self, collection: str, part: str) -> _Place:
         chosen = self.settings.collection or collection
-        organization, model = self._identity.folders or (UNKNOWN, UNKNOWN)
+        identity = naming.Identity(self.subject.model_id)
+        organization, model = identity.folders or (UNKNOWN, UNKNOWN)
         name = self.subject.fixed_id(FORMAT, part)
         place = f"{naming.ROOT}/{naming.portable(chosen)}/{organization}/{model}/{name}.json"
         model_name = self.subject.model_id.replace("/", "_")
         return _Place(chosen, place, f"{chosen}/{model_name}/{self.subject.epoch}")
-
-    @property
-    def _identity(self) -> naming.Identity:
-        return naming.Identity(self.subject.model_id)
 
     def _write_with_samples(self, name: str, task: TaskRun, results: list[Part]) -> Iterator[Path]:
         """Writes the samples of a task, then its record, which holds their digest."""
@@ -173,7 +172,12 @@ class _Writer:
             evaluation_id=place.evaluation_id,
             evaluation_timestamp=self.subject.epoch,
             retrieved_timestamp=self.subject.epoch,
-            source_metadata=self._source_metadata(),
+            source_metadata=_known(
+                source_name="evalprep",
+                source_type="evaluation_run",
+                source_organization_name=self.settings.organization,
+                evaluator_relationship=self.settings.relationship,
+            ),
             eval_library=_known(
                 name=_LIBRARY,
                 version=self.subject.run.settings.lm_eval_version or UNKNOWN,
@@ -187,14 +191,6 @@ class _Writer:
         make_folder(path.parent, within=self.folder)
         write_atomically(path, json.dumps(record, indent=2) + "\n", within=self.folder)
         return path
-
-    def _source_metadata(self) -> Part:
-        return _known(
-            source_name="evalprep",
-            source_type="evaluation_run",
-            source_organization_name=self.settings.organization,
-            evaluator_relationship=self.settings.relationship,
-        )
 
 
 # --- parts of a record
@@ -268,12 +264,6 @@ def _results_of_task(subject: Subject, task: TaskRun) -> Iterator[Part]:
     for item in _own_quantities(subject, task):
         for result in _result_of_metric(source, task, item):
             yield {**result, "generation_config": _generation(subject, task)}
-
-
-def _results_of_group(subject: Subject, group: TaskRun) -> Iterator[Part]:
-    """A result for each number of a group."""
-    for item in _own_quantities(subject, group):
-        yield from _result_of_metric(_source_other(group.name), group, item)
 
 
 def _own_quantities(subject: Subject, task: TaskRun) -> Iterator[Quantity]:
