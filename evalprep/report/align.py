@@ -109,7 +109,11 @@ class Replies:
         chosen = self.rows if places is None else [self.rows[place] for place in places]
         rows = [row for row in chosen if row != UNKNOWN]
         samples = self.table.read(rows)
-        streams = self._streams_of_others(rows)
+        # A filter that was not applied to the same documents cannot be read in step.
+        own_ids = self.task.table().ids
+        names = [name for name in self.table.filters if name != self.table.filter]
+        others = [table for table in map(self.task.table, names) if table.ids == own_ids]
+        streams = {table.filter: table.read(rows) for table in others}
         for row in chosen:
             if row == UNKNOWN:
                 yield None
@@ -119,16 +123,6 @@ class Replies:
             for name, stream in streams.items():
                 answers[name] = next(stream).answer
             yield SampleView(self.task.name, sample, self.task.primary), answers
-
-    def _streams_of_others(self, rows: Sequence[int]) -> dict[str, Iterator[Sample]]:
-        """The samples of some rows under each filter but the primary one.
-
-        A filter that was not applied to the same documents cannot be read in step.
-        """
-        names = [name for name in self.table.filters if name != self.table.filter]
-        tables = [self.task.table(name) for name in names]
-        own_ids = self.task.table().ids
-        return {table.filter: table.read(rows) for table in tables if table.ids == own_ids}
 
     def read_primary(self, places: Iterable[int]) -> Iterator[Sample | None]:
         """Samples of the primary filter alone, streamed; None where the run lacks them."""
@@ -198,7 +192,10 @@ def align(name: str, runs: Sequence[Run], rules: PairRules = BY_CONTENT) -> Task
         runs: The runs, those without the task too.
         rules: What the user decides about pairing.
     """
-    id_source = _kind_of_ids([run.tasks[name] for run in runs if name in run.tasks])
+    tasks = [run.tasks[name] for run in runs if name in run.tasks]
+    sources = {task.table().id_source for task in tasks if task.tool == LM_EVAL}
+    # Runs that name their rows otherwise meet by the digests of their documents.
+    id_source = "doc_hash" if len(sources) > 1 else None
     replies: list[Replies | None] = []
     for run in runs:
         task = run.tasks.get(name)
@@ -216,12 +213,6 @@ def align(name: str, runs: Sequence[Run], rules: PairRules = BY_CONTENT) -> Task
         reply.rows = rows.tolist()
     _flag_by_columns(present, len(ids))
     return TaskRows(name, ids, replies)
-
-
-def _kind_of_ids(tasks: Sequence[TaskRun]) -> str | None:
-    """The source of the ids of runs that name their rows otherwise; None for each one's own."""
-    sources = {task.table().id_source for task in tasks if task.tool == LM_EVAL}
-    return "doc_hash" if len(sources) > 1 else None
 
 
 def _flag_by_columns(replies: Sequence[Replies], size: int) -> None:

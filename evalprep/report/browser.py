@@ -180,7 +180,9 @@ class Browser:
     ) -> None:
         """Adds the next row that is shown, as each run has it, with all texts, long ones cut."""
         first = _note(task, [None if pair is None else pair[0].sample for pair in pairs])
-        prompt, subtask = first.prompt, _subtask(first)
+        prompt = first.prompt
+        logged_subtask = first.doc.get("subtask_name")
+        subtask = "" if logged_subtask is None else str(logged_subtask)
         row = {
             "subtask": self._subtasks.setdefault(subtask, len(self._subtasks)),
             "id": first.sample_id,
@@ -201,7 +203,12 @@ class Browser:
             "changed": [self._cut(text) for text in changed_prompt(first.doc)],
             "replies": self._replies(task.name, first, pairs),
         }
-        self._push({**texts, "math": self.formulas.of(_texts_with_formulas(texts))})
+        self._waiting.append({**texts, "math": self.formulas.of(_texts_with_formulas(texts))})
+        self._size += len(texts["prompt"]) + 500
+        for reply in filter(None, texts["replies"]):
+            self._size += len(reply["output"])
+        if self._size >= _CHUNK:
+            self._close_chunk()
 
     def _replies(
         self, task: str, first: Sample, pairs: Sequence[ReadSample | None]
@@ -235,9 +242,13 @@ class Browser:
     def _reply(self, view: SampleView, answers: dict[str, str]) -> dict[str, Any]:
         """Returns what a run replied, and what its scorer read from that."""
         reading, reply = view.reading, view.reply
+        shown: dict[str, str] = {}
+        for name, answer in answers.items():
+            is_whole = is_whole_reply(answer, view.sample.response)
+            shown[name] = self._cut(_WHOLE if is_whole else answer)
         return {
             "output": _NOT_LOGGED if reply is None else self._cut(reply),
-            "answers": self._answers(view.sample, answers),
+            "answers": shown,
             "read": {
                 "answer": None if reading.answer is None else self._cut(reading.answer),
                 "method": reading.method,
@@ -246,22 +257,6 @@ class Browser:
             },
             "values": view.sample.metrics,
         }
-
-    def _answers(self, sample: Sample, answers: dict[str, str]) -> dict[str, str]:
-        """The answer of each filter; a filter that hands on the whole reply has none."""
-        shown: dict[str, str] = {}
-        for name, answer in answers.items():
-            is_whole = is_whole_reply(answer, sample.response)
-            shown[name] = self._cut(_WHOLE if is_whole else answer)
-        return shown
-
-    def _push(self, texts: dict[str, Any]) -> None:
-        self._waiting.append(texts)
-        self._size += len(texts["prompt"]) + 500
-        for reply in filter(None, texts["replies"]):
-            self._size += len(reply["output"])
-        if self._size >= _CHUNK:
-            self._close_chunk()
 
     def _close_chunk(self) -> None:
         if self._waiting:
@@ -301,11 +296,6 @@ def _note(task: TaskRows, samples: Sequence[Sample | None]) -> Sample:
         if replies is not None:
             replies.note(sample)
     return next(sample for sample in samples if sample is not None)
-
-
-def _subtask(sample: Sample) -> str:
-    value = sample.doc.get("subtask_name")
-    return "" if value is None else str(value)
 
 
 def _starts(task: TaskRows) -> dict[str, str]:

@@ -24,16 +24,7 @@ from evalprep.packs import Pack
 from evalprep.places import last_part, without_home
 from evalprep.report.align import TaskRows, align
 from evalprep.report.browser import Browser, Flips
-from evalprep.report.content import (
-    ComparisonPart,
-    Document,
-    Head,
-    Parts,
-    RatingsPart,
-    RunPart,
-    SampleCounts,
-    TaskPart,
-)
+from evalprep.report.content import ComparisonPart, Document, Head, Parts, RatingsPart, RunPart
 from evalprep.report.facts import facts_of
 from evalprep.report.judgements import Judgements
 from evalprep.report.scores import groups_of, notes_on_groups, stored_of, suite_of
@@ -86,24 +77,6 @@ class _Compared:
     comparison: Comparison
     flips: Flips
 
-    def part(self) -> ComparisonPart:
-        """The comparison as a part of the document."""
-        return _comparison_part(self.candidate, self.baseline, self.comparison)
-
-
-@dataclass(frozen=True)
-class _Samples:
-    """The samples of all tasks, read once.
-
-    From them come the aligned rows, the tasks' part of the document, and the packed browser.
-    """
-
-    rows: list[TaskRows]
-    tasks: list[TaskPart]
-    index: str = field(repr=False)
-    chunks: list[str] = field(repr=False)
-    counts: SampleCounts
-
 
 def build_report(
     runs: Sequence[Run],
@@ -138,7 +111,10 @@ def build_report(
         max_samples: Samples whose texts go into the page; see `Browser`.
         created: Time of creation in ISO form; now by default.
     """
-    labels = _labels(runs)  # first: comparisons call the runs by them
+    # First: comparisons call the runs by their labels.
+    labels = [run.named for run in runs]
+    if not all(labels):
+        labels = label_runs(runs)
     known_packs = packs or {}
     settings = Settings(allow=tuple(allow), cluster=cluster, pairing=pairing)
     place = labels.index(candidate) if candidate else None
@@ -147,20 +123,32 @@ def build_report(
     browser = Browser(
         runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples
     )
-    samples = _read_samples(runs, browser, pairing)
+    names = list(dict.fromkeys(chain.from_iterable(run.tasks for run in runs)))
+    rows = [align(name, runs, pairing) for name in names]
+    tasks = []
+    for number, of_task in enumerate(rows):
+        browser.add(number, of_task)
+        tasks.append(task_of(of_task))
+    index, chunks = browser.finish()
     models = (last_part(run.model) for run in runs)
     parts: Parts = {
         **_head(models, created),
-        "runs": _runs(runs, labels),
-        "tasks": samples.tasks,
+        "runs": [_run_part(run, label) for run, label in zip(runs, labels, strict=True)],
+        "tasks": tasks,
         "stored": stored_of(runs),
         "scores": suite_of(scores, notes),
         "groups": groups_of(scores),
         "ratings": [_ratings(side) for side in scores],
-        "comparisons": [item.part() for item in compared],
-        "samples": samples.counts,
+        "comparisons": [
+            _comparison_part(item.candidate, item.baseline, item.comparison) for item in compared
+        ],
+        "samples": {
+            "rows": browser.total,
+            "shown": len(browser.columns["task"]),
+            "max_chars": browser.max_chars,
+        },
     }
-    for task in samples.tasks:
+    for task in tasks:
         for run, part in zip(parts["runs"], task["runs"], strict=True):
             run["notes"] += [f"{task['name']}: {note}" for note in (part["notes"] if part else ())]
     for run, run_scores in zip(parts["runs"], scores, strict=False):  # no scores, no groups
@@ -168,9 +156,9 @@ def build_report(
     judged = judgements or [{} for _ in runs]
     return Report(
         document=_with_texts(parts),
-        index=samples.index,
-        chunks=samples.chunks,
-        rows=samples.rows,
+        index=index,
+        chunks=chunks,
+        rows=rows,
         flips=flips,
         judgements=judged,
         quantities=[[*quantities(side)] for side in scores or map(score_run, runs)],
@@ -192,7 +180,10 @@ def build_scores_report(
     index, chunks = Browser([], []).finish()
     parts: Parts = {
         **_head((side.run for side in scores), created),
-        "runs": [_run_of_scores(side) for side in scores],
+        "runs": [
+            {"label": side.run, "model": side.model, "stamp": "", "notes": side.notes, "facts": []}
+            for side in scores
+        ],
         "tasks": [],
         "stored": [],
         "scores": suite_of(scores, notes),
@@ -219,15 +210,6 @@ def build_scores_report(
 # --- comparisons
 
 
-def _pairs(runs: Sequence[Run]) -> list[tuple[int, int | None]]:
-    """The comparisons: each run with its published verdicts, then each run with the baseline."""
-    with_verdicts = [(place, None) for place, run in enumerate(runs) if run.judged]
-    last = len(runs) - 1
-    tasks = [set(run.known_tasks) for run in runs]
-    with_baseline = [(place, last) for place in range(last) if tasks[place] & tasks[last]]
-    return [*with_verdicts, *with_baseline]
-
-
 def _compare_all(
     runs: Sequence[Run],
     scores: Sequence[Scores],
@@ -247,7 +229,12 @@ def _compare_all(
         judged: Place of the run that alone is judged; None for all.
     """
     without_mean = tasks_without_mean(runs, packs)
-    pairs = _pairs(runs)
+    last = len(runs) - 1
+    tasks = [set(run.known_tasks) for run in runs]
+    pairs: list[tuple[int, int | None]] = [
+        (place, None) for place, run in enumerate(runs) if run.judged
+    ]
+    pairs += [(place, last) for place in range(last) if tasks[place] & tasks[last]]
     measured = []
     for candidate, baseline in pairs:
         run = runs[candidate]
@@ -273,15 +260,12 @@ def _compare_all(
         alone = places.index(judged) if judged in places else None
         comparisons = conclude([measured[at] for at in of_kind], judged=alone)
         for at, comparison in zip(of_kind, comparisons, strict=True):
-            compared.append(_Compared(*pairs[at], comparison, _flips_of(pairs[at][0], comparison)))
+            candidate, baseline = pairs[at]
+            flips = Flips(candidate)
+            for rows in comparison.rows.values():
+                flips.add(rows)
+            compared.append(_Compared(candidate, baseline, comparison, flips))
     return compared
-
-
-def _flips_of(candidate: int, comparison: Comparison) -> Flips:
-    flips = Flips(candidate)
-    for rows in comparison.rows.values():
-        flips.add(rows)
-    return flips
 
 
 def _comparison_part(
@@ -299,23 +283,6 @@ def _ratings(side: Scores) -> RatingsPart:
     return cast(RatingsPart, side.ratings.to_dict())
 
 
-def _read_samples(runs: Sequence[Run], browser: Browser, pairing: PairRules) -> _Samples:
-    """Reads the samples of every task of any run."""
-    names = list(dict.fromkeys(chain.from_iterable(run.tasks for run in runs)))
-    rows = [align(name, runs, pairing) for name in names]
-    tasks = []
-    for number, task in enumerate(rows):
-        browser.add(number, task)
-        tasks.append(task_of(task))
-    index, chunks = browser.finish()
-    counts: SampleCounts = {
-        "rows": browser.total,
-        "shown": len(browser.columns["task"]),
-        "max_chars": browser.max_chars,
-    }
-    return _Samples(rows, tasks, index, chunks, counts)
-
-
 def _head(names: Iterable[str], created: str) -> Head:
     return {
         "schema": SCHEMA,
@@ -325,34 +292,16 @@ def _head(names: Iterable[str], created: str) -> Head:
     }
 
 
-def _labels(runs: Sequence[Run]) -> list[str]:
-    if all(run.named for run in runs):
-        return [run.named for run in runs]
-    return label_runs(runs)
-
-
-def _runs(runs: Sequence[Run], labels: Sequence[str]) -> list[RunPart]:
-    return [
-        {
-            "label": label,
-            "model": without_home(run.model),
-            "stamp": run.files.stamp,
-            "notes": _notes_of(run),
-            "facts": facts_of(run),
-        }
-        for label, run in zip(labels, runs, strict=True)
-    ]
-
-
-def _notes_of(run: Run) -> list[str]:
-    """The notes of a run, each once."""
+def _run_part(run: Run, label: str) -> RunPart:
     of_rows = [*parts_of_data(run), *incomplete(run)]
     notes = [*run.notes, *of_rows, *odd_verdicts(run), *answers_without_box(run)]
-    return list(dict.fromkeys(notes))
-
-
-def _run_of_scores(side: Scores) -> RunPart:
-    return {"label": side.run, "model": side.model, "stamp": "", "notes": side.notes, "facts": []}
+    return {
+        "label": label,
+        "model": without_home(run.model),
+        "stamp": run.files.stamp,
+        "notes": list(dict.fromkeys(notes)),
+        "facts": facts_of(run),
+    }
 
 
 def _with_texts(parts: Parts) -> Document:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from evalprep.packs import Prepared, PreparedSource
+from evalprep.packs import Prepared
 from evalprep.places import shareable_folder, shareable_text
 from evalprep.report.content import Fact
 from evalprep.results import Run, prepared_work
@@ -70,14 +70,10 @@ def _facts_of_preparation(run: Run) -> Iterator[RawFact]:
     for name, version in prepared.versions.items():
         yield "Versions", f"{name} at preparation", version
     for source in prepared.sources:
-        yield _source(source)
-
-
-def _source(source: PreparedSource) -> RawFact:
-    """A source with its rows and its revision, else the digests of its files."""
-    pinned = source.revision or ", ".join(file.sha256[:16] for file in source.files)
-    name = " ".join(filter(None, (source.location, source.config, source.split)))
-    return "Sources", name, f"{source.rows} rows, {pinned}"
+        # The revision, else the digests of the files.
+        pinned = source.revision or ", ".join(file.sha256[:16] for file in source.files)
+        name = " ".join(filter(None, (source.location, source.config, source.split)))
+        yield "Sources", name, f"{source.rows} rows, {pinned}"
 
 
 def _later(created: Any, started: Any) -> str | None:

@@ -159,21 +159,13 @@ def _suite_table(document: Document) -> Table:
         source = f"{value} ({published['source']})" if published else value
         cells = [_suite_cell(run, unit) for run in score["runs"]]
         table.add(score["title"] or score["name"], *cells, source)
-    table.notes = _notes_of_scores(document)
-    return table
-
-
-def _notes_of_scores(document: Document) -> list[Note]:
-    """The notes of suite scores with a value, each once with the scores that it is about."""
     remarks: list[tuple[str, str]] = []
     for score in document["scores"]:
-        for run in filter(_has_value, filter(None, score["runs"])):
-            remarks += [(score["name"], note) for note in run["notes"]]
-    return list(map(Note, each_once(remarks)))
-
-
-def _has_value(run: SuiteRunPart) -> bool:
-    return run["agg_value"] is not None
+        for run in filter(None, score["runs"]):
+            if run["agg_value"] is not None:
+                remarks += [(score["name"], note) for note in run["notes"]]
+    table.notes = list(map(Note, each_once(remarks)))
+    return table
 
 
 def _suite_cell(run: SuiteRunPart | None, unit: str) -> Entry:

@@ -6,7 +6,7 @@ No text ever becomes markup.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -111,18 +111,12 @@ def _element(node: ET.Element, depth: int) -> Tree | None:
     name = node.tag.removeprefix(_PREFIX)
     text = (node.text or "").strip()
     children = [_element(child, depth + 1) for child in node]
-    if not _is_complete(name, children):
+    if name not in _ELEMENTS or None in children:
         return None
-    if depth > _DEEPEST or "\\" in text:
+    if _ELEMENTS[name] not in {None, len(children)} or depth > _DEEPEST or "\\" in text:
         return None
     attributes = {key: value for key, value in node.attrib.items() if key in _ATTRIBUTES}
     tree: Tree = [name, attributes, *children]
     if text and not children:
         tree.append(text)
     return tree
-
-
-def _is_complete(name: str, children: Sequence[Tree | None]) -> bool:
-    """Returns whether an element is known and has all its children, each of them known."""
-    size = _ELEMENTS.get(name)
-    return name in _ELEMENTS and None not in children and size in {None, len(children)}

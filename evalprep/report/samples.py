@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from evalprep.packs import readable_prompt
-from evalprep.report.align import TRUNCATED, UNPARSED, UNSURE, ReadSample, Replies, TaskRows
+from evalprep.report.align import TRUNCATED, UNPARSED, UNSURE, Replies, TaskRows
 from evalprep.report.document import Report
 from evalprep.report.judgements import Judgements
 from evalprep.report.tables import comparison_names
@@ -46,14 +46,8 @@ def sample_table(report: Report, task: TaskRows) -> Table:
 
 def all_samples_table(report: Report) -> Table:
     """The samples of all tasks, the task's name first."""
-    return Table("samples", [Column("task"), *sample_columns(report)], _rows_of_all(report))
-
-
-def _rows_of_all(report: Report) -> Iterator[list[Entry]]:
-    """Yields the samples of all tasks as rows, the task's name first."""
-    for task in report.rows:
-        for row in sample_rows(report, task):
-            yield [task.name, *row]
+    rows = ([task.name, *row] for task in report.rows for row in sample_rows(report, task))
+    return Table("samples", [Column("task"), *sample_columns(report)], rows)
 
 
 def sample_rows(report: Report, task: TaskRows) -> Iterator[list[Entry]]:
@@ -61,7 +55,8 @@ def sample_rows(report: Report, task: TaskRows) -> Iterator[list[Entry]]:
     judges = _judges(report)
     streams = [None if replies is None else replies.read() for replies in task.replies]
     for place, sample_id in enumerate(task.ids):
-        views = _next_samples(streams)
+        pairs = [None if stream is None else next(stream) for stream in streams]
+        views = [None if pair is None else pair[0] for pair in pairs]
         first = next(view for view in views if view is not None)
         row: list[Entry] = [sample_id, first.doc_id, first.subtask or None, first.gold]
         row.append(_published_verdict(task, place))
@@ -72,14 +67,10 @@ def sample_rows(report: Report, task: TaskRows) -> Iterator[list[Entry]]:
                 row += _reply_cells(replies, place, view)
                 row += judge.cells(task.name, view.doc_id)
         row.append(first.sample.previous_output)
-        row += _flip_cells(report, task, place)
+        for flips in report.flips:
+            ((direction, cause),) = flips.of(task, [place])
+            row += [_DIRECTIONS[direction], flips.causes[cause] or None]
         yield [*row, readable_prompt(first.prompt)]
-
-
-def _next_samples(streams: Sequence[Iterator[ReadSample | None] | None]) -> list[SampleView | None]:
-    """The next sample of each run; None for a run without the task, or without this row."""
-    pairs = [None if stream is None else next(stream) for stream in streams]
-    return [None if pair is None else pair[0] for pair in pairs]
 
 
 def _published_verdict(task: TaskRows, place: int) -> int | None:
@@ -99,14 +90,6 @@ def _reply_cells(replies: Replies, place: int, view: SampleView) -> list[Entry]:
         ", ".join(view.reading.failed) or None,
         view.reply_cell,
     ]
-
-
-def _flip_cells(report: Report, task: TaskRows, place: int) -> list[Entry]:
-    cells: list[Entry] = []
-    for flips in report.flips:
-        ((direction, cause),) = flips.of(task, [place])
-        cells += [_DIRECTIONS[direction], flips.causes[cause] or None]
-    return cells
 
 
 class _Judged:

@@ -31,7 +31,7 @@ from evalprep.report.content import (
 )
 from evalprep.report.text import plain
 from evalprep.results import SHARE, Run
-from evalprep.score import Estimate, GroupScore, Scores, StoredScore, SuiteScore, stored_scores
+from evalprep.score import Estimate, GroupScore, Scores, SuiteScore, stored_scores
 
 _DRAWN = 1000  # values of a distribution that are kept; a curve of more looks the same
 
@@ -125,6 +125,9 @@ def _categories(categories: Any) -> list[CategoryPart]:
     return sorted(entries, key=lambda entry: -entry["agg_value"])
 
 
+_RECORD_KEYS = ("sample_id", "value", "prompt", "target", "reply")
+
+
 def _records(records: Any) -> dict[str, list[RecordPart]]:
     """The best and the worst records of a score, with the keys that the page shows."""
     if not isinstance(records, Mapping):
@@ -133,13 +136,10 @@ def _records(records: Any) -> dict[str, list[RecordPart]]:
     for end in ("best", "worst"):
         listed = records.get(end)
         if isinstance(listed, list):
-            parts[end] = [_record(record) for record in listed if isinstance(record, Mapping)]
+            known = [record for record in listed if isinstance(record, Mapping)]
+            shown = [{key: record.get(key) for key in _RECORD_KEYS} for record in known]
+            parts[end] = cast(list[RecordPart], plain(shown))
     return parts
-
-
-def _record(record: Mapping[str, Any]) -> RecordPart:
-    keys = ("sample_id", "value", "prompt", "target", "reply")
-    return cast(RecordPart, plain({key: record.get(key) for key in keys}))
 
 
 def _by_index(rows: Any) -> dict[str, list[float]]:
@@ -184,28 +184,26 @@ def stored_of(runs: Sequence[Run]) -> list[StoredPart]:
         }
         for run in runs
     ]
-    entries = []
+    entries: list[StoredPart] = []
     for name in dict.fromkeys(chain.from_iterable(by_name)):
         scores = [run_scores.get(name) for run_scores in by_name]
-        entries.append(_stored_entry(*name, scores))
+        values: list[StoredValue | None] = [
+            None
+            if score is None
+            else {"value": score.value, "stderr": score.stderr, "n": score.n, "part": score.part}
+            for score in scores
+        ]
+        task, metric, filter_name = name
+        entries.append(
+            {
+                "task": task,
+                "metric": metric,
+                "filter": filter_name,
+                "percent": all(score.unit == SHARE for score in scores if score is not None),
+                "runs": values,
+            }
+        )
     return entries
-
-
-def _stored_entry(
-    task: str, metric: str, filter_name: str, scores: Sequence[StoredScore | None]
-) -> StoredPart:
-    """One stored score of all runs; None for a run without it."""
-    return {
-        "task": task,
-        "metric": metric,
-        "filter": filter_name,
-        "percent": all(score.unit == SHARE for score in scores if score is not None),
-        "runs": [None if score is None else _stored_value(score) for score in scores],
-    }
-
-
-def _stored_value(score: StoredScore) -> StoredValue:
-    return {"value": score.value, "stderr": score.stderr, "n": score.n, "part": score.part}
 
 
 def groups_of(scores: Sequence[Scores]) -> list[GroupPart]:

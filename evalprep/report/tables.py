@@ -5,7 +5,7 @@ They hold scores, conclusions, ratings of judges and facts of the runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Any, TypeVar
@@ -268,18 +268,17 @@ def _disagreement_rows(document: Document) -> Iterator[list[Entry]]:
     for label, ratings in of_runs(document, document["ratings"]):
         for value in ratings["values"]:
             for sample in value["apart"]:
-                votes = "; ".join(map(_votes, *zip(*sample["votes"].items(), strict=True)))
-                known = (sample["sample_id"], sample["spread"], votes)
+                of_judges = []
+                for judge, numbers in sample["votes"].items():
+                    listed = ", ".join(f"{vote:g}" for vote in numbers)
+                    of_judges.append(f"{judge}: {listed}")
+                known = (sample["sample_id"], sample["spread"], "; ".join(of_judges))
                 yield [label, value["task"], _name_of(value), *known]
         for pair in ratings["preferences"]:
             name = f"{pair['rubric']} against {pair['other']}"
             votes = f"{pair['judge']}: the reply in one place, in both orders"
             for sample_id in pair["apart"]:
                 yield [label, pair["task"], name, sample_id, 1.0, votes]
-
-
-def _votes(judge: str, votes: Iterable[float]) -> str:
-    return f"{judge}: {', '.join(f'{vote:g}' for vote in votes)}"
 
 
 # --- runs

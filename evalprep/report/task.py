@@ -27,7 +27,6 @@ from evalprep.report.text import plain
 from evalprep.results import SHARE, UNKNOWN, Table, TaskRun, knows_parsing
 from evalprep.score import (
     Numbers,
-    Opinion,
     Quantity,
     Scored,
     TaskScore,
@@ -131,6 +130,17 @@ def _one_run(replies: Replies) -> TaskRunPart:
     task, table = replies.task, replies.table
     scored = collect({task.name: task}, {})
     score = score_task(task.name, task, replies.expected)
+    opinions: list[OpinionPart] = [
+        {
+            "scorer": opinion.scorer,
+            "n": opinion.n,
+            "value": opinion.value,
+            "only_it": opinion.only_it,
+            "only_ours": opinion.only_ours,
+            "samples": opinion.samples[:_NAMED_SAMPLES],
+        }
+        for opinion in score.opinions
+    ]
     damage: list[DamagedLine] = [{"line": item.line, "why": item.why} for item in table.damage]
     return {
         "rows": len(table),
@@ -148,7 +158,7 @@ def _one_run(replies: Replies) -> TaskRunPart:
         "metrics": _logged(task, score),
         "subtasks": _subtasks(table, scored),
         "filters": _filters(replies, score.metric),
-        "opinions": [_opinion(opinion) for opinion in score.opinions],
+        "opinions": opinions,
         "unparsed": replies.unparsed,
         "truncated": replies.cut_off,
         "truncated_unknown": replies.count(UNSURE),
@@ -159,17 +169,6 @@ def _one_run(replies: Replies) -> TaskRunPart:
         "lengths": _lengths(replies.lengths),
         "damaged": len(damage),
         "damage": damage[:_NAMED_LINES],
-    }
-
-
-def _opinion(opinion: Opinion) -> OpinionPart:
-    return {
-        "scorer": opinion.scorer,
-        "n": opinion.n,
-        "value": opinion.value,
-        "only_it": opinion.only_it,
-        "only_ours": opinion.only_ours,
-        "samples": opinion.samples[:_NAMED_SAMPLES],
     }
 
 
