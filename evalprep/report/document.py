@@ -166,20 +166,19 @@ def build_report(
 
 
 def build_scores_report(
-    scores: Sequence[Scores], *, notes: Mapping[str, str] | None = None, created: str = ""
+    scores: Sequence[Scores], *, notes: Mapping[str, str] | None = None
 ) -> Report:
     """Puts together the report of sides of which at least one is scores without samples.
 
     Args:
         scores: The scores of each side; the last one is the baseline of the others.
-        notes: As in `build_report`, like the next one.
-        created: Time of creation in ISO form; now by default.
+        notes: As in `build_report`.
     """
     *candidates, baseline = scores
     comparisons = conclude([measure_scores(candidate, baseline) for candidate in candidates])
     index, chunks = Browser([], []).finish()
     parts: Parts = {
-        **_head((side.run for side in scores), created),
+        **_head((side.run for side in scores), ""),
         "runs": [
             {"label": side.run, "model": side.model, "stamp": "", "notes": side.notes, "facts": []}
             for side in scores

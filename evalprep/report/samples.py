@@ -46,8 +46,14 @@ def sample_table(report: Report, task: TaskRows) -> Table:
 
 def all_samples_table(report: Report) -> Table:
     """The samples of all tasks, the task's name first."""
-    rows = ([task.name, *row] for task in report.rows for row in sample_rows(report, task))
-    return Table("samples", [Column("task"), *sample_columns(report)], rows)
+    return Table("samples", [Column("task"), *sample_columns(report)], _rows_of_all(report))
+
+
+def _rows_of_all(report: Report) -> Iterator[list[Entry]]:
+    """Yields the samples of all tasks as rows, the task's name first."""
+    for task in report.rows:
+        for row in sample_rows(report, task):
+            yield [task.name, *row]
 
 
 def sample_rows(report: Report, task: TaskRows) -> Iterator[list[Entry]]:
