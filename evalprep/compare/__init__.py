@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
-    from evalprep.compare.best import FEWEST_ROWS, Leaders, adjusted_p, leaders, shown_better
+    from evalprep.compare.best import FEWEST_ROWS, adjusted_p, leaders, shown_better
     from evalprep.compare.comparable import check_allowed, differing, fact_reasons
     from evalprep.compare.comparison import Comparison
     from evalprep.compare.concluding import adjusted_by_key, conclude, conclude_pairs, deciding

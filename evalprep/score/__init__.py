@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from evalprep.score.efforts import labelled, written
     from evalprep.score.estimate import Estimate, Numbers
     from evalprep.score.exporting import export
-    from evalprep.score.opinions import Opinion
     from evalprep.score.owners import packs_of
     from evalprep.score.published import published_for
     from evalprep.score.quantity import (
