@@ -88,19 +88,23 @@ def find_places(
     Raises:
         BadInput: the run was prepared in a folder that is here and may not be used.
     """
-    source = _source(task)
+    named = task.metadata.get("config_source")
+    source = Path(named) if isinstance(named, str) and "\0" not in named else None
     stock = _stock_file(source)
     unused: list[str] = []
+    places: list[ScorerPlace] = []
     if work_dir is not None:
-        places = _of_work_dir(work_dir, task.name)
+        if work_dir.is_dir():
+            places.append(ScorerPlace(task.name, FOLDER, work_dir.resolve()))
     else:
-        places = []
         prepared = prepared_work(run)
         if prepared is not None:
             places.append(_of_preparation(prepared, task.name))
-        elif stock is None:
-            unused = _folder_without_leave(source)
-        places += _of_pack(task, packs)
+        elif stock is None and source is not None and is_file(source):
+            unused.append(_unnamed(source.parent, "only the results file names it"))
+        pack = packs.get(str(task.metadata.get("pack")))
+        if pack is not None:
+            places += _of_template(task, pack)
     # A task of another place is no task of lm-eval that has its name; who names a folder wants its
     # scorer.
     if stock is not None or (source is None and work_dir is None):
@@ -112,20 +116,6 @@ def find_places(
     config = dict(task.logged.settings.as_logged)
     with_sample = [replace(place, config=config, first=first) for place in places]
     return ScorerPlaces(with_sample, unused)
-
-
-def _of_work_dir(work_dir: Path, task: str) -> list[ScorerPlace]:
-    """The folder that the user named, where it is one."""
-    if not work_dir.is_dir():
-        return []
-    return [ScorerPlace(task, FOLDER, work_dir.resolve())]
-
-
-def _folder_without_leave(source: Path | None) -> list[str]:
-    """Returns why the folder of a task's file is not used, where the file is here."""
-    if source is None or not is_file(source):
-        return []
-    return [_unnamed(source.parent, "only the results file names it")]
 
 
 def _of_preparation(prepared: Prepared, task: str) -> ScorerPlace:
@@ -160,13 +150,6 @@ def _unnamed(folder: Path, reason: str) -> str:
     return f"it would run code of {folder}, and {reason}: {_look_and_name(folder)}"
 
 
-def _source(task: TaskRun) -> Path | None:
-    source = task.metadata.get("config_source")
-    if not isinstance(source, str) or "\0" in source:
-        return None
-    return Path(source)
-
-
 def _stock_file(source: Path | None) -> Path | None:
     """The file of lm-eval's own tasks.
 
@@ -182,13 +165,6 @@ def _stock_file(source: Path | None) -> Path | None:
             installed = package.joinpath(*below)
             return installed if installed.is_file() else None
     return None
-
-
-def _of_pack(task: TaskRun, packs: Mapping[str, Pack]) -> Iterator[ScorerPlace]:
-    """The template of an installed pack that the task was made from."""
-    pack = packs.get(str(task.metadata.get("pack")))
-    if pack is not None:
-        yield from _of_template(task, pack)
 
 
 def _of_namesakes(task: TaskRun, packs: Mapping[str, Pack]) -> Iterator[ScorerPlace]:

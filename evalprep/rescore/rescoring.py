@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import Pack
@@ -64,19 +63,17 @@ def rescore_task(
     for beside in tallies_beside(task, fresh, primary):
         result.filters.append(beside.result)
         pairs = beside.take(pairs)
-    metrics = _scores_alone(fresh, pairs) if writer is None else writer.write(task, fresh, pairs)
+    if writer is not None:
+        metrics = writer.write(task, fresh, pairs)
+    else:
+        values = MetricValues(filters_of(fresh))
+        for _, outcome in pairs:
+            values.add(outcome)
+        metrics = values.metrics(fresh)
     if result.previous is None and result.now is None:
         _take_values_over_all_rows(result, task, metrics)
     result.filters = [item for item in result.filters if (item.previous, item.now) != (None, None)]
     return result
-
-
-def _scores_alone(fresh: Any, pairs: Iterator[tuple[Sample, Outcome]]) -> tuple[Metric, ...]:
-    """The scores over all rows, where no rescored run is written."""
-    values = MetricValues(filters_of(fresh))
-    for _, outcome in pairs:
-        values.add(outcome)
-    return values.metrics(fresh)
 
 
 def _take_values_over_all_rows(

@@ -107,10 +107,20 @@ def score_sample(scorer: Scorer, sample: Sample) -> Outcome:
     outcome = Outcome()
     try:
         with limit.cpu_limit(limit.SECONDS):
-            _fill(outcome, scorer, sample)
+            outcome.metrics, outcome.filtered = _score(scorer, sample, sample.resps)
+            published = sample.previous_output
+            if (
+                published is not None
+                and scorer.task.OUTPUT_TYPE == "generate_until"
+                and len(sample.resps) == 1
+            ):
+                outcome.replay, _ = _score(scorer, sample, [[published]])
     except limit.Overtime:
         outcome.stopped = True
         outcome.error = f"stopped after {limit.SECONDS:g} s of CPU time"
+    except Exception as error:  # noqa: BLE001
+        # A scorer that fails on one reply must not hide the others.
+        outcome.error = f"{type(error).__name__}: {error}"
     return outcome
 
 
@@ -131,18 +141,3 @@ def score_samples(scorer: Scorer, samples: Sequence[Sample]) -> list[Outcome]:
         else:
             outcomes.append(score_sample(scorer, sample))
     return outcomes
-
-
-def _fill(outcome: Outcome, scorer: Scorer, sample: Sample) -> None:
-    try:
-        outcome.metrics, outcome.filtered = _score(scorer, sample, sample.resps)
-        published = sample.previous_output
-        if (
-            published is not None
-            and scorer.task.OUTPUT_TYPE == "generate_until"
-            and len(sample.resps) == 1
-        ):
-            outcome.replay, _ = _score(scorer, sample, [[published]])
-    except Exception as error:  # noqa: BLE001
-        # A scorer that fails on one reply must not hide the others.
-        outcome.error = f"{type(error).__name__}: {error}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalprep.numbers import number
-from evalprep.rescore.tally import FilterRescore, Replay, TaskRescore
+from evalprep.rescore.tally import FilterRescore, TaskRescore
 from evalprep.results import Run, short_value
 
 _SHOWN = 10  # changed samples per task
@@ -61,7 +61,15 @@ def _show_task(result: TaskRescore) -> None:
     for reason, count in result.errors.items():
         print(f"  {count} failed: {reason}")
     if result.replay:
-        _show_replay(result.replay)
+        replay = result.replay
+        print(
+            f"  published replies by this scorer: {replay.agree} of {replay.n} verdicts as "
+            f"published, {replay.milder} right only here, {replay.stricter} right only as published"
+        )
+        print(
+            f"  verdicts that differ from the published ones: {replay.scorer_differs} by the "
+            f"scorer, {replay.model_differs} by the model's output"
+        )
 
 
 def _filter_changes(item: FilterRescore) -> str:
@@ -80,17 +88,6 @@ def _changes(result: TaskRescore) -> str:
         return "computed over all rows at once"
     counts = f"{result.up} up, {result.down} down"
     return f"{counts}, {result.first_scored} without an earlier score"
-
-
-def _show_replay(replay: Replay) -> None:
-    print(
-        f"  published replies by this scorer: {replay.agree} of {replay.n} verdicts as published, "
-        f"{replay.milder} right only here, {replay.stricter} right only as published"
-    )
-    print(
-        f"  verdicts that differ from the published ones: {replay.scorer_differs} by the scorer, "
-        f"{replay.model_differs} by the model's output"
-    )
 
 
 def _short(text: str, length: int = 24) -> str:

@@ -221,7 +221,19 @@ def tally(
         if before is None and now is not None:
             result.first_scored += 1
         elif before != now:
-            _count_change(result, _change_of(sample, outcome, primary, before, now))
+            if now is not None and before is not None:
+                result.up += int(now > before)
+                result.down += int(now < before)
+            answer = outcome.filtered.get(primary.filter, [])
+            change = Change(
+                sample_id=sample.sample_id,
+                before=before,
+                now=now,
+                before_answer=sample.answer,
+                now_answer=str(answer[0] if len(answer) == 1 else answer),
+                target=sample.target,
+            )
+            result.changes.append(change)
         _count_replay(result, primary, sample, outcome, now)
         yield sample, outcome
     result.previous = values_before.value
@@ -245,30 +257,6 @@ class _Mean:
     def value(self) -> float | None:
         """The mean so far; None without a known value."""
         return self.total / self.count if self.count else None
-
-
-def _change_of(
-    sample: Sample, outcome: Outcome, primary: Metric, before: float | None, now: float | None
-) -> Change:
-    """The change of a sample, with the answers that were read then and now."""
-    answer = outcome.filtered.get(primary.filter, [])
-    text = str(answer[0] if len(answer) == 1 else answer)
-    return Change(
-        sample_id=sample.sample_id,
-        before=before,
-        now=now,
-        before_answer=sample.answer,
-        now_answer=text,
-        target=sample.target,
-    )
-
-
-def _count_change(result: TaskRescore, change: Change) -> None:
-    """Keeps a change, and counts its direction where both scores exist."""
-    if change.now is not None and change.before is not None:
-        result.up += int(change.now > change.before)
-        result.down += int(change.now < change.before)
-    result.changes.append(change)
 
 
 def _value(metrics: dict[str, Any], name: str) -> float | None:
