@@ -149,7 +149,16 @@ def _finish(run: Run, other: Run | None, comparison: Comparison, args: argparse.
         data = comparison.to_dict() | {"flips_file": written or None}
         print(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        _print(comparison, f"changed samples: {written}" if written else note, args)
+        from evalprep.compare import show
+
+        show(comparison, subtasks=args.subtasks)
+        for line in comparison.closing:
+            print(line)
+        if sentence := comparison.exit_sentence:
+            print(sentence)
+        about_flips = f"changed samples: {written}" if written else note
+        print(about_flips or "no file of changed samples")
+        _print_next(args)
     return _exit_code(comparison, exit_zero=args.exit_zero)
 
 
@@ -181,18 +190,6 @@ def _exit_code(comparison: Comparison, *, exit_zero: bool) -> int:
     if comparison.worse and not exit_zero:
         return 1
     return 0 if comparison.concluded and not comparison.lacks_evidence else 3
-
-
-def _print(comparison: Comparison, about_flips: str, args: argparse.Namespace) -> None:
-    from evalprep.compare import show
-
-    show(comparison, subtasks=args.subtasks)
-    for line in comparison.closing:
-        print(line)
-    if sentence := comparison.exit_sentence:
-        print(sentence)
-    print(about_flips or "no file of changed samples")
-    _print_next(args)
 
 
 def _open(args: argparse.Namespace) -> list[Run | Scores]:

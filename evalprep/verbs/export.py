@@ -337,11 +337,22 @@ class _Job:
         outcome = _Outcome(notes=[*self._notes(), *written.notes], next_step=written.next_step)
         outcome.files = [str(path) for path in written.files]
         if self.entry.name == "github":
-            self._append(outcome, written)
+            from evalprep.export import append_summary
+
+            # Without a running step the summary is printed.
+            place = append_summary(written.text)
+            if place:
+                outcome.files.append(place)
+            else:
+                outcome.text = written.text
         if self.entry.tracker:
             outcome.sent = self._log(out)
         elif self.args.upload is not None:
-            outcome.sent = self._send(self._parcel(out, written))
+            from evalprep.export import send_to_hub
+
+            parcel = self._parcel(out, written)
+            kind, _, repository = parcel.destination.partition(" ")
+            outcome.sent = [send_to_hub(parcel, repository, kind)]
         return outcome
 
     def write_files(self, folder: Path) -> Written:
@@ -400,16 +411,6 @@ class _Job:
             notes += [*subject.run.notes, *subject.notes_on_values]
         return list(dict.fromkeys(notes))
 
-    def _append(self, outcome: _Outcome, written: Written) -> None:
-        """Adds the summary to that of the running step, or prints it."""
-        from evalprep.export import append_summary
-
-        place = append_summary(written.text)
-        if place:
-            outcome.files.append(place)
-        else:
-            outcome.text = written.text
-
     # --- sending
 
     def _destination(self) -> str:
@@ -449,12 +450,6 @@ class _Job:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place).resolve()
             self._parcel(folder, self._trial(folder)).check(self.args.upload)
-
-    def _send(self, parcel: Parcel) -> list[str]:
-        from evalprep.export import send_to_hub
-
-        kind, _, repository = parcel.destination.partition(" ")
-        return [send_to_hub(parcel, repository, kind)]
 
     def _check_tracker(self) -> None:
         """Refuses a tracker that is not installed, and a server without --upload."""

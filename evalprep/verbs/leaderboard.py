@@ -13,7 +13,7 @@ import argparse
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +31,6 @@ from evalprep.verbs.options import (
 )
 
 if TYPE_CHECKING:
-    from evalprep.errors import Problems
     from evalprep.leaderboard import Board, Judged
     from evalprep.packs import Pack
     from evalprep.results import Run
@@ -102,11 +101,17 @@ def main(args: argparse.Namespace) -> int:
         args.runs = [*args.runs, args.baseline]  # a run that is named twice is read once
     packs = find_packs(args.template_dir)
     boards = _build(args, formats, packs)
-    written = {
-        heading: _write(board, _folder_of(args.out, heading), formats, packs)
-        for heading, board in boards.items()
-        if args.out is not None
-    }
+    written: dict[str, list[str]] = {}
+    if args.out is not None:
+        from evalprep.leaderboard import export_board, write_board
+
+        for heading, board in boards.items():
+            # Of several tables each goes into a folder of its own.
+            name = re.sub(r"[^\w.+-]+", "_", heading).strip("_.")
+            folder = args.out / name if name else args.out
+            of_packs = export_board(board, packs, folder) if "csv" in formats else []
+            paths = [*write_board(board, folder, formats), *of_packs]
+            written[heading] = [str(path) for path in paths]
     if args.to:
         _print_latex(boards)
     elif args.json:
@@ -115,12 +120,6 @@ def main(args: argparse.Namespace) -> int:
         _print(boards, written, args)
     cells = chain.from_iterable(board.cells() for board in boards.values())
     return 0 if any(cell.value is not None for cell in cells) else 3
-
-
-def _folder_of(out: Path, heading: str) -> Path:
-    """Returns where the table under a heading goes: of several each into a folder of its own."""
-    name = re.sub(r"[^\w.+-]+", "_", heading).strip("_.")
-    return out / name if name else out
 
 
 def _build(
@@ -216,14 +215,6 @@ def _scores_of(
     return scores
 
 
-def _write(board: Board, out: Path, formats: list[str], packs: Mapping[str, Pack]) -> list[str]:
-    """Writes the tables, and the packs' own beside CSV; returns their paths."""
-    from evalprep.leaderboard import export_board, write_board
-
-    of_packs = export_board(board, packs, out) if "csv" in formats else []
-    return [str(path) for path in (*write_board(board, out, formats), *of_packs)]
-
-
 def _print_latex(boards: Mapping[str, Board]) -> None:
     """Prints every table under its heading, which is a comment."""
     from evalprep.leaderboard import render_latex
@@ -291,8 +282,17 @@ def _open(
             runs += _runs_below(place, timestamp, packs)
         except BadInput as error:
             problems.extend(error.problems)
-    runs = list(_once(runs))
-    _refuse_without_scores(runs, problems)
+    run_of_key: dict[tuple[str, ...], Run] = {}
+    for run in runs:
+        run_of_key.setdefault(_key(run), run)
+    runs = list(run_of_key.values())
+    for run in runs:
+        if not (run.tasks or run.stated or run.stored or run.unread):
+            problems.add(
+                "the run has no scores",
+                where=str(run.files.folder),
+                fix="run lm_eval with --log_samples",
+            )
     others = OtherModels()
     reference_runs: list[Run] = []
     try:
@@ -335,16 +335,6 @@ def _runs_below(place: str, timestamp: str, packs: Mapping[str, Pack]) -> list[R
         runs += _at(log, stamp, packs)
     runs = with_other_files(runs, [place], places)
     return in_natural_order(runs) if len(runs) > 1 else runs
-
-
-def _refuse_without_scores(runs: list[Run], problems: Problems) -> None:
-    for run in runs:
-        if not (run.tasks or run.stated or run.stored or run.unread):
-            problems.add(
-                "the run has no scores",
-                where=str(run.files.folder),
-                fix="run lm_eval with --log_samples",
-            )
 
 
 def _at(place: str | os.PathLike[str], timestamp: str, packs: Mapping[str, Pack]) -> list[Run]:
@@ -400,12 +390,3 @@ def _key(run: Run) -> tuple[str, ...]:
         return (str(scores_file),)
     sample_files = run.files.samples.values() or [task.path for task in run.tasks.values()]
     return tuple(sorted(str(file.resolve()) for file in sample_files))
-
-
-def _once(runs: list[Run]) -> Iterator[Run]:
-    """Each run once, however often its place was named."""
-    seen: set[tuple[str, ...]] = set()
-    for run in runs:
-        if _key(run) not in seen:
-            yield run
-        seen.add(_key(run))

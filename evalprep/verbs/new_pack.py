@@ -302,7 +302,9 @@ def _read_table(
         columns = source.columns
         first_rows = list(islice(source.rows(), LOOKED_INTO))
         ids = [name for name in ID_COLUMNS if name in columns][:1]
-        rows = _read_columns(source, (args.target, *options, *ids))
+        needed = {column_of(name, columns) for name in (args.target, *options, *ids)}
+        used = sorted(needed & {*columns})
+        rows = list(source.rows(used)) if used else []
     except BadInput as error:
         problems.extend(error.problems)
         return None
@@ -322,13 +324,6 @@ def _read_table(
         possible_ids=ids,
         id_column=telling_ids[0] if telling_ids else "",
     )
-
-
-def _read_columns(source: Source, names: Sequence[str]) -> list[dict[str, Any]]:
-    """All rows, with those columns that are there; none where none is."""
-    columns = {column_of(name, source.columns) for name in names}
-    used = columns & {*source.columns}
-    return list(source.rows(sorted(used))) if used else []
 
 
 def _names_each_row(column: str, rows: Sequence[_Row]) -> bool:

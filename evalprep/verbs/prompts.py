@@ -14,7 +14,6 @@ import argparse
 import json
 import shlex
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,16 +60,12 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"file": str(args.out), "requests": counts, "notes": notes}))
         return 0
-    _print_counts(args.out, counts)
+    print(f"{args.out}: {counted(counts.total(), 'request')} of {counted(len(counts), 'task')}")
+    table = Table("", [Column("", Kind.NAME), Column("", Kind.COUNT)], list(counts.items()))
+    for line in table_lines(table, indent="  "):
+        print(line)
     for note in notes:
         print(f"note: {note}")
     for words in next_words(commands.jobs, args.out, args.to, args.work_dir, earlier):
         print(command_text(shlex.join(words), sys.stdout, "next: "))
     return 0
-
-
-def _print_counts(path: Path, counts: Counter[str]) -> None:
-    print(f"{path}: {counted(counts.total(), 'request')} of {counted(len(counts), 'task')}")
-    table = Table("", [Column("", Kind.NAME), Column("", Kind.COUNT)], list(counts.items()))
-    for line in table_lines(table, indent="  "):
-        print(line)

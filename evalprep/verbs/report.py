@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -227,13 +226,15 @@ def _print(
 def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores]:
     """The runs and the scores without samples; raises every mistake in the arguments at once."""
     from evalprep.errors import Problems
-    from evalprep.results import Run, label_runs, with_other_files
+    from evalprep.results import Run, each_place, label_runs, with_other_files
     from evalprep.score import sides_by_rule
 
     problems = Problems()
     _check_arguments(args, formats, problems)
     named = args.runs
-    args.runs = _each_place(args)
+    has_folders = any(Path(str(place)).is_dir() for place in args.runs)
+    packs = args.find_packs() if has_folders else {}
+    args.runs = each_place(args.runs, packs.values())
     places = [*args.runs, args.baseline] if args.baseline else args.runs
     timestamps = timestamps_of_sides(args.runs, args.baseline, args)
     sides: list[Run | Scores] = []
@@ -248,15 +249,6 @@ def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | 
         sides = [*runs]
     name_foreign_answers(runs, accept=args.accept_ledger)
     return sides
-
-
-def _each_place(args: argparse.Namespace) -> list[str | os.PathLike[str]]:
-    """The runs and logs at the places that the user names, folders of several opened."""
-    from evalprep.results import each_place
-
-    has_folders = any(Path(str(place)).is_dir() for place in args.runs)
-    packs = args.find_packs() if has_folders else {}
-    return each_place(args.runs, packs.values())
 
 
 def _check_arguments(args: argparse.Namespace, formats: Sequence[str], problems: Problems) -> None:

@@ -63,12 +63,19 @@ class _Rescored:
 def main(args: argparse.Namespace) -> int:
     """Rescores, prints, writes; 3 where no task has a score."""
     from evalprep.rescore import RunWriter
-    from evalprep.results import label_runs, load_run, notes_on_unread
+    from evalprep.results import (
+        label_runs,
+        load_run,
+        notes_on_meant,
+        notes_on_thoughts,
+        notes_on_unread,
+    )
 
     _check_arguments(args)
     run = load_run(args.run, timestamp=args.timestamp, as_logged=True)
     label_runs([run])
-    _print_notes(run)
+    for note in [*notes_on_meant(run.meant), *notes_on_thoughts(run)]:
+        print(f"note: {note}", file=sys.stderr)
     if not args.json:
         stored = [item.sentence(name) for name, item in run.unread.items() if not item.is_noted]
         for note in [*run.files.notes, *notes_on_unread(run.unread), *stored]:
@@ -89,14 +96,6 @@ def main(args: argparse.Namespace) -> int:
         writer.finish(rescored.left_out)
     _print(run, rescored, out, args)
     return 0 if any(result.now is not None for result in rescored.results) else 3
-
-
-def _print_notes(run: Run) -> None:
-    """Prints what was not run as it was prepared, and which replies are unfinished thoughts."""
-    from evalprep.results import notes_on_meant, notes_on_thoughts
-
-    for note in [*notes_on_meant(run.meant), *notes_on_thoughts(run)]:
-        print(f"note: {note}", file=sys.stderr)
 
 
 def _tasks_with_replies(run: Run, args: argparse.Namespace) -> list[str]:

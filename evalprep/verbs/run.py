@@ -162,7 +162,13 @@ def main(args: argparse.Namespace) -> int:
         from evalprep.verbs.running.conclusion import conclude
 
         if has_rows_only and not commands.outcomes:
-            raise BadInput(_no_stored_replies(folder.work_dir))
+            raise BadInput(
+                Problem(
+                    what="no task has stored replies in its rows",
+                    where=str(folder.work_dir),
+                    fix="give the files with replies (--replies FILE), or leave out --replies",
+                )
+            )
         if code or has_rows_only or not commands.outcomes:
             return code
         results = [Path(outcome["results"]) for outcome in commands.outcomes]
@@ -170,14 +176,6 @@ def main(args: argparse.Namespace) -> int:
     if not code:
         print(f"next, when all {cut.shards} shards are done: evalprep merge {folder.work_dir}")
     return code
-
-
-def _no_stored_replies(work_dir: Path) -> Problem:
-    return Problem(
-        what="no task has stored replies in its rows",
-        where=str(work_dir),
-        fix="give the files with replies (--replies FILE), or leave out --replies",
-    )
 
 
 def read_cut(words: Sequence[str]) -> Cut:

@@ -9,10 +9,10 @@ import argparse
 import json
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalprep.errors import BadInput, Problem
 from evalprep.numbers import at_least_one
@@ -84,21 +84,20 @@ def main(args: argparse.Namespace) -> int:
     chosen = _choose_samples(run, args)
     shown = list(islice(chosen.views, args.n))
     if args.json:
-        data = [_data(view, number, chosen.counts) for number, view in enumerate(shown, 1)]
+        every = sum(chosen.counts.values())
+        data = []
+        for number, view in enumerate(shown, 1):
+            place = {"number": number, "of": every, "of_task": chosen.counts.get(view.task)}
+            data.append({**view.to_dict(), **place})
         print(json.dumps(data, indent=2, ensure_ascii=False))
         return 0
     for number, view in enumerate(shown, 1):
         print(f"=== {number}: {view.task}, sample {short_value(view.sample_id)}")
         print("\n".join(_lines(view, whole=args.all)))
     print(_summary(chosen, len(shown), args))
-    _print_next(args)
+    places = [args.run, "--baseline", args.baseline] if args.baseline else [args.run]
+    print_next("report", places, args)
     return 0
-
-
-def _data(view: SampleView, number: int, counts: Mapping[str, int]) -> dict[str, Any]:
-    """One sample as data, with how many there are of its kind: in all, and of its task."""
-    of = {"number": number, "of": sum(counts.values()), "of_task": counts.get(view.task)}
-    return {**view.to_dict(), **of}
 
 
 def _sides(args: argparse.Namespace) -> list[str]:
@@ -188,16 +187,19 @@ def _lines(view: SampleView, *, whole: bool) -> list[str]:
     ]
     if view.baseline_reply is not None:
         lines += _part("reply of the baseline", view.baseline_reply, whole=whole)
-    lines += [f"answer read: {_answer(view)}", f"gold answer: {view.gold}", _score_line(view)]
+    answer = view.answer
+    if view.unread:
+        answer = "none"
+    elif answer is None:
+        answer = "not logged, or the whole reply"
+    score = "unknown" if view.score is None else f"{view.score:g}"
+    score_line = f"score: {score} ({view.metric or 'no metric'})"
+    if view.baseline_score is not None:
+        score_line += f", baseline {view.baseline_score:g}"
+    lines += [f"answer read: {answer}", f"gold answer: {view.gold}", score_line]
     if view.reason:
         lines.append(f"reason: {view.reason}")
     return [*lines, ""]
-
-
-def _answer(view: SampleView) -> str:
-    if view.unread:
-        return "none"
-    return "not logged, or the whole reply" if view.answer is None else view.answer
 
 
 def _part(name: str, text: str | None, *, whole: bool) -> list[str]:
@@ -215,14 +217,6 @@ def _part(name: str, text: str | None, *, whole: bool) -> list[str]:
     return [f"{name}:", textwrap.indent(text, _INDENT, lambda _: True)]
 
 
-def _score_line(view: SampleView) -> str:
-    score = "unknown" if view.score is None else f"{view.score:g}"
-    line = f"score: {score} ({view.metric or 'no metric'})"
-    if view.baseline_score is not None:
-        return f"{line}, baseline {view.baseline_score:g}"
-    return line
-
-
 def _summary(chosen: _Chosen, shown: int, args: argparse.Namespace) -> str:
     """Returns how many samples there are of the kind, by task, and by which metric and filter."""
     kinds = {"wrong ": args.wrong, "lost ": args.lost, "unread ": args.unread}
@@ -234,9 +228,3 @@ def _summary(chosen: _Chosen, shown: int, args: argparse.Namespace) -> str:
         return f"no {kind}samples{by}"
     tasks = ", ".join(f"{name} {count}" for name, count in chosen.counts.items() if count)
     return f"{shown} of {counted(every, f'{kind}sample')} ({tasks}){by}"
-
-
-def _print_next(args: argparse.Namespace) -> None:
-    """Prints the report of the same run as the next step."""
-    places: Sequence[str] = [args.run, "--baseline", args.baseline] if args.baseline else [args.run]
-    print_next("report", places, args)

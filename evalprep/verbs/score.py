@@ -107,36 +107,20 @@ def main(args: argparse.Namespace) -> int:
     folders = run_folders(runs, args.out, is_part=is_part)
     others = references_of(args, packs, runs)
     places = zip(args.runs, runs, folders, strict=True)
-    scored = [
-        _score_and_show(place, run, folder, args, packs, others) for place, run, folder in places
-    ]
+    scored = []
+    for place, run, folder in places:
+        item = _score(place, run, args, packs, others)
+        if not args.no_write:
+            _write(item, args, packs, folder)
+        if not args.json:
+            _print(item, args)
+        scored.append(item)
     if args.out is not None and len(scored) > 1 and not args.no_write:
         _write_shared_tables(scored, args, packs)
     if args.json:
-        _print_data(scored)
+        data = [item.to_dict() for item in scored]
+        print(json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False))
     return 0 if all(item.scores.has_values for item in scored) else 3
-
-
-def _print_data(scored: Sequence[_Scored]) -> None:
-    data = [item.to_dict() for item in scored]
-    print(json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False))
-
-
-def _score_and_show(
-    place: str,
-    run: Run,
-    folder: Path,
-    args: argparse.Namespace,
-    packs: Mapping[str, Pack],
-    others: OtherModels,
-) -> _Scored:
-    """One run scored, written and printed as the user asks."""
-    item = _score(place, run, args, packs, others)
-    if not args.no_write:
-        _write(item, args, packs, folder)
-    if not args.json:
-        _print(item, args)
-    return item
 
 
 def _open_runs(args: argparse.Namespace, packs: Mapping[str, Pack]) -> list[Run]:

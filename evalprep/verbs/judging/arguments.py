@@ -149,7 +149,9 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
     problems.refuse_secrets(model_args, lambda _: "--model_args")
     requests = _requests(model_args, problems, is_local=args.backend is not None)
     local = _local(args, model_args, problems) if args.backend is not None else None
-    key = _key(args, wire, base_url, problems) if _sends(args) and local is None else None
+    others = (args.export, args.agreement, args.import_ratings)
+    asks = not args.dry_run and not args.sign and all(other is None for other in others)
+    key = _key(args, wire, base_url, problems) if asks and local is None else None
     rubric = _rubric(args, packs, problems)
     _check_structured(args, local, problems)
     price = _price(args, problems)
@@ -165,12 +167,6 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
         local=local,
         schema_needed=args.structured in _HELD,
     )
-
-
-def _sends(args: argparse.Namespace) -> bool:
-    """Returns whether the call asks a service."""
-    others = (args.export, args.agreement, args.import_ratings)
-    return not args.dry_run and not args.sign and all(other is None for other in others)
 
 
 def _check_numbers(args: argparse.Namespace, problems: Problems) -> None:

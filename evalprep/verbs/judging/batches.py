@@ -71,7 +71,12 @@ def batch(
         batches = batches_of(ledger, stamp)
         unanswered = waiting(question_set.every, again=False)
         if args.json:
-            print(json.dumps(_data(done, batches, len(unanswered)), indent=2, ensure_ascii=False))
+            data = {
+                "done": done,
+                "batches": [asdict(batch) for batch in batches],
+                "without_answer": len(unanswered),
+            }
+            print(json.dumps(data, indent=2, ensure_ascii=False))
             return 0
         for batch in batches:
             counts = ", ".join(f"{count} {name}" for name, count in batch.counts.items() if count)
@@ -152,8 +157,17 @@ async def _submit(
 ) -> str:
     """Submits what waits, unless batches run already or the price is too high."""
     inputs = question_set.inputs()
-    _refuse_changed(running, inputs, force=args.force)
     if running and not args.force:
+        for batch in running:
+            if changed := changed_inputs(batch, inputs):
+                raise BadInput(
+                    Problem(
+                        what=f"{', '.join(changed)} changed after batch {batch.batch_id}",
+                        where=f"submitted {batch.submitted_at}",
+                        fix="wait and --batch collect, or --batch cancel, or submit a second "
+                        "batch: --force",
+                    )
+                )
         return f"{len(running)} batches at work"
     questions = waiting(question_set.every, again=args.ask_again)
     if not questions:
@@ -162,20 +176,6 @@ async def _submit(
     sent = await desk.submit(questions, inputs)
     keys = {question.key for question in questions}
     return f"submitted {len(keys)} questions in {len(sent)} batches"
-
-
-def _refuse_changed(running: Sequence[Batch], inputs: Mapping[str, str], *, force: bool) -> None:
-    for batch in running:
-        changed = changed_inputs(batch, inputs)
-        if changed and not force:
-            raise BadInput(
-                Problem(
-                    what=f"{', '.join(changed)} changed after batch {batch.batch_id}",
-                    where=f"submitted {batch.submitted_at}",
-                    fix="wait and --batch collect, or --batch cancel, or submit a second batch: "
-                    "--force",
-                )
-            )
 
 
 def _refuse_costly(questions: Sequence[Any], settings: Settings, limit: float | None) -> None:
@@ -194,11 +194,3 @@ def _refuse_costly(questions: Sequence[Any], settings: Settings, limit: float | 
                 allowed=f"--max_cost {limit:g}",
             )
         )
-
-
-def _data(done: str, batches: Sequence[Batch], unanswered: int) -> dict[str, Any]:
-    return {
-        "done": done,
-        "batches": [asdict(batch) for batch in batches],
-        "without_answer": unanswered,
-    }

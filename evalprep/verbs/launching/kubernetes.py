@@ -143,17 +143,19 @@ def kubernetes_files(work: Workload, pod: Pod) -> dict[str, str]:
         for name, (line, gpus, spec) in parts.items():
             first = line.split(" ", 1)[0]
             template = _template(f"exec env {line}" if "=" in first else f"exec {line}", pod, gpus)
-            job = _job(f"{work.name}-{name}", {**spec, "template": template}, pod.namespace)
+            labels = {"app.kubernetes.io/name": "evalprep"}
+            metadata: dict[str, Any] = {"name": f"{work.name}-{name}", "labels": labels}
+            if pod.namespace:
+                metadata["namespace"] = pod.namespace
+            job = {
+                "apiVersion": "batch/v1",
+                "kind": "Job",
+                "metadata": metadata,
+                "spec": {**spec, "template": template},
+            }
             files[f"{name}.yaml"] = yaml.safe_dump(job, sort_keys=False, width=1000)
     files[SUBMIT] = _submit(work, pod.namespace)
     return files
-
-
-def _job(name: str, spec: Mapping[str, Any], namespace: str) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"name": name, "labels": {"app.kubernetes.io/name": "evalprep"}}
-    if namespace:
-        metadata["namespace"] = namespace
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": dict(spec)}
 
 
 def _template(script: str, pod: Pod, gpus: int) -> dict[str, Any]:

@@ -174,7 +174,12 @@ class Commands:
             return 0
         self._note_kept([unit.task for unit in before.units if unit.status == DONE])
         code = self._work(job, folder, before)
-        self._note_end(job, folder, code)
+        state = folder.state()
+        if code != INTERRUPTED and self.cut.is_whole:
+            note_failed_tasks(job, *state.outcome(job.leaves))
+        self.outcomes.append({"run": str(folder.path), "log": str(folder.log), **asdict(state)})
+        if not self.args.json:
+            _conclude(state, folder, code)
         return code
 
     def _take_shards(self, job: Job, folder: RunFolder) -> None:
@@ -195,15 +200,6 @@ class Commands:
                 file=sys.stderr,
                 flush=True,
             )
-
-    def _note_end(self, job: Job, folder: RunFolder, code: int) -> None:
-        """Keep how a command ended, and print it."""
-        state = folder.state()
-        if code != INTERRUPTED and self.cut.is_whole:
-            note_failed_tasks(job, *state.outcome(job.leaves))
-        self.outcomes.append({"run": str(folder.path), "log": str(folder.log), **asdict(state)})
-        if not self.args.json:
-            _conclude(state, folder, code)
 
     def _is_done(self, prepared: Job, job: Job) -> bool:
         """Returns whether a command has all its results; a shard is a part of a whole one."""
