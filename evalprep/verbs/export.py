@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from evalprep.compare import Quantities
     from evalprep.export import Format, Parcel, Settings, Subject, Written
     from evalprep.gate import Verdict
-    from evalprep.packs import Pack
     from evalprep.results import Run
 
 _DATASTORE = "evaleval/EEE_datastore"
@@ -135,8 +134,10 @@ def _settings(args: argparse.Namespace, entry: Format) -> Settings:
 def _subjects(args: argparse.Namespace, entry: Format, settings: Settings) -> list[Subject]:
     """The runs with their scores, and with comparison and verdict where the format shows them."""
     from evalprep.compare import of_tasks
+    from evalprep.export import Subject, model_id_of, without_gated_texts
     from evalprep.packs import find_packs
     from evalprep.results import by_rule, each_place, label_runs, open_run, with_other_files
+    from evalprep.score import of_rule, packs_of, score_run
 
     packs = find_packs(args.template_dir)
     places = each_place(args.runs, packs.values())
@@ -152,9 +153,17 @@ def _subjects(args: argparse.Namespace, entry: Format, settings: Settings) -> li
     _refuse_empty(runs, entry)
     name_foreign_answers(runs, accept=args.accept_ledger)
     ids = [*settings.model_ids, *[""] * len(runs)]
-    subjects = [
-        _subject(run, model_id, packs, args) for run, model_id in zip(runs, ids, strict=False)
-    ]
+    subjects = []
+    for run, model_id in zip(runs, ids, strict=False):
+        # Scores are computed before texts are replaced.
+        scores = of_rule(score_run(run, packs), args.rule, packs)
+        subject = Subject(
+            run=run if args.with_gated_text else without_gated_texts(run),
+            scores=scores,
+            packs=packs_of(run, packs),
+            model_id=model_id_of(run, model_id),
+        )
+        subjects.append(subject)
     baseline = subjects.pop() if args.baseline else None
     return _compared(subjects, baseline, entry, args)
 
@@ -183,20 +192,6 @@ def _refuse_empty(runs: Iterable[Run], entry: Format) -> None:
             problems.append(Problem(what=what, where=where, fix=fix))
     if problems:
         raise BadInput(problems)
-
-
-def _subject(run: Run, model_id: str, packs: dict[str, Pack], args: argparse.Namespace) -> Subject:
-    """A run with its scores, which are computed before texts are replaced."""
-    from evalprep.export import Subject, model_id_of, without_gated_texts
-    from evalprep.score import of_rule, packs_of, score_run
-
-    scores = of_rule(score_run(run, packs), args.rule, packs)
-    return Subject(
-        run=run if args.with_gated_text else without_gated_texts(run),
-        scores=scores,
-        packs=packs_of(run, packs),
-        model_id=model_id_of(run, model_id),
-    )
 
 
 def _compared(

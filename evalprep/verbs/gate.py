@@ -28,7 +28,6 @@ from evalprep.verbs.options import (
 if TYPE_CHECKING:
     from evalprep.gate import Policy, Verdict
     from evalprep.packs import Pack
-    from evalprep.results import Run
 
 
 def configure(parser: Parser) -> None:
@@ -79,9 +78,15 @@ def _decide(args: argparse.Namespace, policy: Policy) -> Verdict:
     """The verdict; unclear where it rests on answers of another machine's ledger."""
     from evalprep.compare import of_tasks
     from evalprep.gate import decide
-    from evalprep.results import by_rule, label_runs
+    from evalprep.packs import on_demand
+    from evalprep.results import by_rule, label_runs, open_run
 
-    runs = _open(args)
+    places = [args.run, args.other] if args.other else [args.run]
+    stamps = timestamps_of_sides([args.run], args.other, args)
+    runs = [
+        open_run(place, on_demand(args.template_dir), timestamp=stamp)
+        for place, stamp in zip(places, stamps, strict=True)
+    ]
     label_runs(runs, args.label)
     packs, left_out = _packs(args, policy)
     runs = by_rule(runs, policy.rule, packs, where=f"{args.policy} (rule)")
@@ -117,19 +122,6 @@ def _packs(args: argparse.Namespace, policy: Policy) -> tuple[Mapping[str, Pack]
         if policy.needs_packs:
             raise
         return {}, without_suite(error)
-
-
-def _open(args: argparse.Namespace) -> list[Run]:
-    """The candidate, then the baseline where one is named."""
-    from evalprep.packs import on_demand
-    from evalprep.results import open_run
-
-    places = [args.run, args.other] if args.other else [args.run]
-    stamps = timestamps_of_sides([args.run], args.other, args)
-    return [
-        open_run(place, on_demand(args.template_dir), timestamp=stamp)
-        for place, stamp in zip(places, stamps, strict=True)
-    ]
 
 
 def _write(verdict: Verdict, data: str, args: argparse.Namespace) -> list[Path]:

@@ -13,7 +13,7 @@ import argparse
 import json
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,7 +126,7 @@ def _build(
     args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack]
 ) -> dict[str, Board]:
     """Heading -> the table of the runs under it; one table with an empty heading as a rule."""
-    from evalprep.leaderboard import build_board, table_columns
+    from evalprep.leaderboard import build_board, groups_of, table_columns
     from evalprep.results import agreed, by_rule, label_runs, read_by_choice
 
     score_names = names_of(args.scores)
@@ -137,7 +137,9 @@ def _build(
     references = {
         at for at, run in enumerate(runs) if any(run is other for other in reference_runs)
     }
-    groups = _places_by_heading(runs, args, packs)
+    # Whoever accepts another prompt wants the runs in one table.
+    is_one_table = "prompt" in args.allow
+    groups = {"": list(range(len(runs)))} if is_one_table else groups_of(runs, packs)
     runs = read_by_choice(agreed(by_rule(runs, args.rule, packs)), metric_choices(args))
     scores = _scores_of(runs, references, others, args, packs)
     judged = _judged(runs, args)
@@ -177,18 +179,6 @@ def _judged(runs: list[Run], args: argparse.Namespace) -> Judged:
         fix = "name another run with one of the two options"
         raise BadInput(Problem(what=what, where="--candidate and --baseline", fix=fix))
     return judged
-
-
-def _places_by_heading(
-    runs: list[Run], args: argparse.Namespace, packs: Mapping[str, Pack]
-) -> Mapping[str, Sequence[int]]:
-    """Heading -> positions of the runs in its table."""
-    from evalprep.leaderboard import groups_of
-
-    # Whoever accepts another prompt wants the runs in one table.
-    if "prompt" in args.allow:
-        return {"": list(range(len(runs)))}
-    return groups_of(runs, packs)
 
 
 def _scores_of(
