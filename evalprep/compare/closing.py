@@ -44,23 +44,16 @@ def closing_lines(
     lines = _shown_lines([*deciding, *advisory, *together], names)
     unchanged = [item for item in deciding if item.verdict in _SAME]
     if unchanged:
-        lines = _with_unchanged(lines, unchanged, overall, names)
+        if lines:
+            same = shortlist([names.name(item) for item in unchanged], _NAMED)
+            lines[-1] += f"; no difference shown in {same}"
+        else:
+            lines = [_nothing_shown(unchanged, overall)]
         lines = _with_constant_changes(lines, unchanged, names)
     undecided = _undecided(deciding, missing)
     if undecided:
         lines.append(undecided)
     return [_sentence(line) for line in lines]
-
-
-def _with_unchanged(
-    lines: list[str], unchanged: Sequence[Conclusion], overall: Conclusion | None, names: _Names
-) -> list[str]:
-    """The lines with those quantities named that show no difference."""
-    if not lines:
-        return [_nothing_shown(unchanged, overall)]
-    texts = [names.name(item) for item in unchanged]
-    last = f"{lines[-1]}; no difference shown in {shortlist(texts, _NAMED)}"
-    return [*lines[:-1], last]
 
 
 def _with_constant_changes(
@@ -164,8 +157,8 @@ def _undecided(deciding: Sequence[Conclusion], missing: Sequence[str]) -> str:
         names_of[NOT_ENOUGH, sentence] = []
     for item in deciding:
         if item.verdict in {NOT_COMPARABLE, NOT_ENOUGH}:
-            key = item.verdict, _first_reason(item)
-            names_of.setdefault(key, []).append(item.name)
+            reasons = item.not_comparable or item.not_enough or [item.words]
+            names_of.setdefault((item.verdict, reasons[0]), []).append(item.name)
     parts = []
     for (verdict, reason), names in list(names_of.items())[:_NAMED]:
         where = f" on {shortlist(names, _NAMED)}" if names else ""
@@ -173,9 +166,3 @@ def _undecided(deciding: Sequence[Conclusion], missing: Sequence[str]) -> str:
     if len(names_of) > _NAMED:
         parts.append(f"and {len(names_of) - _NAMED} more")
     return "; ".join(parts)
-
-
-def _first_reason(item: Conclusion) -> str:
-    """Returns why a quantity was not compared, or not with enough evidence."""
-    reasons = item.not_comparable or item.not_enough
-    return reasons[0] if reasons else item.words

@@ -80,9 +80,16 @@ def question_reasons(
     hard = forbidden(differences, allow)
     disputed = [item for item in hard if item.name in _PROVEN_BY_ROWS]
     notes = []
-    if same_choices and _is_proven(disputed, pairs):
+    if (
+        same_choices
+        and disputed
+        and pairs.rows.size
+        and not pairs.match.asks_otherwise(pairs.rows, pairs.other_rows)
+    ):
         hard = [item for item in hard if item not in disputed]
-        notes.append(_proof(disputed))
+        names = " and ".join("the " + _PLAIN_NAMES[item.name] for item in disputed)
+        verb = "differs" if len(disputed) == 1 else "differ"
+        notes.append(f"{names} {verb}, but every prompt and gold answer is the same")
     changed = int(pairs.prompt_differs.sum())
     by_template = " in its choices (doc_to_choice)"
     if same_choices:
@@ -92,19 +99,6 @@ def question_reasons(
     if not reasons:
         reasons += prompt_reasons(changed, pairs.paired, differences, allow)
     return reasons, notes
-
-
-def _is_proven(disputed: Sequence[FactDifference], pairs: Pairs) -> bool:
-    """True where every pair has equal arguments and gold answers, although facts differ."""
-    if not disputed or not pairs.rows.size:
-        return False
-    return not pairs.match.asks_otherwise(pairs.rows, pairs.other_rows)
-
-
-def _proof(disputed: Sequence[FactDifference]) -> str:
-    names = " and ".join("the " + _PLAIN_NAMES[item.name] for item in disputed)
-    verb = "differs" if len(disputed) == 1 else "differ"
-    return f"{names} {verb}, but every prompt and gold answer is the same"
 
 
 _PLAIN_NAMES = {"template_hash": "prompt template", "data": "data set"}

@@ -120,24 +120,28 @@ class Comparison(TwoRuns[Conclusion]):
         )
 
     @property
-    def _weighty(self) -> list[Conclusion]:
-        """Everything but advisory metrics, of which a task may log one for each rule."""
-        advisory = {SECONDARY, "stored"}
-        return [item for item in self.conclusions if item.decides or item.kind not in advisory]
-
-    @property
     def concluded(self) -> bool:
         """True where anything could be said at all."""
-        return any(item.counts for item in self._weighty)
+        # Of advisory metrics a task may log one for each rule: they alone conclude nothing.
+        advisory = {SECONDARY, "stored"}
+        weighty = [item for item in self.conclusions if item.decides or item.kind not in advisory]
+        return any(item.counts for item in weighty)
 
     @property
     def closing(self) -> list[str]:
         """Returns what was decided, worst first, in at most three lines."""
+        of_tasks = {item.duplicate_of for item in self.tasks}
+        further = [
+            item
+            for item in (*self.metrics, *self.further)
+            if item.decides and item.duplicate_of not in of_tasks
+        ]
+        tasks = [lacking("candidate", self.missing_tasks)] if self.missing_tasks else []
         return closing_lines(
-            [*self.tasks, *self.stored, *self.suite, *_deciding_beside_tasks(self)],
+            [*self.tasks, *self.stored, *self.suite, *further],
             self.advisory,
             self.overall,
-            missing=_missing_sentences(self),
+            missing=[*tasks, *self.missing_metrics[:_NAMED]],
         )
 
     @property
@@ -148,20 +152,15 @@ class Comparison(TwoRuns[Conclusion]):
             for note in item.notes:
                 names_of.setdefault(note, []).append(item.name)
         notes = [f"{shortlist(names, _NAMED)}: {note}" for note, names in names_of.items()]
-        return [*self._notes_on_page, *notes]
-
-    @property
-    def _notes_on_page(self) -> list[str]:
-        """Over how many candidates the words hold, and who alone is judged."""
         if self.described:
-            return ["described without words: another candidate is judged (--candidate)"]
-        if self.candidates < 2:
-            return []
-        sentence = (
-            f"the words hold over {self.candidates} candidates together, and may be weaker than "
-            "those of `compare` on two runs"
-        )
-        return [sentence]
+            notes.insert(0, "described without words: another candidate is judged (--candidate)")
+        elif self.candidates > 1:
+            notes.insert(
+                0,
+                f"the words hold over {self.candidates} candidates together, and may be weaker "
+                "than those of `compare` on two runs",
+            )
+        return notes
 
     def flips(self) -> Iterator[Flip]:
         """Every changed sample of every task, with its texts."""
@@ -221,23 +220,9 @@ class Comparison(TwoRuns[Conclusion]):
         return pd.DataFrame([flip.to_dict() for flip in self.flips()])
 
 
-def _missing_sentences(comparison: Comparison) -> list[str]:
-    """Returns which tasks and metrics of the baseline the candidate lacks."""
-    names = comparison.missing_tasks
-    sentences = [lacking("candidate", names)] if names else []
-    return [*sentences, *comparison.missing_metrics[:_NAMED]]
-
-
 def _strict(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _strict(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_strict(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _deciding_beside_tasks(comparison: Comparison) -> list[Conclusion]:
-    """Deciding metrics beside the first one of each task."""
-    of_tasks = {item.duplicate_of for item in comparison.tasks}
-    beside = (*comparison.metrics, *comparison.further)
-    return [item for item in beside if item.decides and item.duplicate_of not in of_tasks]

@@ -139,7 +139,10 @@ def _verdict_and_words(
     if quantity.reasons:
         return NOT_ENOUGH, "; ".join(quantity.not_enough)
     if item.evidence is None or item.delta is None:
-        return NOT_ENOUGH, _no_test(item)
+        if item.constant is None:
+            return NOT_ENOUGH, "no test for this score"
+        change = constant_change(item)
+        return NOT_ENOUGH, f"{change}; without bounds of the score there is no interval"
     tolerated = None if margin is None else margin.of(item.previous, item.hundred_points)
     if p is not None and p < alpha:
         verdict, words = _shown(item, p)
@@ -155,13 +158,6 @@ def constant_change(item: Difference) -> str:
     rows = counted(item.n, "row")
     change = item.scaled(item.constant, sign=True)
     return f"every one of {rows} changed by {change}"
-
-
-def _no_test(item: Difference) -> str:
-    """The reason where there is no interval."""
-    if item.constant is None:
-        return "no test for this score"
-    return f"{constant_change(item)}; without bounds of the score there is no interval"
 
 
 def _shown(item: Difference, p: float) -> tuple[str, str]:

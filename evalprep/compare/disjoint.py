@@ -41,8 +41,10 @@ def _by_position(keys: Keys, other_keys: Keys) -> dict[str, Any]:
     table, other = keys.table, other_keys.table
     places, rows, other_rows = np.intersect1d(table.doc_id, other.doc_id, return_indices=True)
     known = places >= 0
-    if not known.any():
-        return _parts_of_data(table, other)
+    if not known.any():  # the sides hold parts of the split that do not overlap
+        if (table.doc_id < 0).any() or (other.doc_id < 0).any():
+            return {}
+        return {"positions": (_span(table), _span(other))}
     rows, other_rows = rows[known], other_rows[known]
     golds, other_golds = keys.gold[rows], other_keys.gold[other_rows]
     same = (golds == other_golds) & (golds != 0)
@@ -51,13 +53,6 @@ def _by_position(keys: Keys, other_keys: Keys) -> dict[str, Any]:
         same_form = "perhaps the same questions in another form"
         return {"documents": f"the gold answers at {at_places} are the same: {same_form}"}
     return {"documents": f"the documents at {at_places} differ"}
-
-
-def _parts_of_data(table: Table, other: Table) -> dict[str, Any]:
-    """The parts of the split that the sides hold, where these do not overlap."""
-    if (table.doc_id < 0).any() or (other.doc_id < 0).any():
-        return {}
-    return {"positions": (_span(table), _span(other))}
 
 
 def _span(table: Table) -> str:

@@ -367,19 +367,13 @@ def tasks_without_mean(runs: Sequence[Run], packs: Mapping[str, Pack]) -> set[st
     names: set[str] = set()
     for run in runs:
         for pack in packs_of(run, packs):
-            if pack.conclusion is not None:
-                names |= _tasks_of_pack(run, pack)
-                for spec in pack.suite_scores.values():
-                    names |= {*spec.task, *spec.tasks}
-    return names
-
-
-def _tasks_of_pack(run: Run, pack: Pack) -> set[str]:
-    """The tasks of a run that belong to a pack."""
-    names: set[str] = set()
-    for name, task in run.known_tasks.items():
-        if name in pack.tasks or task.metadata.get("pack") == pack.name:
-            names.add(name)
+            if pack.conclusion is None:
+                continue
+            for name, task in run.known_tasks.items():
+                if name in pack.tasks or task.metadata.get("pack") == pack.name:
+                    names.add(name)
+            for spec in pack.suite_scores.values():
+                names |= {*spec.task, *spec.tasks}
     return names
 
 

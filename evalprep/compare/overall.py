@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from custom_metrics.statistics import (
 )
 from evalprep.compare.difference import POINTS, Difference, difference, from_evidence
 from evalprep.compare.quantities import Quantity
-from evalprep.compare.reasons import Kind, Reason
+from evalprep.compare.reasons import Kind
 from evalprep.compare.task import PairedTask
 from evalprep.results import UNKNOWN
 
@@ -68,7 +67,12 @@ def overall(
     if not usable:
         return Overall(reason=_why_none(tasks, candidates, scales))
     left_out = [task.name for task in tasks if task not in usable]
-    shortfalls = list(chain.from_iterable(map(_nothing_scored, candidates)))
+    # A task that both have, with no row scored on both, hinders: a mean without it would leave out
+    # what one side failed at.
+    shortfalls = []
+    for task in candidates:
+        unscored = [reason for reason in task.reasons if reason.kind is Kind.NO_SCORED_PAIR]
+        shortfalls += [reason.of(task.name) for reason in unscored]
     mean = Quantity(
         f"mean of {len(usable)} of {known} tasks",
         "overall",
@@ -87,14 +91,6 @@ def overall(
         reasons=shortfalls,
     )
     return Overall(mean, pooled)
-
-
-def _nothing_scored(task: Quantity) -> list[Reason]:
-    """The reason where a task that both sides have has no row with a score on both.
-
-    A mean without it would leave out what one side failed at.
-    """
-    return [reason.of(task.name) for reason in task.reasons if reason.kind is Kind.NO_SCORED_PAIR]
 
 
 def _why_none(tasks: _Tasks, candidates: _Tasks, scales: _Scales) -> str:

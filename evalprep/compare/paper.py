@@ -79,9 +79,10 @@ def comparison_svg(comparison: Comparison) -> str:
     height = sum(_height(panel) for panel in panels) + _GAP * (len(open_names) + 1)
     size = f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
     font = 'font-family="sans-serif" font-size="12"'
+    title = f"{comparison.run} minus {comparison.other}, {comparison.confidence:.0%} intervals"
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>',
-        f"<title>{escape(_title(comparison))}</title>",
+        f"<title>{escape(title)}</title>",
         f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
     ]
     top = 0
@@ -93,11 +94,6 @@ def comparison_svg(comparison: Comparison) -> str:
         text = escape(f"{name}: no interval")
         lines.append(f'<text x="12" y="{top}" fill="{_PLAIN}">{text}</text>')
     return "\n".join([*lines, "</svg>", ""])
-
-
-def _title(comparison: Comparison) -> str:
-    level = f"{comparison.confidence:.0%} intervals"
-    return f"{comparison.run} minus {comparison.other}, {level}"
 
 
 def _has_interval(item: Difference) -> bool:

@@ -150,8 +150,13 @@ def reproduce(
         benchmark = _benchmark(part, publication, scores)
         paired = [task_by_name[name] for name in score.tasks if name in task_by_name]
         _count_pairs(benchmark, paired, comparison.rows)
-        _add_conclusion(benchmark, conclusion_by_name.get(part.raw))
-        _add_reasons_of_score(benchmark, score)
+        conclusion = conclusion_by_name.get(part.raw)
+        if conclusion is not None:
+            benchmark.low = conclusion.difference.low
+            benchmark.high = conclusion.difference.high
+        if score.value is None:
+            benchmark.reasons.insert(0, score.reason)
+        benchmark.reasons += [remark for remark in score.remarks if remark.startswith("partial")]
         benchmarks.append(benchmark)
     return Reproduction(
         publication.title,
@@ -214,20 +219,6 @@ def _published_value(publication: Publication, name: str) -> float | None:
 
 def _value(scores: Mapping[str, SuiteScore], name: str) -> float | None:
     return scores[name].value if name in scores else None
-
-
-def _add_conclusion(benchmark: ReproducedBenchmark, conclusion: Conclusion | None) -> None:
-    """Adds the paired interval of the score that stands for a benchmark."""
-    if conclusion is not None:
-        benchmark.low = conclusion.difference.low
-        benchmark.high = conclusion.difference.high
-
-
-def _add_reasons_of_score(benchmark: ReproducedBenchmark, score: SuiteScore) -> None:
-    """Adds why the run's own value is missing, or covers a part of the samples."""
-    if score.value is None:
-        benchmark.reasons.insert(0, score.reason)
-    benchmark.reasons += [remark for remark in score.remarks if remark.startswith("partial")]
 
 
 def _count_pairs(

@@ -420,8 +420,13 @@ def _notes_on_rows(paired: PairedMetric, settings: Settings) -> list[str]:
             "name another run to compare with"
         )
     if not paired.notes and not pairs.across_tools:
-        notes += _note_on_ways(pairs)
-    notes += _note_on_copies(pairs)
+        usual = {Way.ID, Way.DOCUMENT}
+        ways = [f"{count} by {way}" for way, count in pairs.ways.items() if way not in usual]
+        if ways:
+            notes.append(f"rows are matched: {', '.join(ways)}")
+    if pairs.copies:
+        lines = ("line that stands twice counts", "lines that stand twice count")
+        notes.append(f"{counted(pairs.copies, *lines)} once")
     notes += _note_on_gold(sides, pairs, settings)
     notes += note_on_found(paired.table, pairs.match, settings.cluster)
     # A part that is not the same on both sides is a difference of facts.
@@ -431,14 +436,6 @@ def _notes_on_rows(paired: PairedMetric, settings: Settings) -> list[str]:
     if paired.other is not None:
         notes += [f"baseline: {note}" for note in _notes_on_replies(paired.other)]
     return notes
-
-
-def _note_on_copies(pairs: Pairs) -> list[str]:
-    """How many rows stand twice, letter by letter."""
-    if not pairs.copies:
-        return []
-    lines = counted(pairs.copies, "line that stands twice counts", "lines that stand twice count")
-    return [f"{lines} once"]
 
 
 def _notes_on_replies(table: Table) -> list[str]:
@@ -453,13 +450,6 @@ def _note_on_equal_replies(table: Table) -> list[str]:
     is_one = rows >= _FEWEST_EQUAL and np.unique(table.response_hash).size == 1
     is_said = bool(is_one and table.response_hash[0] != 0 and not np.any(table.empty == 1))
     return [f"{rows} of {rows} replies are equal"] if is_said else []
-
-
-def _note_on_ways(pairs: Pairs) -> list[str]:
-    """Returns how rows met that did not meet by id or document."""
-    usual = {Way.ID, Way.DOCUMENT}
-    ways = [f"{count} by {way}" for way, count in pairs.ways.items() if way not in usual]
-    return [f"rows are matched: {', '.join(ways)}"] if ways else []
 
 
 def _why_missing(pairs: Pairs) -> list[str]:

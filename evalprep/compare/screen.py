@@ -80,7 +80,10 @@ def show(
     print_notes(console, notes_of(comparison))
     for task in comparison.tasks:
         rows = comparison.rows[task.name]
-        print_notes(console, _flip_causes(rows))
+        if rows.causes:
+            changed = counted(sum(rows.causes.values()), "changed sample")
+            causes = ", ".join(f"{cause} ({count})" for cause, count in rows.causes.items())
+            print_notes(console, [Note(f"{rows.task}: {changed}: {causes}", Tone.PLAIN)])
         if subtasks and rows.subtasks:
             print_table(console, _subtask_table(rows, unit_of(task.difference)))
     print_notes(console, [Note(note) for note in comparison.notes])
@@ -116,42 +119,28 @@ def _once(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _flip_causes(task: PairedTask) -> list[Note]:
-    """Returns a line with the causes of a task's flips; nothing without any."""
-    if not task.causes:
-        return []
-    changed = counted(sum(task.causes.values()), "changed sample")
-    causes = ", ".join(f"{cause} ({count})" for cause, count in task.causes.items())
-    return [Note(f"{task.task}: {changed}: {causes}", Tone.PLAIN)]
-
-
 def tables_of(comparison: Comparison) -> list[Table]:
     """The tables of a comparison, from the scores of tasks to suite scores."""
     tables = []
     if any(task.difference.n for task in comparison.tasks):
         tables += [_count_table(comparison), _difference_table(comparison)]
+    of_draws = [
+        item
+        for item in comparison.further
+        if is_of_draws(item.metric) and not is_mean_of_draws(item.metric)  # the task's own metric
+    ]
     others = [
-        ("Several replies to each prompt", _of_draws(comparison)),
+        ("Several replies to each prompt", of_draws),
         ("Metrics over all rows", comparison.metrics),
         ("Stored scores, unpaired", comparison.stored),
-        *_suite_by_rule(comparison.suite),
     ]
+    for rule in sorted({item.rule for item in comparison.suite}):  # the usual one is empty
+        title = f"Suite scores by the rule {rule!r}" if rule else "Suite scores"
+        others.append((title, [item for item in comparison.suite if item.rule == rule]))
     for title, conclusions in others:
         if conclusions:
             tables.append(_score_table(title, conclusions, comparison.confidence))
     return tables
-
-
-def _of_draws(comparison: Comparison) -> list[Conclusion]:
-    """Returns what is concluded of pass@k, maj@k and the variance.
-
-    The mean is the task's own metric.
-    """
-    return [
-        item
-        for item in comparison.further
-        if is_of_draws(item.metric) and not is_mean_of_draws(item.metric)
-    ]
 
 
 def notes_of(comparison: Comparison) -> list[Note]:
@@ -238,15 +227,6 @@ def _undecided(comparison: Comparison) -> dict[str, list[str]]:
     return names
 
 
-def _suite_by_rule(suite: Sequence[Conclusion]) -> list[tuple[str, list[Conclusion]]]:
-    """A table of suite scores for each scoring rule, the usual one first."""
-    tables = []
-    for rule in sorted({item.rule for item in suite}):
-        title = f"Suite scores by the rule {rule!r}" if rule else "Suite scores"
-        tables.append((title, [item for item in suite if item.rule == rule]))
-    return tables
-
-
 def _count_table(comparison: Comparison) -> Table:
     """Both scores of each task, and how many rows changed."""
     tasks = [task for task in comparison.tasks if task.difference.n]
@@ -302,11 +282,6 @@ def _count_cells(conclusion: Conclusion, comparison: Comparison) -> list[str | i
     ]
 
 
-def _over_tasks(comparison: Comparison) -> list[Conclusion]:
-    """The mean and the pooled verdicts, where there are several tasks."""
-    return comparison.together if len(comparison.tasks) > 1 else []
-
-
 def _difference_table(comparison: Comparison) -> Table:
     """The difference of each task with its interval, test and verdict."""
     tasks = [task for task in comparison.tasks if task.difference.n]
@@ -326,7 +301,8 @@ def _difference_table(comparison: Comparison) -> Table:
     )
     # Of tasks without a difference a note says why.
     equal_lines: dict[tuple[object, ...], list[Conclusion]] = {}
-    for conclusion in [*tasks, *_over_tasks(comparison)]:
+    over_tasks = comparison.together if len(comparison.tasks) > 1 else []
+    for conclusion in [*tasks, *over_tasks]:
         cells = *_difference_cells(conclusion), conclusion.verdict
         equal_lines.setdefault(cells, []).append(conclusion)
     for equal in equal_lines.values():
@@ -345,12 +321,9 @@ def _difference_cells(conclusion: Conclusion) -> tuple[str, float | None, float 
     item = conclusion.difference
     star = "*" if item.clusters is not None else ""
     detectable = unit_of(item).detectable(item.mde)
-    return f"{_difference_text(item)}{star}", item.p, conclusion.p_holm, detectable
-
-
-def _difference_text(item: Difference) -> str:
-    """Difference and interval; perplexities and bits with their unit."""
-    return in_own_unit(item) if item.unit in {RATIO, BITS} else interval(item)
+    # Perplexities and bits have their unit.
+    difference = in_own_unit(item) if item.unit in {RATIO, BITS} else interval(item)
+    return f"{difference}{star}", item.p, conclusion.p_holm, detectable
 
 
 def _score_table(title: str, conclusions: Sequence[Conclusion], confidence: float) -> Table:

@@ -5,7 +5,7 @@ Compared are the scores and standard errors that lm-eval stored.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -45,10 +45,16 @@ def measure_stored(
             *fact_reasons(differences, settings.allow),
             *_reasons_of_members(run, other, name),
         ]
-        notes = [UNPAIRED, *manner_notes(differences), *_notes_on_limits(task, against)]
+        notes = [UNPAIRED, *manner_notes(differences)]
+        for side, part in (("candidate", part_of(task)), ("baseline", part_of(against))):
+            if part:
+                notes.append(f"{side}: {part}")
         sizes = _Sizes(_rows_of(run, task), _rows_of(other, against))
         copies = same_file(run, other, name)
-        for metric, baseline in _shared_metrics(task, against):
+        for metric in task.metrics:
+            baseline = against.directed(against.logged.metric(metric.metric, metric.filter))
+            if baseline is None:
+                continue
             joined, contradictions = join_directions(metric, baseline, settings.allow)
             measured = _measured(joined, baseline, settings.confidence, sizes)
             item = replace(measured.difference, chance=_chance(task, joined))
@@ -78,14 +84,6 @@ def measure_stored(
                 )
             )
     return quantities
-
-
-def _shared_metrics(task: TaskRun, against: TaskRun) -> Iterator[tuple[Metric, Metric]]:
-    """Yields each stored score of a task with that of the baseline, in the pack's direction."""
-    for metric in task.metrics:
-        baseline = against.directed(against.logged.metric(metric.metric, metric.filter))
-        if baseline is not None:
-            yield metric, baseline
 
 
 def note_on_stated(side: str, run: Run, task: TaskRun, metric: Metric) -> list[str]:
@@ -183,11 +181,6 @@ def _chance(task: TaskRun, metric: Metric) -> float | None:
     if not is_accuracy or not isinstance(choices, (list, tuple)) or len(choices) < 2:
         return None
     return 1.0 / len(choices)
-
-
-def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
-    sides = ("candidate", part_of(task)), ("baseline", part_of(against))
-    return [f"{side}: {part}" for side, part in sides if part]
 
 
 def _other_scale(metric: Metric, baseline: Metric, allow: Collection[str]) -> list[Reason]:

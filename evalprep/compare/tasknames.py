@@ -66,15 +66,14 @@ def of_tasks(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
         tasks += candidate.group(name) or [name]
     narrowed_runs = []
     for run in aligned:
-        names_in_run = _names_in(run, tasks, aligned)
-        narrowed_runs.append(narrowed(run, names_in_run, None))
+        # Without the names that other runs alone have.
+        kept = [
+            name
+            for name in tasks
+            if _has(run, name) or not any(_has(each, name) for each in aligned)
+        ]
+        narrowed_runs.append(narrowed(run, kept or tasks, None))
     return narrowed_runs
-
-
-def _names_in(run: Run, names: Sequence[str], runs: Sequence[Run]) -> list[str]:
-    """The names but for those that other runs alone have; all of them where none is left."""
-    kept = [name for name in names if _has(run, name) or not any(_has(each, name) for each in runs)]
-    return kept or list(names)
 
 
 def _has(run: Run, pattern: str) -> bool:

@@ -145,33 +145,18 @@ def _task_warnings(task: PairedTask, *, published: bool) -> list[str]:
     warnings = list(task.doubts)
     across_tools = task.question.paired_rows
     if across_tools is None:
-        warnings += _changed_prompts(task, published=published)
+        if count := len(task.odd["changed_prompt"]):
+            what = "was not the prepared one" if published else "differs between the runs"
+            warnings.append(f"the prompt {what} on {counted(count, 'row')}")
     else:
         warnings += filter(None, [conflict_warning(across_tools)])
-    warnings += _odd_rows(task)
+    for name, singular, plural in _ODD_ROWS:
+        if ids := task.odd[name]:
+            warnings.append(f"{counted(len(ids), singular, plural)}: {row_names(ids)}")
     damage = task.odd["damage"]
     if damage:
         warnings.append(f"{counted(len(damage), 'damaged line')}, first {damage[0]}")
     return [f"{task.task}: {warning}" for warning in warnings]
-
-
-def _changed_prompts(task: PairedTask, *, published: bool) -> list[str]:
-    """A warning with the number of rows of a task whose prompt is another one."""
-    count = len(task.odd["changed_prompt"])
-    if not count:
-        return []
-    what = "was not the prepared one" if published else "differs between the runs"
-    return [f"the prompt {what} on {counted(count, 'row')}"]
-
-
-def _odd_rows(task: PairedTask) -> list[str]:
-    """Returns how many rows of a task cannot be used, each kind with its first ids."""
-    warnings = []
-    for name, singular, plural in _ODD_ROWS:
-        ids = task.odd[name]
-        if ids:
-            warnings.append(f"{counted(len(ids), singular, plural)}: {row_names(ids)}")
-    return warnings
 
 
 def _lone_rows(task: PairedTask) -> list[str]:

@@ -251,8 +251,10 @@ def _compare_counts(
     if read_sides is macro_of_pairs:
         # A task's own aggregation may make any number of pairs of subtask and number.
         for stated, value, side in zip(metrics, values, match.sides, strict=True):
-            if len(sides[0]) == len(side):
-                _refuse_other_value(stated, value)
+            if len(sides[0]) != len(side) or stated.value is None:
+                continue
+            if not math.isclose(value, stated.value, rel_tol=1e-6, abs_tol=1e-9):
+                raise UnreadableRowsError(not_known(stated.metric))
     groups = None if units is None else _units_of(units)
     linearised = statistics.paired_counts(counts, other_counts, score_of_sums, groups)
     bounds = metric.range
@@ -288,15 +290,3 @@ def _few_positive_rows(counts: Floats) -> list[Reason]:
         return []
     fewest = f"F1 takes at least {_POSITIVE_ROWS}"
     return [Reason(Kind.FEW_ROWS, said=f"{positive} rows with a positive gold label: {fewest}")]
-
-
-def _refuse_other_value(metric: Metric, value: float) -> None:
-    """Refuses all rows of a side where they do not make the value that lm-eval logged of them.
-
-    Raises:
-        UnreadableRowsError: they do not.
-    """
-    if metric.value is None:
-        return
-    if not math.isclose(value, metric.value, rel_tol=1e-6, abs_tol=1e-9):
-        raise UnreadableRowsError(not_known(metric.metric))
