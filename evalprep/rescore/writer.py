@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,14 @@ from typing import Any, TextIO
 from msgspec import structs
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping, make_folder, replace_file, temporary_beside, write_atomically
+from evalprep.files import (
+    as_mapping,
+    make_folder,
+    replace_file,
+    temporary_beside,
+    text_sha256,
+    write_atomically,
+)
 from evalprep.rescore.scorer import Outcome
 from evalprep.rescore.values import MetricValues, filters_of
 from evalprep.results import (
@@ -167,7 +173,7 @@ def _config(known: TaskRun, task: Any) -> dict[str, Any]:
 
 
 def _line(sample: Sample, outcome: Outcome, filter_name: str, metrics: dict[str, Any]) -> str:
-    gold = hashlib.sha256(sample.target.encode("utf-8", "surrogatepass")).hexdigest()
+    gold = text_sha256(sample.target)
     fields = sample_line(
         doc_id=sample.doc_id,
         doc=sample.doc,
