@@ -13,7 +13,7 @@ import msgspec
 
 from evalprep.results.logged import RowCounts
 from evalprep.results.metric import Direction
-from evalprep.results.readers.tools.texts import index_of, resolved, text_or_none
+from evalprep.results.readers.tools.texts import index_of, resolved
 from evalprep.results.sample import Damage
 
 Status = Literal["ok", "error", "unscored", "skipped"]
@@ -116,12 +116,6 @@ class Row(msgspec.Struct, kw_only=True):
         """Sets the answer, which may be the letter of a choice; needs the choices."""
         self.answer = resolved(label, self.choices)
         self.answer_index = index_of(label, self.choices)
-
-    def set_hashes(self, metadata: Mapping[str, Any]) -> None:
-        """Sets the hashes of lm-eval that the source keeps under lm-eval's names."""
-        self.doc_hash = text_or_none(metadata.get("doc_hash"))
-        self.prompt_hash = text_or_none(metadata.get("prompt_hash"))
-        self.target_hash = text_or_none(metadata.get("target_hash"))
 
     def set_responses(self, texts: list[str]) -> None:
         """Sets the outputs to the prompt, of which the first one stands for all."""
