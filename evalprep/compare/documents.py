@@ -69,14 +69,15 @@ class Documents:
     others: tuple[Field, ...] = ()
 
 
-def documents_of(table: Table, match: Paired) -> Documents:
-    """The documents of the rows that met, as far as their values tell.
+def documents_of(match: Paired) -> Documents:
+    """The documents of the candidate's rows that met, as far as their values tell.
 
     Rows of one side alone and lines that stand there twice say nothing of documents, so that both
     orders of two runs find the same ones.
     """
     if match.left.size < _FEWEST_GROUPS:
         return Documents()
+    table = match.sides[0].table
     known: tuple[Paired, Documents] | None = table.derived.get(Documents)
     if known is None or known[0] is not match:
         known = match, _found(table, match.left)
@@ -188,26 +189,25 @@ def _is_document(codes: Codes, *, fewest: int) -> bool:
     return is_small and shared >= _LEAST_SHARED * codes.size
 
 
-def note_on_found(table: Table, match: Paired, cluster: str) -> list[str]:
+def note_on_found(match: Paired, cluster: str) -> list[str]:
     """Which field names the documents of rows by itself; nothing where the user or plan does."""
-    found = None if _are_named(match, cluster) else documents_of(table, match).found
+    found = None if _are_named(match, cluster) else documents_of(match).found
     if found is None:
         return []
     rows = f"{match.left.size} rows share {found.groups} values of {found.name}"
     return [f"{rows}; each value counts as one document; `--cluster {NONE}` lifts it"]
 
 
-def unsettled_fields(table: Table, pairs: Pairs, cluster: str) -> list[tuple[Field, float]]:
+def unsettled_fields(pairs: Pairs, cluster: str) -> list[tuple[Field, float]]:
     """The fields by whose values the differences vary, each with its p (F test).
 
     Args:
-        table: The rows of the candidate.
-        pairs: Its scored pairs.
+        pairs: The scored pairs.
         cluster: What the user says of documents; with any, nothing is open.
     """
     if _are_named(pairs.match, cluster) or not pairs.rows.size:
         return []
-    others = documents_of(table, pairs.match).others
+    others = documents_of(pairs.match).others
     with np.errstate(over="ignore", invalid="ignore"):
         gap = pairs.now - pairs.before
     if not np.all(np.isfinite(gap)):
@@ -270,7 +270,7 @@ def document_codes(match: Paired, rows: Rows, other_rows: Rows, cluster: str = "
         return codes if np.any(codes != UNKNOWN) else _codes_of(other, cluster)[other_rows]
     if table.clusters or other.clusters:
         return table.cluster[rows] if table.clusters else other.cluster[other_rows]
-    found = documents_of(table, match).found
+    found = documents_of(match).found
     return None if found is None else found.codes[rows]
 
 

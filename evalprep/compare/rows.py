@@ -78,7 +78,7 @@ def measure_task(sides: Sides, settings: Settings) -> TaskQuantities:
     doubts = doubts_on_replies(paired.table, CANDIDATE)
     if paired.other is not None:
         doubts += doubts_on_replies(paired.other, BASELINE)
-    unsettled = unsettled_fields(paired.table, paired.pairs, settings.cluster)
+    unsettled = unsettled_fields(paired.pairs, settings.cluster)
     rows = PairedTask(
         **vars(paired),
         question=question_of(paired, settings),
@@ -428,7 +428,7 @@ def _notes_on_rows(paired: PairedMetric, settings: Settings) -> list[str]:
         lines = ("line that stands twice counts", "lines that stand twice count")
         notes.append(f"{counted(pairs.copies, *lines)} once")
     notes += _note_on_gold(sides, pairs, settings)
-    notes += note_on_found(paired.table, pairs.match, settings.cluster)
+    notes += note_on_found(pairs.match, settings.cluster)
     # A part that is not the same on both sides is a difference of facts.
     if sides.against is None or limit_of(sides.against) == limit_of(sides.task):
         notes += note_on_limit(sides.task)
