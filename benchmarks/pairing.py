@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evalprep.results import document_hash, read_table, text_hash
-from evalprep.samples import pair_rows
+from evalprep.samples import document_hash, pair_rows, read_table, text_hash
 
 ROWS = 12_032
 MOST_SECONDS, MOST_MB = 2.0, 300

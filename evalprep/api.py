@@ -25,7 +25,8 @@ from evalprep.compare import Comparison, Settings
 from evalprep.compare import compare_runs as _compare_runs
 from evalprep.errors import Problems
 from evalprep.export import PAIR_FIELDS, with_columns
-from evalprep.results import SAMPLE_FIELDS, Run, load_run, open_run
+from evalprep.results import Run, load_run, open_run
+from evalprep.samples import SAMPLE_FIELDS
 from evalprep.score import Scores
 from evalprep.score import score_run as _score_run
 

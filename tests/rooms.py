@@ -33,8 +33,9 @@ FLOORS = (
     ("score",),
     ("annotate",),
     ("packapi",),
-    ("samples",),
     ("results",),
+    ("readers",),
+    ("samples",),
     ("model", "coderunner"),
     ("data",),
     ("config",),
@@ -57,8 +58,9 @@ NOUNS = {
     "score": "suite scores",
     "annotate": "values computed after the run: judges, detectors",
     "packapi": "all that a pack may import",
-    "samples": "the rows of one task of two runs: their keys and pairs",
-    "results": "what a run left behind: Run, TaskRun, Sample, primary metric",
+    "results": "what a run is: Run, TaskRun, identity, facts, primary metric",
+    "readers": "each layout of lm-eval and of other tools",
+    "samples": "the rows of one task of one run, and of two: columns, store, pairs",
     "model": "what is known of a model without loading it",
     "coderunner": "model-written programmes, run where they can do no harm",
     "data": "sources, hub, row files, join, prepared rows",
@@ -84,8 +86,8 @@ _GROUND = {
     "surface",
 }
 # Rooms in a chain of imports; doors and ground count as one each. The longest goes from score through
-# annotate to samples, where answers of two runs that are held against each other are paired.
-_LONGEST = 11
+# annotate down the three rooms of what a run left: results, readers, samples.
+_LONGEST = 12
 
 
 def room_of(module: str) -> str:

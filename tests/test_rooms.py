@@ -35,7 +35,7 @@ def test_few_files_stand_at_the_top(project_root):
 
 
 def test_the_longest_way_down_is_short():
-    assert len(longest_chain(room_imports())) <= 11
+    assert len(longest_chain(room_imports())) <= 12
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ def test_a_planted_import_upward_is_told(project_root, tmp_path, planted):
         tmp_path / "evalprep",
         ignore=shutil.ignore_patterns("__pycache__"),
     )
-    target = tmp_path / "evalprep/results/table.py"
+    target = tmp_path / "evalprep/samples/table.py"
     target.write_text(target.read_text() + "\n" + planted)
     told = problems(tmp_path)
-    assert any("evalprep.results.table" in line and "above it" in line for line in told)
+    assert any("evalprep.samples.table" in line and "above it" in line for line in told)
 
 
 def test_imports_for_types_alone_count(tmp_path):

@@ -25,8 +25,8 @@ from evalprep.check.replies import (
 )
 from evalprep.check.scorer import BOUND_SECONDS, SLOW_SECONDS, Scorer, Verdict
 from evalprep.check.silence import quiet
-from evalprep.results import RESERVED, STATED_WITHOUT_BOX
 from evalprep.run import beyond_kind
+from evalprep.samples import RESERVED, STATED_WITHOUT_BOX
 from evalprep.terminal import tracked
 
 # Above this share a disagreement with the published verdicts is a warning: scorers that read the

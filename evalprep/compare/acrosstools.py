@@ -13,8 +13,8 @@ from evalprep.compare.pairing import Floats, Pairs
 from evalprep.compare.quantities import TOLERATED_MISSING
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.numbers import percent
-from evalprep.results import FactDifference, Metric
-from evalprep.samples import PairRules
+from evalprep.results import FactDifference
+from evalprep.samples import Metric, PairRules
 from evalprep.terminal import counted, shortlist
 
 LEAST_PAIRED = 0.9  # share of the smaller side that must be paired

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from evalprep.compare.pairing import Floats
 from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
-from evalprep.results import Metric, Run
+from evalprep.results import Run
+from evalprep.samples import Metric
 from evalprep.terminal import shortlist
 
 DIRECTION, SCALE, SCORER = "direction", "scale", "scorer"
@@ -33,7 +34,7 @@ def join_directions(
 
     A side that states none leaves the choice to the other.
 
-    >>> from evalprep.results import Metric
+    >>> from evalprep.samples import Metric
     >>> err = Metric(metric="err", direction="down")
     >>> [reason.option for reason in join_directions(err, replace(err, direction="up"), ())[1]]
     ['direction']

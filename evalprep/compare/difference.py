@@ -25,7 +25,7 @@ from custom_metrics.statistics import (
 )
 from custom_metrics.statistics.mean import cluster_codes
 from evalprep.compare.pairing import Floats
-from evalprep.results import UNKNOWN
+from evalprep.samples import UNKNOWN
 
 ALPHA = 0.05
 POWER = 0.8

@@ -9,8 +9,8 @@ import numpy as np
 
 from evalprep.compare.pairing import Pairs
 from evalprep.compare.reasons import Kind, Reason
-from evalprep.results import FactDifference, Table
-from evalprep.samples import Keys
+from evalprep.results import FactDifference
+from evalprep.samples import Keys, Table
 from evalprep.terminal import counted
 
 

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from custom_metrics.statistics import equal_groups_p
 from evalprep.compare.pairing import Pairs
 from evalprep.numbers import p_value
-from evalprep.results import UNKNOWN, Table
-from evalprep.samples import Paired, Rows
+from evalprep.samples import UNKNOWN, Paired, Rows, Table
 from evalprep.yamlfile import load_yaml
 
 Codes = NDArray[np.int64]

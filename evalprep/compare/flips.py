@@ -9,7 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from evalprep.results import Replier, Sample, choice_margin, extraction_failed, has_reply, text_of
+from evalprep.results import Replier, extraction_failed, has_reply, text_of
+from evalprep.samples import Sample, choice_margin
 from evalprep.tables import write_rows
 
 #: Causes of a changed verdict; the first one that holds counts.

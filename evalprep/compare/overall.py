@@ -20,7 +20,7 @@ from evalprep.compare.difference import POINTS, Difference, difference, from_evi
 from evalprep.compare.quantities import Quantity
 from evalprep.compare.reasons import Kind
 from evalprep.compare.task import PairedTask
-from evalprep.results import UNKNOWN
+from evalprep.samples import UNKNOWN
 
 _NAMED = 4  # tasks that a reason names
 

@@ -15,7 +15,8 @@ import numpy as np
 from evalprep.compare.difference import Difference
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.numbers import number, percent
-from evalprep.results import Metric, PublishedReading, Table, TaskRun, note_on_thoughts
+from evalprep.results import PublishedReading, TaskRun, note_on_thoughts
+from evalprep.samples import Metric, Table
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
 
-from evalprep.results import NONE, FactDifference, rows_missing, short_value
+from evalprep.readers import NONE
+from evalprep.results import FactDifference, rows_missing, short_value
 from evalprep.terminal import counted, shortlist
 
 CANDIDATE, BASELINE = "candidate", "baseline"

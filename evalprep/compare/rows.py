@@ -30,17 +30,8 @@ from evalprep.compare.task import PairedTask, remarks_on
 from evalprep.compare.warnings import row_names
 from evalprep.compare.whole import is_whole, key_over_rows, kind_over_rows, measure_whole
 from evalprep.numbers import finite_number
-from evalprep.results import (
-    NO_FILTER,
-    TABLE,
-    Metric,
-    Table,
-    limit_of,
-    note_on_empty_replies,
-    note_on_failed_scoring,
-    note_on_limit,
-)
-from evalprep.samples import GOLD_COLUMN, Way
+from evalprep.results import limit_of, note_on_empty_replies, note_on_failed_scoring, note_on_limit
+from evalprep.samples import GOLD_COLUMN, NO_FILTER, TABLE, Metric, Table, Way
 from evalprep.terminal import counted
 
 _FEWEST_EQUAL = 20  # replies that are named where all are one

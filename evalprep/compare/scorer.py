@@ -12,7 +12,8 @@ from evalprep.compare.agreement import SCORER
 from evalprep.compare.difference import Difference
 from evalprep.compare.pairing import Pairs
 from evalprep.compare.reasons import Kind, Reason
-from evalprep.results import LM_EVAL, Metric, Run, Table, TaskRun
+from evalprep.results import Run, TaskRun
+from evalprep.samples import LM_EVAL, Metric, Table
 from evalprep.terminal import counted
 
 #: Of equal pairs, and of verdicts that are checked against log-likelihoods.

@@ -11,7 +11,7 @@ from evalprep.compare.difference import BITS, POINTS, RATIO, Difference
 from evalprep.compare.task import PairedTask
 from evalprep.compare.units import Unit
 from evalprep.numbers import number, percent
-from evalprep.results import is_mean_of_draws, is_of_draws
+from evalprep.readers import is_mean_of_draws, is_of_draws
 from evalprep.tables import (
     Cell,
     Column,

@@ -11,8 +11,7 @@ from evalprep.compare.difference import ALPHA
 from evalprep.compare.limit import Limit, as_limit
 from evalprep.compare.quantities import TOLERATED_MISSING
 from evalprep.errors import Problems
-from evalprep.results import Metric
-from evalprep.samples import BY_CONTENT, PairRules
+from evalprep.samples import BY_CONTENT, Metric, PairRules
 
 #: The metrics that decide: each task's primary one, or all of them.
 PRIMARY, ALL = "primary", "all"

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.compare.pairing import Floats
-from evalprep.results import MADE_FROM, Run, Table, TaskRun
-from evalprep.samples import PairRules, pair_rows
+from evalprep.results import MADE_FROM, Run, TaskRun
+from evalprep.samples import PairRules, Table, pair_rows
 
 _NO_SUBTASK = "rows without a subtask"
 

@@ -19,17 +19,14 @@ from evalprep.compare.scorer import equal_replies
 from evalprep.compare.settings import Settings
 from evalprep.compare.shared_rows import is_made
 from evalprep.results import (
-    UNKNOWN,
-    Metric,
     PublishedReading,
     Run,
-    Table,
     TaskRun,
     choose_primary,
     expected_rows,
     published_reading,
 )
-from evalprep.samples import pair_rows, pair_with_published
+from evalprep.samples import UNKNOWN, Metric, Table, pair_rows, pair_with_published
 
 _LOOKED_AT = 32  # rows whose requests are read
 

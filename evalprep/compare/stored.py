@@ -21,7 +21,8 @@ from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason
 from evalprep.compare.same_outputs import same_file
 from evalprep.compare.settings import Settings
 from evalprep.compare.task import remarks_on
-from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, expected_rows, part_of
+from evalprep.results import FactDifference, Run, TaskRun, expected_rows, part_of
+from evalprep.samples import SHARE, Metric
 from evalprep.score import stated_of
 
 UNPAIRED_TEST = "t, unpaired"

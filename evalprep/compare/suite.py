@@ -31,8 +31,8 @@ from evalprep.compare.shared_scores import SharedScores
 from evalprep.compare.task import PairedTask
 from evalprep.numbers import number, percent
 from evalprep.packs import P_VALUE, Pack
-from evalprep.results import UNKNOWN, Run
-from evalprep.samples import Flags, Rows
+from evalprep.results import Run
+from evalprep.samples import UNKNOWN, Flags, Rows
 from evalprep.score import Scores, SuiteScore, score_run
 
 _DIRECTIONS = {"up": True, "down": False}

@@ -18,16 +18,8 @@ from evalprep.compare.flips import ANSWER_DIFFERS, Flip, Repliers
 from evalprep.compare.pairing import Pairs
 from evalprep.compare.question import Question
 from evalprep.compare.sides import PairedMetric
-from evalprep.results import (
-    UNKNOWN,
-    Metric,
-    Replier,
-    Sample,
-    SampleView,
-    Table,
-    knows_parsing,
-    note_on_few_documents,
-)
+from evalprep.results import Replier, SampleView, knows_parsing, note_on_few_documents
+from evalprep.samples import UNKNOWN, Metric, Sample, Table
 
 _DOMINANT = 0.4  # share of the rows from which one document is named
 _NAMED = 20  # ids that a list of problems names

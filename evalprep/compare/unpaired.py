@@ -7,8 +7,7 @@ import re
 from evalprep.compare.pairing import Pairs
 from evalprep.compare.task import PairedTask
 from evalprep.errors import BadInput, Problem
-from evalprep.results import TABLE
-from evalprep.samples import GOLD_COLUMN, Asked
+from evalprep.samples import GOLD_COLUMN, TABLE, Asked
 from evalprep.terminal import counted
 
 _WORD = re.compile(r"\w+")

@@ -24,8 +24,7 @@ from evalprep.compare.quantities import Measured
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.compare.settings import Settings
 from evalprep.compare.sides import PairedMetric
-from evalprep.results import UNKNOWN, Metric
-from evalprep.samples import Flags, Paired
+from evalprep.samples import UNKNOWN, Flags, Metric, Paired
 from evalprep.score import (
     BITS_PER_BYTE,
     NOT_READABLE,

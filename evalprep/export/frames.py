@@ -1,7 +1,7 @@
 """Tables of samples and of pairs, of which everything else is made.
 
 The parquet file of `export --to samples`, the data frames of `evalprep.api` and the tables in their
-docstrings have the columns of `SAMPLE_FIELDS` (`results.schema`) and of `PAIR_FIELDS`.
+docstrings have the columns of `SAMPLE_FIELDS` (`samples.schema`) and of `PAIR_FIELDS`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from evalprep.compare import Comparison, PairedTask
 from evalprep.errors import BadInput, Problem, near
 from evalprep.export.rows import rows_of
-from evalprep.results import Field, Run, SampleView, TaskRun
+from evalprep.results import Run, SampleView, TaskRun
+from evalprep.samples import Field
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 #: Kind of a column -> its type in pandas. A text, a list or a mapping is an object there.

@@ -19,7 +19,8 @@ from typing import Any
 
 import msgspec
 
-from evalprep.results import ID_COLUMNS, INVALID, ChangedSamples, Run, Sample, TaskRun, matches
+from evalprep.results import Run, TaskRun, matches
+from evalprep.samples import ID_COLUMNS, INVALID, ChangedSamples, Sample
 
 _FILE = Path(__file__).with_name("gated_datasets.yaml")
 _LABEL = re.compile(r"\s*\(?[A-Z]\)?\s*")

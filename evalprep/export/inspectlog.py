@@ -26,7 +26,8 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, open_atomically, replace_file
 from evalprep.packs import ChatMessage
-from evalprep.results import Metric, SampleView, TaskRun, expected_rows
+from evalprep.results import SampleView, TaskRun, expected_rows
+from evalprep.samples import Metric
 from evalprep.score import IN_RESULTS_FILE, Quantity
 
 if TYPE_CHECKING:

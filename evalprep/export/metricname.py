@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from evalprep.results import NONE
+from evalprep.readers import NONE
 
 LONGEST = 250
 _REFUSED = re.compile(r"[^\w\-./: ]", re.ASCII)

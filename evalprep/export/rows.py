@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from custom_metrics.finite import finite_number
-from evalprep.results import Metric, Sample, SampleView, TaskRun, number_of
+from evalprep.results import SampleView, TaskRun
+from evalprep.samples import Metric, Sample, number_of
 
 
 @dataclass

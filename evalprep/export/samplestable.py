@@ -11,7 +11,7 @@ from evalprep.export.frames import sample_records
 from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, replace_file
-from evalprep.results import SAMPLE_FIELDS
+from evalprep.samples import SAMPLE_FIELDS
 
 FILE = "samples.parquet"
 _BATCH = 2_000  # rows in memory

@@ -33,7 +33,8 @@ from evalprep.compare import (
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.gate.policy import ALL, PRIMARY, Policy, Rule
 from evalprep.packs import Pack
-from evalprep.results import NamedMetric, Run, TaskRun, metric_and_filter
+from evalprep.readers import metric_and_filter
+from evalprep.results import NamedMetric, Run, TaskRun
 from evalprep.terminal import counted
 
 _LEAST_OF_PERCENT = 0.2  # a limit below is taken for a share

@@ -30,12 +30,12 @@ from evalprep.leaderboard.steps import place_of
 from evalprep.numbers import finite_number
 from evalprep.packs import Pack
 from evalprep.places import shareable_folder, without_home
+from evalprep.readers import notes_on_pointers
 from evalprep.results import (
     OTHER_THAN_NEWEST,
     Run,
     note_on_empty_replies,
     note_on_limit,
-    notes_on_pointers,
     notes_on_rows,
     notes_on_unread,
     turned_in,

@@ -10,7 +10,8 @@ from itertools import chain
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs import P_VALUE, Pack
-from evalprep.results import SHARE, is_mean_of_draws, is_of_draws
+from evalprep.readers import is_mean_of_draws, is_of_draws
+from evalprep.samples import SHARE
 from evalprep.score import (
     WITHOUT_SAMPLES,
     Against,

@@ -13,7 +13,7 @@ from evalprep.leaderboard.columns import Cell
 from evalprep.leaderboard.picture import log_of
 from evalprep.leaderboard.tables import sayings, score_table
 from evalprep.leaderboard.values import value_text
-from evalprep.results import SHARE
+from evalprep.samples import SHARE
 from evalprep.tables import LEADS, Table
 from evalprep.terminal import counted
 

@@ -13,7 +13,7 @@ from evalprep.leaderboard.board import SIGNS, Board, Row, label_of
 from evalprep.leaderboard.columns import Cell, Column
 from evalprep.leaderboard.values import value_text
 from evalprep.numbers import probability
-from evalprep.results import SHARE
+from evalprep.samples import SHARE
 from evalprep.tables import LEADS, Kind, Table, Tone
 
 _SEEDS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evalprep.leaderboard.columns import Column
 from evalprep.numbers import number, percent
-from evalprep.results import SHARE
+from evalprep.samples import SHARE
 
 
 def value_text(value: float | None, column: Column) -> str:

@@ -102,11 +102,10 @@ if TYPE_CHECKING:
         ExportRun,
         ExportTask,
         Provenance,
-        Sample,
         SourceOrigin,
-        document_hash,
         few_read,
     )
+    from evalprep.samples import Sample, document_hash
     from evalprep.tables import (
         Column,
         Kind,

@@ -12,13 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.results import (
-    LM_EVAL,
-    UNKNOWN,
     Replier,
     Run,
-    Sample,
     SampleView,
-    Table,
     TaskRun,
     at_one_length,
     ends_a_sentence,
@@ -26,7 +22,7 @@ from evalprep.results import (
     knows_parsing,
     text_of,
 )
-from evalprep.samples import BY_CONTENT, PairRules, line_up
+from evalprep.samples import BY_CONTENT, LM_EVAL, UNKNOWN, PairRules, Sample, Table, line_up
 
 #: A sample, and filter -> the answer that it found.
 ReadSample = tuple[SampleView, dict[str, str]]

@@ -29,7 +29,8 @@ from evalprep.report.text import (
     preview,
     shorten,
 )
-from evalprep.results import UNKNOWN, Run, Sample, SampleView, verdict_of
+from evalprep.results import Run, SampleView
+from evalprep.samples import UNKNOWN, Sample, verdict_of
 
 _CHUNK = 400_000  # characters of text before compression: opened in a few milliseconds
 _NOT_LOGGED = "(not logged)"

@@ -26,7 +26,7 @@ from evalprep.report.tables import (
     of_runs,
     rating_tables,
 )
-from evalprep.results import SHARE
+from evalprep.samples import SHARE
 from evalprep.score import WITHOUT_SAMPLES, each_once, interval, measured, names_by_text
 from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, escape, markdown_lines
 

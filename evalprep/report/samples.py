@@ -9,7 +9,8 @@ from evalprep.report.align import TRUNCATED, UNPARSED, UNSURE, Replies, TaskRows
 from evalprep.report.document import Report
 from evalprep.report.judgements import Judgements
 from evalprep.report.tables import comparison_names
-from evalprep.results import UNKNOWN, SampleView
+from evalprep.results import SampleView
+from evalprep.samples import UNKNOWN
 from evalprep.tables import Column, Entry, Table
 
 _DIRECTIONS = (None, "gained", "lost")

@@ -30,7 +30,8 @@ from evalprep.report.content import (
     SuiteRunPart,
 )
 from evalprep.report.text import plain
-from evalprep.results import SHARE, Run
+from evalprep.results import Run
+from evalprep.samples import SHARE
 from evalprep.score import Estimate, GroupScore, Scores, SuiteScore, stored_scores
 
 _DRAWN = 1000  # values of a distribution that are kept; a curve of more looks the same

@@ -18,7 +18,7 @@ from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_h
 from evalprep.compare import Unit
 from evalprep.numbers import count, number, percent, probability
 from evalprep.report.content import ComparisonPart, ConclusionPart, Form, Parts
-from evalprep.results import SHARE
+from evalprep.samples import SHARE
 
 _NOTHING = re.compile(r"[+-]?[0.]*")
 #: Kinds of conclusions that published verdicts are the baseline of.

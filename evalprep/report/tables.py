@@ -11,6 +11,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, TypeVar
 
 from evalprep.compare import NOT_ENOUGH
+from evalprep.readers import is_of_draws
 from evalprep.report.conclusions import CONCLUSION_VALUES
 from evalprep.report.content import (
     ComparisonPart,
@@ -23,7 +24,6 @@ from evalprep.report.content import (
     TaskRunPart,
 )
 from evalprep.report.document import Report
-from evalprep.results import is_of_draws
 from evalprep.score import IN_RESULTS_FILE, QUANTITY_VALUES, WITHOUT_SAMPLES, Quantity
 from evalprep.tables import Column, Entry, Table, table_of
 

@@ -24,7 +24,8 @@ from evalprep.report.content import (
     TaskRunPart,
 )
 from evalprep.report.text import plain
-from evalprep.results import SHARE, UNKNOWN, Table, TaskRun, knows_parsing
+from evalprep.results import TaskRun, knows_parsing
+from evalprep.samples import SHARE, UNKNOWN, Table
 from evalprep.score import (
     Numbers,
     Quantity,

@@ -18,7 +18,7 @@ from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping
 from evalprep.rescore.place import FOLDER, PACK, RESULTS, STOCK, ScorerPlace
 from evalprep.rescore.placeholders import PLACEHOLDER, filled
-from evalprep.results import Sample
+from evalprep.samples import Sample
 
 TARGET, CHOICES = "logged target", "logged choices"  # columns that a row gets from its sample
 _OF_SCORER = (

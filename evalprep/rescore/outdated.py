@@ -10,8 +10,8 @@ from typing import Any
 
 from evalprep.files import read_text
 from evalprep.packs import Prepared, as_copied, content_digest
+from evalprep.readers import SCORER_KEYS
 from evalprep.rescore.placeholders import PLACEHOLDER, filled
-from evalprep.results import SCORER_KEYS
 from evalprep.yamltext import Loader, NotYaml, compose
 
 

@@ -18,7 +18,8 @@ from evalprep.errors import BadInput, Problem
 from evalprep.packs import Pack, Prepared, why_foreign
 from evalprep.places import is_file
 from evalprep.rescore.outdated import change_of_pack
-from evalprep.results import Run, Sample, TaskRun, prepared_work
+from evalprep.results import Run, TaskRun, prepared_work
+from evalprep.samples import Sample
 
 FOLDER, PACK, STOCK, RESULTS = "folder", "pack", "stock", "results"
 

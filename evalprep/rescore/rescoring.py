@@ -14,7 +14,8 @@ from evalprep.rescore.tally import TaskRescore, primary_of, scorer_changes, tall
 from evalprep.rescore.values import MetricValues, filters_of
 from evalprep.rescore.workers import Workers
 from evalprep.rescore.writer import RunWriter
-from evalprep.results import Metric, Run, Sample, TaskRun
+from evalprep.results import Run, TaskRun
+from evalprep.samples import Metric, Sample
 from evalprep.terminal import counted, shortlist
 
 

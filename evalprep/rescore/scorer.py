@@ -9,7 +9,7 @@ from typing import Any
 from evalprep.rescore import limit
 from evalprep.rescore.loading import load_task, row_of
 from evalprep.rescore.place import ScorerPlace
-from evalprep.results import Sample
+from evalprep.samples import Sample
 
 
 @dataclass

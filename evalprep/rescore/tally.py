@@ -11,21 +11,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from evalprep.readers import SCORER_KEYS
 from evalprep.rescore.scorer import Outcome
 from evalprep.rescore.values import filters_of
 from evalprep.results import (
-    SCORER_KEYS,
-    Metric,
     Run,
-    Sample,
     TaskRun,
     choose_primary,
     metrics_of_filters,
-    number_of,
     prepared_work,
-    verdict_of,
     without_addresses,
 )
+from evalprep.samples import Metric, Sample, number_of, verdict_of
 
 #: The parts of a configuration that make its scorer.
 _NAMED = 100  # ids of disagreeing rows that are kept

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalprep.numbers import finite_number
+from evalprep.readers import direction_of
 from evalprep.rescore.scorer import Outcome
-from evalprep.results import Metric, direction_of
+from evalprep.samples import Metric
 
 
 class MetricValues:

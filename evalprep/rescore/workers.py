@@ -18,7 +18,7 @@ from typing import Self
 from evalprep.model import core_count
 from evalprep.rescore.place import ScorerPlace
 from evalprep.rescore.scorer import Outcome, Scorer, score_samples
-from evalprep.results import Sample
+from evalprep.samples import Sample
 
 _COLD = 16  # documents that load what a scorer needs; their time says nothing of the others
 _CHUNK = 128  # documents per message to a worker

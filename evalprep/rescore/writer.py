@@ -21,23 +21,11 @@ from evalprep.files import (
     text_sha256,
     write_atomically,
 )
+from evalprep.readers import SCORER_KEYS, Rescored, RowCounts, TaskResults, TaskSettings, encode
 from evalprep.rescore.scorer import Outcome
 from evalprep.rescore.values import MetricValues, filters_of
-from evalprep.results import (
-    SCORER_KEYS,
-    Metric,
-    Rescored,
-    RowCounts,
-    Run,
-    Sample,
-    TaskResults,
-    TaskRun,
-    TaskSettings,
-    encode,
-    results_name,
-    sample_line,
-    samples_name,
-)
+from evalprep.results import Run, TaskRun
+from evalprep.samples import Metric, Sample, results_name, sample_line, samples_name
 
 
 class RunWriter:

@@ -53,22 +53,11 @@ if TYPE_CHECKING:
     )
     from evalprep.results.folder import is_stamped, stamp_of
     from evalprep.results.foreign import each_place, name_of_log, open_run, read_log
-    from evalprep.results.hashes import document_hash, text_hash
     from evalprep.results.headline import headline_metric
     from evalprep.results.identity import NOT_RUN_YET, Unread, answered_by, notes_on_unread
     from evalprep.results.invocations import Invocation, invocation_of, oldest_first
-    from evalprep.results.known_metrics import direction_of
     from evalprep.results.labels import label_runs
     from evalprep.results.loading import load_run, open_results
-    from evalprep.results.logged import (
-        NONE,
-        Rescored,
-        RowCounts,
-        RunResults,
-        TaskResults,
-        TaskSettings,
-        stored_values,
-    )
     from evalprep.results.meant import (
         ROWS,
         SettingEdit,
@@ -77,11 +66,8 @@ if TYPE_CHECKING:
         edits_of,
         notes_on_meant,
     )
-    from evalprep.results.metric import NO_FILTER, SHARE, STATED_WITHOUT_BOX, Metric
-    from evalprep.results.metric_names import is_mean_of_draws, is_of_draws, metric_and_filter
     from evalprep.results.narrowing import matches, narrowed, runs_of_models
     from evalprep.results.other_files import with_other_files
-    from evalprep.results.pointers import notes_on_pointers
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score
     from evalprep.results.provenance import (
         AnnotatorOrigin,
@@ -92,13 +78,6 @@ if TYPE_CHECKING:
         provenance_of,
     )
     from evalprep.results.published_rule import PublishedReading, published_reading
-    from evalprep.results.question import choice_texts, question_text
-    from evalprep.results.readers import decode_run, encode, read_results, stored_call
-    from evalprep.results.readers.head import read_head
-    from evalprep.results.readers.merging import add_processes, with_model_of
-    from evalprep.results.readers.parts import SCORER_KEYS
-    from evalprep.results.readers.tools import Reading, reading_as
-    from evalprep.results.readers.tools.every_eval_ever import sample_hash
     from evalprep.results.record import failed_try, note_failures, packs_elsewhere, prepared_work
     from evalprep.results.remarks import (
         note_on_empty_replies,
@@ -137,43 +116,11 @@ if TYPE_CHECKING:
         runs_in,
         write_state,
     )
-    from evalprep.results.sample import (
-        ID_COLUMNS,
-        INVALID,
-        RESERVED,
-        UNKNOWN,
-        UNREADABLE,
-        Damage,
-        Sample,
-        number_of,
-        verdict_of,
-    )
-    from evalprep.results.sample_lines import (
-        Hashes,
-        requests_as_logged,
-        results_name,
-        sample_line,
-        samples_name,
-    )
-    from evalprep.results.scan import read_table
-    from evalprep.results.schema import SAMPLE_FIELDS, Field
     from evalprep.results.scoring_rule import by_rule, check_rule
     from evalprep.results.seeds import question_of, seed_groups, seed_of, without_seed
-    from evalprep.results.sources import ChangedSamples, SampleFile, first_sample, read_samples
     from evalprep.results.stages import MADE_FROM, made_from
-    from evalprep.results.store import cached_table
-    from evalprep.results.table import Table
     from evalprep.results.task import TaskRun
-    from evalprep.results.tool_names import LM_EVAL, TABLE
     from evalprep.results.typed_options import options_other_than, sentence_of
-    from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts
     from evalprep.results.views import SampleView, Which, choose_rows, views_at
-    from evalprep.results.written import (
-        EXPORT_FOLDER,
-        REPORT_FOLDER,
-        SCORES,
-        SCORES_FOLDER,
-        read_scores,
-    )
 else:
     __getattr__ = offered(__name__)

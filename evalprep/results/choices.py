@@ -13,9 +13,9 @@ from typing import Protocol
 import msgspec
 
 from evalprep.errors import Problem, Problems, near
-from evalprep.results.metric import Metric
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun
+from evalprep.samples import Metric
 from evalprep.terminal import shortlist
 
 

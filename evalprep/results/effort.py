@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from evalprep.results.logged import RunResults
+from evalprep.readers import RunResults
 from evalprep.results.runstate import Unit, recorded_states
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from evalprep.packs import Excluded
 from evalprep.results.provenance import Provenance
-from evalprep.results.sample import Sample
-from evalprep.results.sources import SampleFile, SampleSource
+from evalprep.samples import Sample, SampleFile, SampleSource
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,10 @@ from typing import Any
 import numpy as np
 
 from evalprep.packs import in_one_form
-from evalprep.results.hashes import text_hash
-from evalprep.results.logged import NONE, CallSettings, Dataset, TaskSettings
-from evalprep.results.metric import STATED_WITHOUT_BOX
+from evalprep.readers import NONE, CallSettings, Dataset, TaskSettings
 from evalprep.results.run import Run
-from evalprep.results.sources import first_sample
-from evalprep.results.table import Table
 from evalprep.results.task import TaskRun
-from evalprep.results.tool_names import LM_EVAL
+from evalprep.samples import LM_EVAL, STATED_WITHOUT_BOX, Table, first_sample, text_hash
 from evalprep.terminal import counted, shortlist
 
 #: subject: what is compared; manner: another way to ask the same; question: what was asked;

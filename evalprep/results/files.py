@@ -15,6 +15,7 @@ from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, check_regular, is_stray
 from evalprep.packs import Manifest
 from evalprep.places import last_part
+from evalprep.readers import pointers_below, store_of, what_and_fix
 from evalprep.results.folder import (
     RESULTS,
     RESULTS_BEFORE,
@@ -38,11 +39,10 @@ from evalprep.results.invocations import (
     oldest_first,
     refuse_undecided,
 )
-from evalprep.results.pointers import pointers_below, store_of, what_and_fix
-from evalprep.results.readers.jsonparts import WRITE_AGAIN
 from evalprep.results.record import failed_runs, read_failures, record_of
 from evalprep.results.runstate import read_unit, runs_in, unpublished_runs
 from evalprep.results.typed_options import TypedOption, sentence_of, typed_options
+from evalprep.samples import WRITE_AGAIN
 from evalprep.terminal import shortlist
 
 # <output>/<model>/ is depth 1; more cover an output folder per experiment, and one per model,

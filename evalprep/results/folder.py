@@ -18,11 +18,9 @@ from itertools import chain
 from pathlib import Path
 
 from evalprep.files import StrayLink, is_stray, open_file
+from evalprep.readers import RunResults, damage_of, read_recognised, store_of
 from evalprep.results.identity import answered_by
 from evalprep.results.invocations import Invocation, invocation_of
-from evalprep.results.logged import RunResults
-from evalprep.results.pointers import store_of
-from evalprep.results.readers import damage_of, read_recognised
 
 STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
 #: lm-eval of May and June 2024 wrote `.json`.

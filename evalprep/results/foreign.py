@@ -21,22 +21,30 @@ import msgspec
 from evalprep.errors import BadInput, Problem
 from evalprep.files import name_place
 from evalprep.packs import Log, LoggedRow, LoggedTask, Pack
+from evalprep.readers import (
+    SCORES,
+    SCORES_FOLDER,
+    Dataset,
+    Reading,
+    RowCounts,
+    RunResults,
+    TaskResults,
+    TaskSettings,
+    call_settings,
+    chosen_reading,
+    direction_of,
+    known_metric,
+    read_scores,
+    stored_metrics,
+)
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
 from evalprep.results.gathering import LogFiles, NamedFiles, files_of
-from evalprep.results.known_metrics import direction_of, known_metric
 from evalprep.results.loading import load_run
-from evalprep.results.logged import Dataset, RowCounts, RunResults, TaskResults, TaskSettings
-from evalprep.results.metric import Metric
-from evalprep.results.readers.parts import call_settings, stored_metrics
-from evalprep.results.readers.tools import Reading, chosen_reading
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named, each_run
-from evalprep.results.sample import RESERVED, Sample, row_id
-from evalprep.results.sources import InMemory, packed
 from evalprep.results.task import TaskRun
-from evalprep.results.tool_names import LM_EVAL
-from evalprep.results.written import SCORES, SCORES_FOLDER, read_scores
+from evalprep.samples import LM_EVAL, RESERVED, InMemory, Metric, Sample, packed, row_id
 
 _FILTER = "none"
 _decoder = msgspec.msgpack.Decoder(LoggedRow)
@@ -132,7 +140,7 @@ def _open_log(path: Path, packs: Iterable[Pack], reading: Reading, error: BadInp
 
 def _with_appearance(problem: Problem, path: Path) -> Problem:
     """The problem of a place that nothing reads, with what it looks like."""
-    from evalprep.results.readers.tools import FORMATS, appearance
+    from evalprep.readers import FORMATS, appearance
 
     if not problem.allowed:
         return problem

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from evalprep.credentials import redacted
 from evalprep.hosts import without_own_port
 from evalprep.packs import Manifest, Plan
-from evalprep.results.logged import CallSettings, TaskSettings
+from evalprep.readers import CallSettings, TaskSettings
 from evalprep.terminal import shortlist
 
 #: In place of the reason, of a task that a new try has not reached.

@@ -21,9 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
+from evalprep.readers import CallSettings, read_head
 from evalprep.results.identity import AnsweredBy, Failure, answered_by
-from evalprep.results.logged import CallSettings
-from evalprep.results.readers.head import read_head
 from evalprep.terminal import shortlist
 
 _STAMP = re.compile(r"(\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2})(?:\.(\d+))?")

@@ -19,6 +19,16 @@ from msgspec import structs
 from evalprep.files import name_place
 from evalprep.packs import Manifest, Plan, TaskPlan, edited_work_of, leaves
 from evalprep.places import shareable_folder
+from evalprep.readers import (
+    CallSettings,
+    GroupResults,
+    RowCounts,
+    RunResults,
+    TaskResults,
+    pointers_below,
+    read_results,
+    what_and_fix,
+)
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.edited_since import notes_on_readings
 from evalprep.results.effort import Efforts, efforts_of
@@ -33,15 +43,12 @@ from evalprep.results.identity import (
     recorded_answerer,
 )
 from evalprep.results.invocations import invocation_of
-from evalprep.results.logged import CallSettings, GroupResults, RowCounts, RunResults, TaskResults
 from evalprep.results.meant import notes_on_meant, tasks_meant
-from evalprep.results.pointers import pointers_below, what_and_fix
-from evalprep.results.readers import read_results
 from evalprep.results.record import read_failures, record_of
 from evalprep.results.run import Run
-from evalprep.results.sources import JoinedFiles, SampleFile
 from evalprep.results.task import TaskRun
 from evalprep.results.unscored import with_own_scores
+from evalprep.samples import JoinedFiles, SampleFile
 from evalprep.terminal import shortlist
 
 _NAMED = 4  # tasks that a note names one by one
@@ -57,7 +64,7 @@ def load_run(
 ) -> Run:
     """Opens a run of lm-eval, whichever version wrote it.
 
-    `results.readers` lists them.
+    `readers` lists them.
 
     Args:
         path: Output folder, model folder, results file or one samples file.

@@ -23,13 +23,12 @@ from evalprep.packs import (
     in_one_form,
     place_of,
 )
+from evalprep.readers import NONE, TaskResults, read_results
 from evalprep.results.facts import asked_generation, short_value
 from evalprep.results.invocations import Invocation
-from evalprep.results.logged import NONE, TaskResults
-from evalprep.results.readers import read_results
 from evalprep.results.rowdigest import RowDigest, hashes_of_table
-from evalprep.results.sources import SampleFile
 from evalprep.results.task import TaskRun
+from evalprep.samples import SampleFile
 from evalprep.terminal import shortlist
 
 #: How the logged task stands to the prepared one; `unknown` without a record of it.

@@ -12,12 +12,11 @@ import msgspec
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.places import last_part
+from evalprep.readers import GroupResults, RowCounts, TaskResults
 from evalprep.results.effort import Efforts
-from evalprep.results.logged import GroupResults, RowCounts, TaskResults
 from evalprep.results.run import Run
-from evalprep.results.sample import UNKNOWN, Sample
-from evalprep.results.sources import FirstSamples
 from evalprep.results.task import TaskRun
+from evalprep.samples import UNKNOWN, FirstSamples, Sample
 
 _Task = TypeVar("_Task")
 

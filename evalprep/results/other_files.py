@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalprep.errors import BadInput
+from evalprep.readers import SUFFIXES, is_passed_over
 from evalprep.results.files import every_place, that_count
 from evalprep.results.folder import RESULTS, SAMPLES, Folder
 from evalprep.results.gathering import files_of
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named
-from evalprep.results.tool_names import LM_EVAL
-from evalprep.results.written import SUFFIXES, is_passed_over
+from evalprep.samples import LM_EVAL
 from evalprep.terminal import shortlist
 
 if TYPE_CHECKING:
-    from evalprep.results.readers.tools.unread import Unread
+    from evalprep.readers import Unread
 
 _DEPTH = 5
 _LOOKED_AT = 200  # files of a folder that are opened
@@ -134,7 +134,7 @@ def _below(folder: Path, depth: int, known: Collection[Path]) -> Iterator[Path]:
 
 def _is_log(folder: Path) -> bool:
     # The readers of all tools are loaded only where a place may be theirs.
-    from evalprep.results.readers.tools.finding import is_log
+    from evalprep.readers import is_log
 
     return is_log(folder)
 
@@ -149,6 +149,6 @@ def _unread(files: Iterable[Path], tool: str) -> Iterator[OtherFile]:
 
 
 def _results_beside(path: Path, tool: str) -> Unread | None:
-    from evalprep.results.readers.tools.finding import results_beside
+    from evalprep.readers import results_beside
 
     return results_beside(path, tool)

@@ -10,11 +10,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from evalprep.readers import TaskResults, direction_of
 from evalprep.results.headline import with_headline
-from evalprep.results.known_metrics import direction_of
-from evalprep.results.logged import TaskResults
-from evalprep.results.metric import Metric
-from evalprep.results.sample import OVER_ALL_ROWS
+from evalprep.samples import OVER_ALL_ROWS, Metric
 
 # Where a task does not name its primary metric: the first of these that it has, else its first
 # other score. Graded before graded-by-parts, plain accuracy before its length-normalised form, as

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from evalprep.files import file_sha256
 from evalprep.packs import PreparedSource
+from evalprep.readers import scored_by
 from evalprep.results.invocations import Invocation
-from evalprep.results.readers.origin import scored_by
 from evalprep.results.record import record_file, record_of
 from evalprep.results.run import Run
 

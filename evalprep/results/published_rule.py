@@ -24,12 +24,18 @@ from msgspec import structs
 from evalprep.errors import BadInput
 from evalprep.files import read_file
 from evalprep.packs import Pack, find_packs, find_task, in_one_form, place_of, template_settings
+from evalprep.readers import TaskSettings
 from evalprep.results.facts import without_formatting
-from evalprep.results.logged import TaskSettings
-from evalprep.results.metric import NO_FILTER, Metric
-from evalprep.results.sample import Sample, as_written
-from evalprep.results.sources import ChangedSamples, SampleSource, first_sample
 from evalprep.results.task import TaskRun
+from evalprep.samples import (
+    NO_FILTER,
+    ChangedSamples,
+    Metric,
+    Sample,
+    SampleSource,
+    as_written,
+    first_sample,
+)
 
 #: The filter of a template that follows the published rule, where its metadata name none.
 STRICT = "strict-match"

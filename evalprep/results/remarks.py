@@ -10,9 +10,8 @@ import numpy as np
 
 from evalprep.results.facts import part_of
 from evalprep.results.run import Run
-from evalprep.results.sample import UNKNOWN
-from evalprep.results.table import Table
 from evalprep.results.task import TaskRun
+from evalprep.samples import UNKNOWN, Table
 from evalprep.terminal import counted
 
 _EMPTY_SHARE = 0.01  # of the replies, from which empty ones are named

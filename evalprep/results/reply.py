@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from evalprep.results.logged import CallSettings
-from evalprep.results.metric import PARSE_RATES
-from evalprep.results.sample import INVALID, Sample, generation_in
+from evalprep.readers import CallSettings
+from evalprep.samples import INVALID, PARSE_RATES, Sample, generation_in
 
 if TYPE_CHECKING:
     from evalprep.results.run import Run
-    from evalprep.results.table import Table
+    from evalprep.samples import Table
 
 # As the harness ranks them.
 _LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")

@@ -18,9 +18,7 @@ import numpy as np
 
 from evalprep.data import open_parquet, parquet_schema
 from evalprep.files import as_mapping
-from evalprep.results.hashes import text_hash
-from evalprep.results.sample import UNKNOWN, verdict_of
-from evalprep.results.table import Table
+from evalprep.samples import UNKNOWN, Table, text_hash, verdict_of
 
 _LEAST = 128  # row hashes that a digest keeps
 _CHARACTERS = 8  # of a row's hash

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalprep.results import TaskRun
-from evalprep.results.sample import Sample
+from evalprep.results.task import TaskRun
+from evalprep.samples import Sample
 
 MOST_TEXTS = 1_000
 """So many texts are remembered at a time."""

@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs import Excluded, Plan
 from evalprep.places import last_part
+from evalprep.readers import CallSettings, GroupResults, RowCounts, RunResults, TaskResults
 from evalprep.results.directions import Turned
 from evalprep.results.effort import Efforts
 from evalprep.results.files import RunFiles
 from evalprep.results.identity import AnsweredBy, RunIdentity, Unread
-from evalprep.results.logged import CallSettings, GroupResults, RowCounts, RunResults, TaskResults
-from evalprep.results.metric import Metric
-from evalprep.results.sources import SampleFile
 from evalprep.results.task import TaskRun
-from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.views import SampleView, Which, sample_views
+from evalprep.samples import LM_EVAL, Metric, SampleFile
 from evalprep.terminal import counted
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 
 from evalprep.results.facts import Fact, facts_of
-from evalprep.results.hashes import text_hash
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun
+from evalprep.samples import text_hash
 
 # `tulu_7b-seed42`, `seed_3`, `my.seed=1`; upstream programmes name their folders so.
 _SEED = re.compile(r"(?:^|[-_.])seed[-_=.]?(\d{1,12})(?![0-9a-z])", re.IGNORECASE)

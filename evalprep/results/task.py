@@ -13,19 +13,31 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from evalprep.packs import TaskPlan
+from evalprep.readers import COUNTED, TaskResults, known_metric
 from evalprep.results.directions import Turned
 from evalprep.results.headline import with_headline
-from evalprep.results.known_metrics import COUNTED, known_metric
-from evalprep.results.logged import TaskResults
-from evalprep.results.metric import COUNTS_OF_REPLIES, NO_METRIC, Direction, Kind, Metric
 from evalprep.results.primary import choose_primary, metric_at
-from evalprep.results.sample import Damage, Sample, number_of
-from evalprep.results.scan import FirstValues, first_values
-from evalprep.results.sources import SampleFile, SampleSource, samples_of
-from evalprep.results.store import cached_table
-from evalprep.results.table import Table
-from evalprep.results.tool_names import LM_EVAL
-from evalprep.results.verdicts import VerdictCheck, check_lines, check_verdicts
+from evalprep.samples import (
+    COUNTS_OF_REPLIES,
+    LM_EVAL,
+    NO_METRIC,
+    Damage,
+    Direction,
+    FirstValues,
+    Kind,
+    Metric,
+    Sample,
+    SampleFile,
+    SampleSource,
+    Table,
+    VerdictCheck,
+    cached_table,
+    check_lines,
+    check_verdicts,
+    first_values,
+    number_of,
+    samples_of,
+)
 from evalprep.terminal import tracked
 
 

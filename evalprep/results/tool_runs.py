@@ -13,21 +13,31 @@ from itertools import groupby
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
+from evalprep.readers import (
+    REDUCERS,
+    Log,
+    Reading,
+    Row,
+    RowCounts,
+    RowStore,
+    RunResults,
+    TaskResults,
+    TaskSettings,
+    ToolLog,
+    ToolSamples,
+    call_settings,
+    known_metric,
+    logs_at,
+    no_samples,
+)
 from evalprep.results.files import RunFiles
 from evalprep.results.gathering import LogFiles, files_of
 from evalprep.results.headline import headline_metric
-from evalprep.results.known_metrics import known_metric
-from evalprep.results.logged import RowCounts, RunResults, TaskResults, TaskSettings
-from evalprep.results.metric import Direction, Metric
 from evalprep.results.primary import USUAL_METRICS
-from evalprep.results.readers.parts import call_settings
-from evalprep.results.readers.tools import Reading, Row, ToolLog, logs_at, no_samples
-from evalprep.results.readers.tools.finding import Log
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named
-from evalprep.results.sample import Damage
 from evalprep.results.task import TaskRun
-from evalprep.results.tool_samples import REDUCERS, RowStore, ToolSamples
+from evalprep.samples import Damage, Direction, Metric
 from evalprep.terminal import counted, shortlist, tracked
 
 _NAMED = 4  # files, models or lines that a message names

@@ -16,8 +16,8 @@ from typing import Any
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping
 from evalprep.packs import Command, Manifest, decisive_arguments
+from evalprep.readers import NONE, CallSettings
 from evalprep.results.identity import backend_name
-from evalprep.results.logged import NONE, CallSettings
 
 #: The seeds of a call, in the order of `--seed`.
 _SEEDS = ("random", "numpy", "torch", "fewshot")

@@ -23,12 +23,9 @@ from msgspec import structs
 from evalprep.errors import BadInput
 from evalprep.files import read_file, read_text
 from evalprep.packs import Pack, find_packs, find_task
-from evalprep.results.logged import TaskResults
-from evalprep.results.metric import NOT_SCORES, Direction
-from evalprep.results.readers.parts import declared_metrics, directions_of
-from evalprep.results.sample import Sample
-from evalprep.results.sources import ChangedSamples, first_sample
+from evalprep.readers import TaskResults, declared_metrics, directions_of
 from evalprep.results.task import TaskRun
+from evalprep.samples import NOT_SCORES, ChangedSamples, Direction, Sample, first_sample
 
 _FORMULAS = "custom_metrics"
 Scorer = Callable[[Mapping[str, Any], list[Any]], Mapping[str, Any]]

@@ -14,12 +14,18 @@ from custom_metrics.finite import finite_number
 from custom_metrics.harness.reading import Reading, logs_instructions, read
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs import ChatMessage, messages_of
-from evalprep.results.metric import Metric
-from evalprep.results.question import choice_texts, question_text
 from evalprep.results.reply import Replier, extraction_failed, has_reply, knows_parsing, text_of
-from evalprep.results.sample import INVALID, Sample, number_of, verdict_of
-from evalprep.results.table import Ints
 from evalprep.results.task import TaskRun
+from evalprep.samples import (
+    INVALID,
+    Ints,
+    Metric,
+    Sample,
+    choice_texts,
+    number_of,
+    question_text,
+    verdict_of,
+)
 
 if TYPE_CHECKING:
     from evalprep.results.run import Run

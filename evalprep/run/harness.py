@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
-from evalprep.results import results_name, samples_name
+from evalprep.samples import results_name, samples_name
 from evalprep.status import Job
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.files import make_folder, replace_file
-from evalprep.results import Unit, add_processes, primary_score, read_results, with_model_of
+from evalprep.readers import add_processes, read_results, with_model_of
+from evalprep.results import Unit, primary_score
 from evalprep.run.harness import evaluate, save
 from evalprep.run.tasks import load_tasks, manager_of
 from evalprep.status import Job, RunFolder

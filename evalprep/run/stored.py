@@ -26,20 +26,22 @@ from evalprep.errors import BadInput, Problem
 from evalprep.files import make_folder, open_atomically, read_text, text_sha256, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.packs import installed_version, limited, stated_files
-from evalprep.results import (
-    Hashes,
-    Metric,
+from evalprep.readers import (
     RowCounts,
     RunResults,
     TaskResults,
     TaskSettings,
     direction_of,
     encode,
+    stored_call,
+)
+from evalprep.samples import (
+    Hashes,
+    Metric,
     requests_as_logged,
     results_name,
     sample_line,
     samples_name,
-    stored_call,
 )
 
 FILTER = "none"

@@ -14,7 +14,8 @@ from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping
 from evalprep.model import model_folder
 from evalprep.packs import versions
-from evalprep.results import DONE, FAILED, RUNNING, State, Unit, decode_run, primary_score
+from evalprep.readers import decode_run
+from evalprep.results import DONE, FAILED, RUNNING, State, Unit, primary_score
 from evalprep.run.engine import Engine
 from evalprep.run.harness import configuration, evaluate, save
 from evalprep.run.kinds import RepliesMissingError

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalprep.packs import messages_of
-from evalprep.results import ID_COLUMNS, Sample, choice_texts, question_text
+from evalprep.samples.question import choice_texts, question_text
+from evalprep.samples.sample import ID_COLUMNS, Sample
 
 _GROUPED_NUMBER = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _LABEL = re.compile(r"\(?([A-Za-z])[).]?")

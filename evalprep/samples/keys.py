@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.packs import is_chat
-from evalprep.results import LM_EVAL, Table, question_text
 from evalprep.samples.asked import Asked, are_positions, normalise, normalise_loosely, plain_prompt
+from evalprep.samples.question import question_text
+from evalprep.samples.table import Table
+from evalprep.samples.tool_names import LM_EVAL
 
 Rows = NDArray[np.int64]
 Hashes = NDArray[np.uint64]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalprep.results import UNKNOWN, Table
 from evalprep.samples.keys import Rows
 from evalprep.samples.pairing import BY_CONTENT, PairRules, pair_rows
+from evalprep.samples.sample import UNKNOWN
+from evalprep.samples.table import Table
 
 
 def line_up(

@@ -15,9 +15,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.results import LM_EVAL, UNREADABLE, Table
 from evalprep.samples.contained import contained
 from evalprep.samples.keys import EMPTY, Hashes, Keys, Rows, all_of, contents, mixed
+from evalprep.samples.sample import UNREADABLE
+from evalprep.samples.table import Table
+from evalprep.samples.tool_names import LM_EVAL
 
 Flags = NDArray[np.bool_]
 Codes = NDArray[np.int8]

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from custom_metrics import statistics
-from evalprep.results import UNKNOWN, Table, TaskRun
+from evalprep.results import TaskRun
+from evalprep.samples import UNKNOWN, Table
 from evalprep.score.estimate import NO_NUMBER, WITHOUT_SPREAD, Estimate
 from evalprep.score.result import Result
 

@@ -11,7 +11,8 @@ import numpy as np
 from custom_metrics import statistics
 from custom_metrics.statistics import Influence
 from evalprep.errors import BadInput, Problem, near
-from evalprep.results import UNKNOWN, Run, TaskRun
+from evalprep.results import Run, TaskRun
+from evalprep.samples import UNKNOWN
 from evalprep.score.builtin import over_documents
 from evalprep.score.estimate import Estimate
 from evalprep.score.result import Result

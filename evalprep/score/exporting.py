@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.packs import Pack
+from evalprep.readers import stored_values
 from evalprep.results import (
     Provenance,
     Run,
@@ -15,7 +16,6 @@ from evalprep.results import (
     provenance_of,
     question_of,
     seed_of,
-    stored_values,
     without_seed,
 )
 from evalprep.score.owners import packs_of

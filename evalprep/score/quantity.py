@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from evalprep.results import SHARE
+from evalprep.samples import SHARE
 from evalprep.score.remarks import notes_of_task
 from evalprep.score.stated import Stated
 from evalprep.score.suite import Scores, SuiteScore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from evalprep.results import NO_FILTER
+from evalprep.samples import NO_FILTER
 from evalprep.score import tables
 from evalprep.score.efforts import effort_table
 from evalprep.score.remarks import REMARKS, each_once, guessed_metric, names_by_text, partial_data

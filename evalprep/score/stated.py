@@ -9,7 +9,8 @@ from typing import Any
 
 from custom_metrics import statistics
 from evalprep.numbers import number
-from evalprep.results import Metric, Run, TaskRun, expected_rows
+from evalprep.results import Run, TaskRun, expected_rows
+from evalprep.samples import Metric
 from evalprep.score.builtin import Scored, collect
 
 #: Digits after the point from which a stored value may be a rounded one.

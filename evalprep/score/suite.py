@@ -11,7 +11,8 @@ import numpy as np
 from msgspec import to_builtins
 
 from evalprep.annotate import JudgeEffort, Ratings
-from evalprep.results import SHARE, Efforts, few_read
+from evalprep.results import Efforts, few_read
+from evalprep.samples import SHARE
 from evalprep.score.against import Against
 from evalprep.score.published import Published
 from evalprep.score.reference import ScoredAgainst

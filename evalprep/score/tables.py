@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evalprep.annotate import Rated, Rater, Ratings
 from evalprep.numbers import number, percent
-from evalprep.results import SHARE
+from evalprep.samples import SHARE
 from evalprep.score.estimate import Estimate
 from evalprep.score.published import Published
 from evalprep.score.remarks import each_once

@@ -12,16 +12,8 @@ from typing import Any
 import numpy as np
 
 from evalprep.numbers import number
-from evalprep.results import (
-    SHARE,
-    Metric,
-    Run,
-    TaskRun,
-    expected_rows,
-    knows_parsing,
-    notes_on_rows,
-    part_of,
-)
+from evalprep.results import Run, TaskRun, expected_rows, knows_parsing, notes_on_rows, part_of
+from evalprep.samples import SHARE, Metric
 from evalprep.score.builtin import Scored, collect, macro, micro
 from evalprep.score.estimate import Estimate
 from evalprep.score.opinions import Opinion, second_opinions

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evalprep.results import SHARE, Metric, Run, TaskRun, choose_primary, expected_rows, part_of
+from evalprep.results import Run, TaskRun, choose_primary, expected_rows, part_of
+from evalprep.samples import SHARE, Metric
 from evalprep.score.builtin import collect, micro
 from evalprep.score.estimate import Estimate
 from evalprep.score.stated import Stated, is_mean, is_same_value, stated_beside

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from custom_metrics import statistics
 from evalprep.packs import Pack, ScoreSpec, StoredTask
-from evalprep.results import Run, Table, TaskRun, expected_rows, row_mappings
+from evalprep.results import Run, TaskRun, expected_rows, row_mappings
+from evalprep.samples import Table
 from evalprep.score.against import FINETUNED, LOG, REFERENCE, Against, Identity, Side, refusal
 from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
 from evalprep.score.documents import by_document, documents_of, known_bounds

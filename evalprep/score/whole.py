@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.numbers import finite_number
-from evalprep.results import Metric, TaskRun
+from evalprep.results import TaskRun
+from evalprep.samples import Metric
 
 if TYPE_CHECKING:
     from sacrebleu.metrics import BLEU, CHRF, TER

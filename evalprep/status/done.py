@@ -218,7 +218,7 @@ def _digest_of(data: Path, settings: Mapping[str, Any]) -> RowDigest | None:
 
 def _scored_rows(task: str, call: Invocation) -> int:
     """Rows of a task that a call has scored; 0 for a task that it does not hold."""
-    from evalprep.results import SampleFile, cached_table, first_sample
+    from evalprep.samples import SampleFile, cached_table, first_sample
 
     if task not in call.samples:
         return 0

@@ -22,7 +22,8 @@ from evalprep.terminal import counted
 from evalprep.yamltext import NotYaml, yaml_value
 
 if TYPE_CHECKING:
-    from evalprep.results import Invocation, Run, RunResults, Unread
+    from evalprep.readers import RunResults
+    from evalprep.results import Invocation, Run, Unread
 
 #: Last parts of the words that start lm_eval; the last ones are modules of ours.
 _PROGRAMS = frozenset(
@@ -96,7 +97,7 @@ def finished(place: Path, *, runs: Collection[str], prepared: Prepared) -> Finis
             for name in call.tasks:
                 results.reasons[name] = f"has results with other options ({sentence_of(options)})"
     for call in calls:
-        from evalprep.results import read_results
+        from evalprep.readers import read_results
 
         for name, line in _lines_of(read_results(call.results)[0]):
             results.add(name, line, _why_not(name, prepared, call))

@@ -410,7 +410,7 @@ def _recency(run: Path) -> tuple[bool, float, str]:
     A start that found a finished run makes it no newer: its results keep their date, by which every
     other verb knows the newest run.
     """
-    from evalprep.results import read_head
+    from evalprep.readers import read_head
 
     folder = RunFolder(run)
     state = folder.state()

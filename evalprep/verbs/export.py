@@ -376,7 +376,7 @@ class _Job:
         """The folder that is written to; it is made."""
         from evalprep.errors import cannot_write
         from evalprep.files import make_folder, resolve_typed
-        from evalprep.results import EXPORT_FOLDER
+        from evalprep.readers import EXPORT_FOLDER
 
         first = self.subjects[0].run.files
         default = first.folder / f"{EXPORT_FOLDER}{self.entry.name}_{first.output_name}"

@@ -292,7 +292,7 @@ def _read_table(
 ) -> _Table | None:
     """The rows that --data names; None where they cannot be read."""
     from evalprep.data import open_source
-    from evalprep.results import ID_COLUMNS
+    from evalprep.samples import ID_COLUMNS
 
     sign = _other_separator(Path(args.data).expanduser())
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evalprep.score import OtherModels, ReferenceChoice
 
 from evalprep.places import exists
-from evalprep.results import metric_and_filter
+from evalprep.readers import metric_and_filter
 from evalprep.terminal import command_text, shortlist
 from evalprep.verbs.habits import in_our_words, with_underscores
 

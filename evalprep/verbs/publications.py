@@ -110,7 +110,7 @@ def search_published(
 
 def _contradictions(published: Run) -> Iterator[str]:
     """Yields a sentence for each task with verdicts that its log-likelihoods contradict."""
-    from evalprep.results import Sample, check_verdicts
+    from evalprep.samples import Sample, check_verdicts
     from evalprep.terminal import shortlist
 
     for name, task in published.tasks.items():

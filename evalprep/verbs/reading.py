@@ -26,7 +26,7 @@ def reading_results(args: argparse.Namespace) -> Iterator[None]:
     if not words and not columns:  # nothing is imported for it
         yield
         return
-    from evalprep.results import Reading, reading_as
+    from evalprep.readers import Reading, reading_as
 
     # The choices in the values of `--input_format` and `--columns`.
     formats = [word for word in words if word not in _WAYS]

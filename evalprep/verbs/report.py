@@ -105,8 +105,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _report_runs(runs: Sequence[Run], args: argparse.Namespace, formats: Sequence[str]) -> int:
     """Writes the report of runs with samples or stored scores."""
+    from evalprep.readers import REPORT_FOLDER
     from evalprep.report import build_report, write_report
-    from evalprep.results import REPORT_FOLDER
 
     folder = runs[0].files.folder
     out = args.out or folder / f"{REPORT_FOLDER}{runs[0].files.output_name}"
@@ -137,8 +137,8 @@ def _report_scores(
     sides: Sequence[Run | Scores], args: argparse.Namespace, formats: Sequence[str]
 ) -> int:
     """Writes the report where a side is scores without samples, and the packs' files about them."""
+    from evalprep.readers import REPORT_FOLDER
     from evalprep.report import build_scores_report, write_report
-    from evalprep.results import REPORT_FOLDER
     from evalprep.score import all_scores, of_rule
 
     _refuse_tasks_of_scores(args)

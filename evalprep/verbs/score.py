@@ -164,7 +164,7 @@ def run_folders(runs: Sequence[Run], out: Path | None, *, is_part: bool = False)
     The folders are named by the runs' labels. One that holds the scores of another run is left
     alone. Scores over a part of a run do not take the place of those over all of it.
     """
-    from evalprep.results import SCORES_FOLDER
+    from evalprep.readers import SCORES_FOLDER
 
     if out is None:
         end = "_part" if is_part else ""
@@ -191,7 +191,7 @@ def _folder_names(run: Run, origin: str) -> Iterator[str]:
 
 def _is_free(folder: Path, origin: str) -> bool:
     """Returns whether a folder holds no scores, or those of runs in the same place."""
-    from evalprep.results import SCORES, read_scores
+    from evalprep.readers import SCORES, read_scores
 
     if not (folder / SCORES).exists():
         return True
@@ -234,7 +234,7 @@ def _write(
     """Writes `scores.json`, which holds every rule, and the packs' own files."""
     from evalprep.errors import cannot_write
     from evalprep.leaderboard import export_tables
-    from evalprep.results import SCORES
+    from evalprep.readers import SCORES
     from evalprep.score import export
 
     run, scores = item.run, item.scores

@@ -15,7 +15,7 @@ import yaml
 from evalprep.annotate.seal import Seal
 from evalprep.cli import main
 from evalprep.files import read_json, read_object
-from tests.evalprep.results.readers.logs import (
+from tests.evalprep.readers.logs import (
     SPEC,
     eval_event,
     inspect_sample,

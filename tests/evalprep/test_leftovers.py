@@ -14,7 +14,7 @@ from evalprep.files import replace_file
 from evalprep.run.replies import read_replies
 from evalprep.temporary import OwnFolder
 from tests import PROJECT_ROOT
-from tests.evalprep.results.readers.logs import inspect_sample, write_json_log
+from tests.evalprep.readers.logs import inspect_sample, write_json_log
 from tests.evalprep.test_outputs import CONFIG
 
 KILLED = (

@@ -11,7 +11,7 @@ from evalprep import api
 from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.export import PAIR_FIELDS
-from evalprep.results import SAMPLE_FIELDS
+from evalprep.samples import SAMPLE_FIELDS
 from evalprep.tables import Column, Kind, Note, Table
 from tests.evalprep.results.writing import Row, write_run
 

@@ -4,7 +4,7 @@ import json
 
 from evalprep.cli import main
 from evalprep.results.rowdigest import RowDigest, _row_hash
-from evalprep.results.sample import UNKNOWN
+from evalprep.samples.sample import UNKNOWN
 from tests.evalprep.results.writing import Row, line
 
 MODEL = {"pretrained": "org/m", "dtype": "bfloat16"}

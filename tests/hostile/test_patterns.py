@@ -19,7 +19,7 @@ BOUNDED = {
     "evalprep.check.folds.": "sentences of findings, a few hundred characters",
     "evalprep.data.layout.": "names of files",
     "evalprep.packs.datafiles.": "names of files",
-    "evalprep.results.readers.tools.simple_evals._ALL_RESULTS": "names of files",
+    "evalprep.readers.tools.simple_evals._ALL_RESULTS": "names of files",
     "datasets:": "patterns of families.yaml",
 }
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from custom_metrics import openllm
-from evalprep.results import document_hash, multiple_choice_verdicts, text_hash
+from evalprep.samples import document_hash, multiple_choice_verdicts, text_hash
 from tests.kinds import Kind
 
 

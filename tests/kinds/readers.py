@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from evalprep.results.readers.tools import (
+from evalprep.readers.tools import (
     delimited,
     every_eval_ever,
     helm,
@@ -17,8 +17,8 @@ from evalprep.results.readers.tools import (
     openai_evals,
     simple_evals,
 )
-from evalprep.results.readers.tools.row import Row
-from evalprep.results.readers.tools.verdicts import inspect_value, table_score
+from evalprep.readers.tools.row import Row
+from evalprep.readers.tools.verdicts import inspect_value, table_score
 from tests.kinds import Kind
 
 

@@ -18,7 +18,9 @@ from evalprep.export.settings import UNKNOWN, Settings
 from evalprep.export.subject import Subject, Written, need_organization
 from evalprep.files import file_sha256, make_folder, open_atomically, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.results import SHARE, Metric, SampleView, TaskRun, sample_hash
+from evalprep.readers import sample_hash
+from evalprep.results import SampleView, TaskRun
+from evalprep.samples import SHARE, Metric
 from evalprep.score import IN_RESULTS_FILE, Quantity, SuiteScore, of_suite_score
 
 FORMAT = "every-eval-ever"

@@ -9,7 +9,8 @@ import pytest
 
 from evalprep.cli import main
 from evalprep.report.align import align
-from evalprep.results import UNKNOWN, open_run
+from evalprep.results import open_run
+from evalprep.samples import UNKNOWN
 from tests.evalprep.compare.small_runs import Task, write_small_run
 
 CHOICES = ("red", "green", "blue", "white")

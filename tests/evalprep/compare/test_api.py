@@ -85,7 +85,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code):
 #: What no verb needs for a small run of lm-eval that nothing was asked about.
 UNUSED = (
     *("pandas", "pyarrow", "scipy", "torch", "lm_eval", "datasets", "email", "asyncio", "sqlite3"),
-    *("evalprep.annotate.ledger", "evalprep.results.readers.tools.formats", "evalprep.backends"),
+    *("evalprep.annotate.ledger", "evalprep.readers.tools.formats", "evalprep.backends"),
     *("evalprep.packapi.context", "xlsxwriter"),
 )
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.evalprep.compare.small_runs import Task, write_small_run
-from tests.evalprep.results.readers.logs import evalscope_review, write_evalscope
+from tests.evalprep.readers.logs import evalscope_review, write_evalscope
 
 ROWS = [
     {

@@ -16,11 +16,11 @@ import yaml
 
 from evalprep.cli import main
 from evalprep.export import check_file, cut_summary
-from evalprep.results import sample_hash
+from evalprep.readers import sample_hash
 from tests import PROJECT_ROOT
 from tests.evalprep.leaderboard import runs as board_runs
+from tests.evalprep.readers.logs import inspect_sample, write_json_log
 from tests.evalprep.report.runs import HOSTILE, capitals, hostile, line, summaries, write_run
-from tests.evalprep.results.readers.logs import inspect_sample, write_json_log
 from tests.evalprep.results.writing import Row
 from tests.evalprep.results.writing import write_run as write_small_run
 

@@ -3,8 +3,8 @@
 import pytest
 
 from evalprep.packs import settings_of
+from evalprep.readers.logged import TaskResults, TaskSettings
 from evalprep.results import edits_of
-from evalprep.results.logged import TaskResults, TaskSettings
 
 OWN = "doc_to_text: question\noutput_type: generate_until\nmetric_list: [{metric: exact_match}]\n"
 

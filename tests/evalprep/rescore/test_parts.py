@@ -11,7 +11,8 @@ from evalprep.rescore.rescoring import _take_values_over_all_rows
 from evalprep.rescore.scorer import Outcome, _instances
 from evalprep.rescore.screen import _show_task, show
 from evalprep.rescore.tally import Change, TaskRescore, tally
-from evalprep.results import Metric, load_run
+from evalprep.results import load_run
+from evalprep.samples import Metric
 from tests.evalprep.results.writing import Row, write_run
 
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from evalprep.cli import main
+from evalprep.readers.results_file import decode_run
 from evalprep.results import load_run
-from evalprep.results.metric import Metric
 from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score
-from evalprep.results.readers import decode_run
+from evalprep.samples.metric import Metric
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
 ACC, EM, NORM, OWN = (

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from evalprep.packs.rubric import text_at
+from evalprep.readers.logged import CallSettings
 from evalprep.results import load_run
-from evalprep.results.logged import CallSettings
 from evalprep.results.reply import (
     at_one_length,
     default_limit,
@@ -16,8 +16,8 @@ from evalprep.results.reply import (
     limit_of_reply,
     truncated,
 )
-from evalprep.results.sample import INVALID, parse, response_of
-from evalprep.results.scan import read_table
+from evalprep.samples.sample import INVALID, parse, response_of
+from evalprep.samples.scan import read_table
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from evalprep.cli import main
 from evalprep.compare import compare_runs
-from evalprep.results import decode_run, load_run, narrowed
+from evalprep.readers import decode_run
+from evalprep.results import load_run, narrowed
 from evalprep.score import score_run
 
 PIQA = {"alias": "piqa", "sample_len": 200, "acc,none": 0.6, "acc_stderr,none": 0.03}

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evalprep.results import read_table
 from evalprep.samples import (
     AMBIGUOUS,
     BY_CONTENT,
@@ -18,6 +17,7 @@ from evalprep.samples import (
     line_up,
     pair_rows,
     pair_with_published,
+    read_table,
 )
 from evalprep.samples.pairing import COPY, NO_VERDICT, PARTNER
 from tests.evalprep.results.writing import sha256

@@ -9,7 +9,8 @@ import yaml
 from evalprep.errors import BadInput
 from evalprep.packapi import Previous
 from evalprep.packs.finding import find_packs
-from evalprep.results import TaskResults, TaskSettings, edits_of
+from evalprep.readers import TaskResults, TaskSettings
+from evalprep.results import edits_of
 from evalprep.results.published_rule import rule_of_template
 from tests import PROJECT_ROOT, processes
 from tests.loops import each

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from custom_metrics import openllm
-from evalprep.results import document_hash, text_hash
+from evalprep.samples import document_hash, text_hash
 
 MODEL = "acme/tiny-1b"
 SHA = "a1b2c3d4" * 5
