@@ -22,9 +22,9 @@ from tests.evalprep.compare.test_across_tools import (
 )
 from tests.evalprep.readers.logs import eee_record, eval_event, write_eval, write_lines
 from tests.evalprep.readers.test_results_files import of_2023
+from tests.evalprep.results.test_values_alone import NESTED
 from tests.evalprep.samples.test_sample_layouts import LAYOUTS, items, results
 from tests.evalprep.samples.test_sample_layouts import write as write_layout
-from tests.evalprep.results.test_values_alone import NESTED
 from tests.oracle.folder import SHORT, Folder, calls
 from tests.oracle.folders.rows import policy, share
 
