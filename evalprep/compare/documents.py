@@ -69,48 +69,71 @@ class Documents:
 
 
 def documents_of(match: Paired) -> Documents:
-    """The documents of the candidate's rows that met, as far as their values tell.
+    """The documents of the rows that met, as far as their values tell.
 
-    Rows of one side alone and lines that stand there twice say nothing of documents, so that both
-    orders of two runs find the same ones.
+    Rows of one side alone and lines that stand there twice say nothing of documents, and a row's
+    value is that of both sides, so that both orders of two runs find the same ones.
     """
     if match.left.size < _FEWEST_GROUPS:
         return Documents()
     table = match.sides[0].table
     known: tuple[Paired, Documents] | None = table.derived.get(Documents)
     if known is None or known[0] is not match:
-        known = match, _found(table, match.left)
+        known = match, _found(match)
         table.derived[Documents] = known
     return known[1]
 
 
-def _found(table: Table, rows: Rows) -> Documents:
-    values = _shared_fields(table, rows.tolist())
-    for name in known_fields() if values else ():
-        codes = _codes(values.get(name, ()))
-        if _is_document(codes, fewest=2):
-            return Documents(_placed(name, codes, table, rows))
-    candidates: dict[str, Codes] = {}
-    for name, column in values.items():
-        candidates[name] = _codes([text if _is_long(text) else None for text in column])
-    if table.prompt_hash.any():
-        candidates["prompt"] = _codes(table.prompt_hash[rows].tolist())
+def _found(match: Paired) -> Documents:
+    places = zip(match.sides, (match.left, match.right), strict=True)
+    tables = {id(side.table): (side.table, rows) for side, rows in places}
+    prompts = [table.prompt_hash[rows] for table, rows in tables.values()]
+    docs = [table.doc_hash[rows] for table, rows in tables.values()]
+    if np.array_equal(docs[0], docs[-1]) and docs[0].any():  # the same rows on both sides
+        tables = dict(list(tables.items())[:1])
+    of_sides = [_shared_fields(table, rows.tolist()) for table, rows in tables.values()]
+    names = sorted(set(chain.from_iterable(of_sides)))
+    fields = {name: [side[name] for side in of_sides if name in side] for name in names}
+
+    def found(name: str, *codes: Codes) -> Field:
+        """A field of the candidate's table, of whose rows those that met have a code."""
+        of_table = np.full(len(match.sides[0]), UNKNOWN, dtype=np.int64)
+        of_table[match.left] = _together(codes)
+        return Field(name, of_table)
+
+    for name in known_fields():
+        codes = list(map(_codes, fields.get(name, ())))
+        if codes and _is_document(_together(codes), fewest=2):
+            return Documents(found(name, *codes))
+    candidates = {name: [_codes(_long(column)) for column in fields[name]] for name in names}
+    candidates["prompt"] = [_codes(column.tolist()) for column in prompts if column.any()]
     for name, codes in candidates.items():
-        if _is_document(codes, fewest=_FEWEST_GROUPS):
-            return Documents(_placed(name, codes, table, rows))
+        if codes and _is_document(_together(codes), fewest=_FEWEST_GROUPS):
+            return Documents(found(name, *codes))
     others = []
-    for name, column in values.items():
-        codes = _codes(column)
-        if _is_document(codes, fewest=_FEWEST_GROUPS):
-            others.append(_placed(name, codes, table, rows))
+    for name, columns in fields.items():
+        codes = list(map(_codes, columns))
+        if _is_document(_together(codes), fewest=_FEWEST_GROUPS):
+            others.append(found(name, *codes))
     return Documents(None, tuple(others))
 
 
-def _placed(name: str, codes: Codes, table: Table, rows: Rows) -> Field:
-    """A field of a table of whose rows some have a code."""
-    of_table = np.full(len(table), UNKNOWN, dtype=np.int64)
-    of_table[rows] = codes
-    return Field(name, of_table)
+def _together(sides: Sequence[Codes]) -> Codes:
+    """One code for each pair of rows, of what its sides say; -1 where none says anything."""
+    whole = sides[0]
+    for codes in sides[1:]:
+        if np.array_equal(whole, codes):
+            continue
+        is_unknown = (whole == UNKNOWN) & (codes == UNKNOWN)
+        width = int(codes.max(initial=0)) + 2
+        _, both = np.unique((whole + 1) * width + codes + 1, return_inverse=True)
+        whole = np.where(is_unknown, UNKNOWN, both)
+    return whole
+
+
+def _long(values: Sequence[Any]) -> list[str | None]:
+    """Those of some values that are long texts."""
+    return [value if isinstance(value, str) and len(value) >= _LONG else None for value in values]
 
 
 @cache
@@ -172,10 +195,6 @@ def _codes(values: Sequence[Any]) -> Codes:
     keys = map(_key, values)
     codes = [UNKNOWN if key is None else code_of.setdefault(key, len(code_of)) for key in keys]
     return np.array(codes, dtype=np.int64)
-
-
-def _is_long(value: Any) -> bool:
-    return isinstance(value, str) and len(value) >= _LONG
 
 
 def _is_document(codes: Codes, *, fewest: int) -> bool:
@@ -252,8 +271,8 @@ def row_units(pairs: Pairs, cluster: str = "") -> Codes | None:
 def document_codes(match: Paired, rows: Rows, other_rows: Rows, cluster: str = "") -> Codes | None:
     """The document of some of the rows that met; None where rows have none.
 
-    By a field that the user names, else by `cluster_id`, else by a field that is found. A side
-    whose rows do not have it takes it from the other one.
+    By a field that the user names, else by `cluster_id`, else by a field that is found; by what
+    both sides say of it, or the only one that has it.
 
     Args:
         match: The rows that met.
@@ -263,12 +282,12 @@ def document_codes(match: Paired, rows: Rows, other_rows: Rows, cluster: str = "
     """
     if cluster == NONE:
         return None
-    table, other = (side.table for side in match.sides)
+    sides = [*zip((side.table for side in match.sides), (rows, other_rows), strict=True)]
     if cluster:
-        codes = _codes_of(table, cluster)[rows]
-        return codes if np.any(codes != UNKNOWN) else _codes_of(other, cluster)[other_rows]
-    if table.clusters or other.clusters:
-        return table.cluster[rows] if table.clusters else other.cluster[other_rows]
+        return _together([_codes_of(table, cluster)[places] for table, places in sides])
+    named = [table.cluster[places] for table, places in sides if table.clusters]
+    if named:
+        return _together(named)
     found = documents_of(match).found
     return None if found is None else found.codes[rows]
 

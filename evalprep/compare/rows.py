@@ -24,11 +24,11 @@ from evalprep.compare.reasons import BASELINE, CANDIDATE, Kind, Reason, unique
 from evalprep.compare.same_outputs import same_file
 from evalprep.compare.scorer import contradicted_verdicts, note_on_calibration, scorer_reasons
 from evalprep.compare.settings import Settings
-from evalprep.compare.sides import PairedMetric, Sides, expected_pairs, paired_metric
+from evalprep.compare.sides import OVER_ALL_ROWS, PairedMetric, Sides, expected_pairs, paired_metric
 from evalprep.compare.stored import note_on_stated
 from evalprep.compare.task import PairedTask, remarks_on
 from evalprep.compare.warnings import row_names
-from evalprep.compare.whole import is_whole, key_over_rows, kind_over_rows, measure_whole
+from evalprep.compare.whole import key_over_rows, kind_over_rows, measure_whole
 from evalprep.numbers import finite_number
 from evalprep.results import limit_of, note_on_empty_replies, note_on_failed_scoring, note_on_limit
 from evalprep.samples import GOLD_COLUMN, NO_FILTER, TABLE, Metric, Table, Way
@@ -63,7 +63,7 @@ def measure_task(sides: Sides, settings: Settings) -> TaskQuantities:
     """
     paired = paired_metric(sides, sides.first_metric, settings)
     whole: Measured | None = None
-    if sides.against is not None and is_whole(paired.metric):
+    if sides.against is not None and sides.kind_of(paired.metric) in OVER_ALL_ROWS:
         # Its rows have no score of their own: a metric over all of them stands for the task.
         whole = _over_rows(sides, paired.metric, settings)
     doubts = doubts_on_replies(paired.table, CANDIDATE)
@@ -130,7 +130,7 @@ def _first_quantity(
         metric=metric.metric,
         filter=rows.table.filter,
         decides=settings.decides_task(metric, sides.own.metrics),
-        duplicate_of=_key_of(rows.task, metric, rows.pairs),
+        duplicate_of=_key_of(rows),
     )
 
 
@@ -152,11 +152,12 @@ def _own_rows(paired: PairedMetric, settings: Settings) -> Measured:
     )
 
 
-def _key_of(task: str, metric: Metric, pairs: Pairs) -> str:
-    """The key of a quantity of a task, which copies and transforms of it share."""
-    if pairs.rows.size:
-        return _column_key(task, pairs)
-    return key_over_rows(task, metric) if is_whole(metric) else ""
+def _key_of(rows: PairedTask) -> str:
+    """The key of the quantity of a task, which copies and transforms of it share."""
+    if rows.pairs.rows.size:
+        return _column_key(rows.task, rows.pairs)
+    is_over_rows = rows.sides.kind_of(rows.metric) in OVER_ALL_ROWS
+    return key_over_rows(rows.task, rows.metric) if is_over_rows else ""
 
 
 def _over_rows(sides: Sides, metric: Metric, settings: Settings) -> Measured:
@@ -168,12 +169,9 @@ def _over_all_rows(
     sides: Sides, first: Quantity, whole: Measured | None, settings: Settings
 ) -> list[Quantity]:
     """The metrics over all rows of a task that both runs have, that of the task among them."""
-    if sides.against is None:
-        return []
-    shared = {metric.key for metric in sides.against.metrics if is_whole(metric)}
     quantities = []
-    for metric in sides.task.metrics:
-        if is_whole(metric) and metric.key in shared:
+    for metric in _shared_metrics(sides):
+        if sides.kind_of(metric) in OVER_ALL_ROWS:
             is_first = (metric.metric, metric.filter) == (first.metric, first.filter)
             if is_first and whole is not None:
                 quantities.append(_first_over_rows(metric, first, whole, settings))
@@ -223,17 +221,20 @@ def _beside_over_rows(
     )
 
 
-def _further(sides: Sides, first: Quantity, rows: PairedTask, settings: Settings) -> list[Quantity]:
-    """Every other row metric and filter that both runs of a task have."""
+def _shared_metrics(sides: Sides) -> list[Metric]:
+    """The candidate's metrics that the baseline has, too; none of published verdicts."""
     if sides.against is None:
         return []
-    others = {(metric.metric, metric.filter): metric.kind for metric in sides.against.metrics}
+    others = {metric.key for metric in sides.against.metrics}
+    return [metric for metric in sides.task.metrics if metric.key in others]
+
+
+def _further(sides: Sides, first: Quantity, rows: PairedTask, settings: Settings) -> list[Quantity]:
+    """Every other row metric and filter that both runs of a task have."""
     quantities = []
-    for metric in sides.task.metrics:
-        key = metric.metric, metric.filter
-        # A side whose rows lost all numbers of a metric has no kind of it but `stored`.
-        kinds = {metric.kind, others.get(key)}
-        if key != (first.metric, first.filter) and key in others and "rows" in kinds:
+    for metric in _shared_metrics(sides):
+        is_first = (metric.metric, metric.filter) == (first.metric, first.filter)
+        if not is_first and sides.kind_of(metric) == "rows":
             paired = paired_metric(sides, metric, settings, by_own=False)
             quantities.append(_further_quantity(paired, first, rows.reading, settings))
     return quantities

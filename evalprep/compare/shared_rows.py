@@ -93,9 +93,9 @@ class SharedTask:
         self, place: int, params: Mapping[str, Any], *, any_score: bool
     ) -> dict[str, tuple[int, Floats]]:
         """Each subtask of one side: the number of its pairs, and the scores without a partner."""
-        own = self.own[place]
-        table = own.table(params.get("filter"))
-        rows = self.sides[place].table(params.get("filter")).places
+        own, filter_name = self.own[place], params.get("filter")
+        table = own.table(filter_name)
+        rows = self.sides[place].table(filter_name).places
         values = np.full(len(table), 0.5) if any_score else _numbers(own, params)
         if not any_score:
             scored = self.scored(params)
@@ -105,7 +105,8 @@ class SharedTask:
         is_lone = np.isfinite(values) & ~is_paired
         if not table.subtasks:
             whole = int(rows.size), values[is_lone]
-            return {self.name: whole} if len(table) else {}
+            has_some = any(task.table(filter_name).subtasks for task in self.own)
+            return {_NO_SUBTASK if has_some else self.name: whole} if len(table) else {}
         names = [*table.subtasks, _NO_SUBTASK]  # the code for none is -1
         codes = table.subtask
         in_order = codes[np.sort(np.unique(codes, return_index=True)[1])]
@@ -179,11 +180,11 @@ def _shared_task(
             metrics.append((task.primary.metric, against.primary.metric))
         lacking = _lacking(tables, rows, metrics)
         is_whole = [_has_all(tables[place], rows[place]) for place in (0, 1)]
-        is_whole[1] = is_whole[1] and tables[0].ids == tables[1].ids
+        is_whole[1] = is_whole[1] and tables[0].distinct_ids == tables[1].distinct_ids
         for place in (0, 1):
             whole[place] = whole[place] and is_whole[place] and not lacking[place]
         if not all(is_whole) or any(lacking):
-            ids = [tables[0].ids[row] for row in rows[0].tolist()]
+            ids = [tables[0].distinct_ids[row] for row in rows[0].tolist()]
             shared = tables[0].kept(rows[0], ids), tables[1].kept(rows[1], ids)
             kept[own_filter], other_kept[other_filter] = _masked(*shared, metrics)
     sides = replace(task, kept=kept), replace(against, kept=other_kept)
@@ -217,8 +218,10 @@ def _masked(table: Table, other: Table, names: Collection[tuple[str, str]]) -> t
         # A side that lost the metric has no name for it, and no number.
         now, before = table.numbers(name), other.numbers(other_name)
         known = np.isfinite(now) & np.isfinite(before)
-        metrics[name] = np.where(known, now, np.nan)
-        other_metrics[other_name] = np.where(known, before, np.nan)
+        if name:  # else no metric stands for the task of a side
+            metrics[name] = np.where(known, now, np.nan)
+        if other_name:
+            other_metrics[other_name] = np.where(known, before, np.nan)
     return replace(table, metrics=metrics), replace(other, metrics=other_metrics)
 
 

@@ -26,9 +26,13 @@ from evalprep.results import (
     expected_rows,
     published_reading,
 )
-from evalprep.samples import UNKNOWN, Metric, Table, pair_rows, pair_with_published
+from evalprep.samples import UNKNOWN, Kind, Metric, Table, pair_rows, pair_with_published
 
 _LOOKED_AT = 32  # rows whose requests are read
+#: Kinds of metrics that are read of rows: of sides that hold different things the first one.
+OF_ROWS: tuple[Kind, ...] = ("rows", "counts", "function")
+#: Those of which rows hold something that is no number.
+OVER_ALL_ROWS = frozenset(OF_ROWS[1:])
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,18 @@ class Sides:
         if numbered[0] == numbered[1]:
             return choose_primary({}, [own, other])
         return own if numbered[0] > numbered[1] else other
+
+    def kind_of(self, metric: Metric) -> Kind:
+        """What rows hold of a metric; a side that lost all its values says nothing of that."""
+        kinds = set()
+        for _, _, task in self.named:
+            known = task.metric_of(metric.key)
+            if known is not None and (known.kind != "function" or known.value is not None):
+                kinds.add(known.kind)
+        for kind in OF_ROWS:
+            if kind in kinds:
+                return kind
+        return "stored"
 
     def _numbered(self, metric: Metric) -> int:
         """The sides whose rows have numbers of a metric."""
@@ -157,8 +173,6 @@ def paired_metric(
         other = against.table(other_metric.filter)
         has_other_ids = len(table) and len(other) and table.id_source != other.id_source
         if has_other_ids and task.tool == against.tool:
-            table = task.table(metric.filter, id_source="doc_hash")
-            other = against.table(other_metric.filter, id_source="doc_hash")
             notes.append("the row ids of the runs differ; rows are matched by their content")
         match = pair_rows(table, other, tools=(task.tool, against.tool), rules=rules)
         other_values = other.numbers(other_metric.metric)
@@ -283,4 +297,4 @@ def _expected(sides: Sides, table: Table, other: Table | None) -> list[int]:
 
 
 def _different_rows(table: Table) -> int:
-    return len(set(table.ids)) if table.repeated_ids.size else len(table)
+    return len(set(table.distinct_ids)) if table.repeated_ids.size else len(table)

@@ -73,7 +73,7 @@ class PairedTask(PairedMetric):
 
         They are its id and, where no id reads so, its place in the split.
         """
-        ids, rows = self.table.ids, self.pairs.rows
+        ids, rows = self.table.distinct_ids, self.pairs.rows
         known = set(ids)
         pairs: dict[str, int] = {}
         for pair, (row, place) in enumerate(

@@ -17,14 +17,22 @@ from custom_metrics.statistics import Missing, PairedUnits
 from custom_metrics.statistics.perplexity import FEWEST_TEXTS
 from evalprep.compare.agreement import direction_of, join_directions
 from evalprep.compare.comparable import GOLD
-from evalprep.compare.difference import BITS, POINTS, RATIO, Difference, from_evidence, with_missing
+from evalprep.compare.difference import (
+    BITS,
+    POINTS,
+    RATIO,
+    Difference,
+    differing_value,
+    from_evidence,
+    with_missing,
+)
 from evalprep.compare.documents import Codes, document_codes
 from evalprep.compare.pairing import Floats
 from evalprep.compare.quantities import Measured
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.compare.settings import Settings
 from evalprep.compare.sides import PairedMetric
-from evalprep.samples import UNKNOWN, Flags, Metric, Paired
+from evalprep.samples import UNKNOWN, Flags, Metric, Paired, Rows, Table
 from evalprep.score import (
     BITS_PER_BYTE,
     NOT_READABLE,
@@ -51,13 +59,6 @@ _NO_TEST = "no test for this score"
 Contents = tuple[list[Any], list[Any]]
 
 
-def is_whole(metric: Metric) -> bool:
-    """True for a metric whose rows hold something that is no number."""
-    if metric.kind == "function":
-        return metric.value is not None
-    return metric.kind == "counts"
-
-
 def key_over_rows(task: str, metric: Metric) -> str:
     """The key of a metric over all rows; transforms of one likelihood share it."""
     return f"{task}: {'likelihood' if metric.metric in PERPLEXITIES else metric.key}"
@@ -80,12 +81,17 @@ def measure_whole(paired: PairedMetric, settings: Settings) -> Measured:
     now, before = (task.metric(name, table.filter) for _, _, task in paired.sides.named)
     now, contradictions = join_directions(now, before, settings.allow)
     kept = match.kept(settings.pairing, any_gold=any_gold)
-    now_rows, before_rows = (
-        [sample.metrics.get(name) for sample in side.table.read(rows[kept])]
-        for side, rows in zip(match.sides, (match.left, match.right), strict=True)
-    )
-    sides = now_rows, before_rows
-    units = document_codes(match, match.left[kept], match.right[kept], settings.cluster)
+    places = match.left[kept], match.right[kept]
+    contents = [
+        _contents(side.table, rows, name) for side, rows in zip(match.sides, places, strict=True)
+    ]
+    scored = [
+        at
+        for at, (own, base) in enumerate(zip(*contents, strict=True))
+        if own is not None and base is not None
+    ]
+    sides = [contents[0][at] for at in scored], [contents[1][at] for at in scored]
+    units = document_codes(match, places[0][scored], places[1][scored], settings.cluster)
     measured = _measured((now, before), sides, match, units, settings.confidence)
     item = measured.difference
     if name not in PERPLEXITIES:
@@ -95,7 +101,19 @@ def measure_whole(paired: PairedMetric, settings: Settings) -> Measured:
         item = replace(
             item, now=now.value, previous=before.value, higher_is_better=direction_of(now)
         )
+    item = replace(
+        item,
+        own_now=differing_value(now.value, item.now),
+        own_previous=differing_value(before.value, item.previous),
+    )
     return Measured(item, [*contradictions, *measured.reasons], measured.notes)
+
+
+def _contents(table: Table, rows: Rows, metric: str) -> list[Any]:
+    """What some rows hold of a metric; None of a row without it, and of one whose scorer failed."""
+    failed = table.scoring_failed[rows].tolist()
+    samples = zip(table.read(rows.tolist()), failed, strict=True)
+    return [None if has_failed else sample.metrics.get(metric) for sample, has_failed in samples]
 
 
 def _measured(
@@ -168,7 +186,7 @@ def _with_missing(
     """
     if item.range is None or settings.pairing.partial or len(set(paired.pairs.tools)) > 1:
         return item
-    sizes = [len(set(side.table.ids)) for side in paired.pairs.match.sides]
+    sizes = [len(set(side.table.distinct_ids)) for side in paired.pairs.match.sides]
     sizes += [task.logged.rows.effective or 0 for _, _, task in paired.sides.named]
     pick = min if "limit" in settings.allow else max
     expected = pick(filter(None, sizes), default=0) - left_out

@@ -249,8 +249,10 @@ def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) ->
     sure = f"{item.sureness(policy.confidence):.1%}".replace(".0%", "%")
     lost = check.most_lost or 0.0
     most = f"at most {item.scaled(lost)} lost, {sure} sure"
-    if lost <= 0:
+    if lost < 0:
         most = f"a loss is ruled out ({sure})"
+    elif lost == 0:  # of a score without bounds, which tell how large an unseen loss may be
+        most = "every row is as before"
     if open_drop > 0 and item.rules_out(open_drop, policy.confidence):
         check.status = PASS
         check.message = f"{moved}; {most}"

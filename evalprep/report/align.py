@@ -22,7 +22,7 @@ from evalprep.results import (
     knows_parsing,
     text_of,
 )
-from evalprep.samples import BY_CONTENT, LM_EVAL, UNKNOWN, PairRules, Sample, Table, line_up
+from evalprep.samples import BY_CONTENT, UNKNOWN, PairRules, Sample, Table, line_up
 
 #: A sample, and filter -> the answer that it found.
 ReadSample = tuple[SampleView, dict[str, str]]
@@ -188,17 +188,13 @@ def align(name: str, runs: Sequence[Run], rules: PairRules = BY_CONTENT) -> Task
         runs: The runs, those without the task too.
         rules: What the user decides about pairing.
     """
-    tasks = [run.tasks[name] for run in runs if name in run.tasks]
-    sources = {task.table().id_source for task in tasks if task.tool == LM_EVAL}
-    # Runs that name their rows otherwise meet by the digests of their documents.
-    id_source = "doc_hash" if len(sources) > 1 else None
     replies: list[Replies | None] = []
     for run in runs:
         task = run.tasks.get(name)
         if task is None:
             replies.append(None)
             continue
-        table = task.table(id_source=id_source if task.tool == LM_EVAL else None)
+        table = task.table()
         expected = expected_rows(run, task)
         replies.append(Replies(task, table, [], replier=Replier.of(run), expected=expected))
     present = [reply for reply in replies if reply is not None]

@@ -72,7 +72,7 @@ class TaskRun:
     tool: str = LM_EVAL
     undecided: tuple[str, ...] = ()
     kept: Mapping[str, Table] = field(default_factory=dict, repr=False)
-    _tables: dict[tuple[str, str | None], Table] = field(default_factory=dict, repr=False)
+    _tables: dict[str, Table] = field(default_factory=dict, repr=False)
 
     @property
     def path(self) -> Path:
@@ -228,24 +228,24 @@ class TaskRun:
         if self.tool != LM_EVAL:
             return "its log has no score of any row"
         logged = self.logged.metrics
-        over_all_rows = [metric for metric in logged if metric.is_score]
-        if over_all_rows:
-            values = _names_and_values(over_all_rows)
-            computed = f"lm-eval reports {values}, computed over all rows at once"
-            return f"{computed}: rows have no score of their own to compare"
+        scores = [metric for metric in logged if metric.is_score]
+        if scores:
+            why = "computed over all rows at once: rows have no score of their own to compare"
+            if self.lost_its_scores:
+                why = "and no row has a number"
+            return f"lm-eval reports {_names_and_values(scores)}, {why}"
         if any(metric.metric in COUNTS_OF_REPLIES for metric in logged):
             return "a row has no score of its own; scores of the suite are made of the replies"
         return "the run logged no score (--predict_only?); `evalprep rescore` scores saved outputs"
 
-    def table(self, filter_name: str | None = None, *, id_source: str | None = None) -> Table:
+    def table(self, filter_name: str | None = None) -> Table:
         """Returns the samples of one filter, the primary one by default, as columns."""
         chosen = self.primary.filter if filter_name is None else filter_name
         if chosen in self.kept:
             return self.kept[chosen]
-        key = chosen, id_source
-        if key not in self._tables:
-            self._tables[key] = cached_table(self.source, chosen, id_source=id_source)
-        return self._tables[key]
+        if chosen not in self._tables:
+            self._tables[chosen] = cached_table(self.source, chosen)
+        return self._tables[chosen]
 
     def values(self, metric: Metric) -> NDArray[np.float64]:
         """Returns the number of each row for a metric; NaN where a row has none."""

@@ -375,7 +375,14 @@ class _Matching:
         )
 
     def by_ids(self, table: Table, other: Table) -> None:
-        """Pairs rows by the ids of the tables; rows of a repeated id by prompt, then by place."""
+        """Pairs rows by the ids of the tables; rows of a repeated id by prompt, then by place.
+
+        Ids of two columns tell only which lines of a side are one row.
+        """
+        if table.id_source != other.id_source:
+            own = [side.row_keys(side.repeated_ids) for side in (table, other)]
+            self._set_doubled_apart((own[0], own[1]))
+            return
         way = Way.DOCUMENT if table.id_source == "doc_hash" else Way.ID
         repeated = np.union1d(table.repeated_ids, other.repeated_ids)
         keys = table.row_keys(repeated), other.row_keys(repeated)

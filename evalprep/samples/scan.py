@@ -5,6 +5,7 @@ Whole blocks of ordinary lines are read at once, all others one by one.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -318,18 +319,23 @@ class FirstValues:
 
     Attributes:
         filter: The filter of the first one.
-        values: Metric -> the first value that is neither null nor a text; None where there is none.
+        values: Metric -> the first value that is neither null, NaN nor a text; None where there is
+            none.
     """
 
     filter: str = "none"
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
 def first_values(source: SampleSource, expected: Collection[str] = ()) -> FirstValues:
     """Reads the metrics of samples until each has a value.
 
-    Null and texts stand in as many rows as they like; a metric that the first rows do not name is
-    looked for in the first `_LOOKED_FOR` ones.
+    Null, NaN and texts stand in as many rows as they like; a metric that the first rows do not name
+    is looked for in the first `_LOOKED_FOR` ones.
 
     Args:
         source: Where the samples are read from.
@@ -342,7 +348,7 @@ def first_values(source: SampleSource, expected: Collection[str] = ()) -> FirstV
         filter_name = filter_name or sample.filter
         for name, value in sample.metrics.items():
             if values.get(name) is None:
-                values[name] = None if isinstance(value, str) else value
+                values[name] = None if isinstance(value, str) or _is_nan(value) else value
         is_complete = values and None not in values.values()
         if is_complete and (number >= _LOOKED_FOR or values.keys() >= set(expected)):
             break

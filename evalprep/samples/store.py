@@ -58,9 +58,7 @@ class _Facts(msgspec.Struct, frozen=True):
     damage: list[Damage]
 
 
-def cached_table(
-    source: SampleSource, filter_name: str, *, id_source: str | None = None, small: int = _SMALL
-) -> Table:
+def cached_table(source: SampleSource, filter_name: str, *, small: int = _SMALL) -> Table:
     """`table_of`, through the store for runs of `small` bytes of samples or more.
 
     What a function computes of samples may take long, and is kept of runs of any size.
@@ -71,12 +69,12 @@ def cached_table(
         is_computed = isinstance(source, ChangedSamples)
         known = source.identity() if is_computed or _size_of_run(source.path) >= small else None
         if known is not None:
-            about = repr((VERSION, COLUMNS, filter_name, id_source)).encode()
+            about = repr((VERSION, COLUMNS, filter_name)).encode()
             key = hashlib.blake2b(about + known, digest_size=20).hexdigest()
             entry = user_cache() / f"{key}{_ENDING}"
             if entry.is_file():
                 return _load(entry, source)
-    table = table_of(source, filter_name, id_source=id_source)
+    table = table_of(source, filter_name)
     if entry is not None:
         with contextlib.suppress(Exception):  # read-only home, full disk: go without
             _store(table, entry)

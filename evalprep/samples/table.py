@@ -159,6 +159,15 @@ class Table:
         hashes = np.sort(self.id_hashes)
         return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
 
+    @cached_property
+    def distinct_ids(self) -> list[str]:
+        """The ids, a repeated one with the row's place in the split."""
+        if not self.repeated_ids.size:
+            return self.ids
+        is_repeated = np.isin(self.id_hashes, self.repeated_ids).tolist()
+        rows = zip(self.ids, self.doc_id.tolist(), is_repeated, strict=True)
+        return [f"{name}#{place}" if again else name for name, place, again in rows]
+
     def row_keys(self, repeated: Hashes) -> Hashes:
         """Returns a hash for each row: of its id, and of a repeated id with prompt and place.
 

@@ -147,7 +147,7 @@ def _bounds_of(task: TaskRun, name: str) -> statistics.Bounds | None:
 def _key(task: str, table: Table, row: int) -> str:
     code = int(table.cluster[row])
     if code == UNKNOWN:
-        return f"{task}#{table.ids[row]}"
+        return f"{task}#{table.distinct_ids[row]}"
     return f"{task}##{table.clusters[code]}"
 
 

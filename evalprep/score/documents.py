@@ -77,10 +77,10 @@ def documents_of(tasks: Mapping[str, TaskRun]) -> dict[str, str]:
         table = task.table()
         if not table.clusters:
             continue
-        ids = set(table.ids)
+        ids = set(table.distinct_ids)
         for row in np.flatnonzero(table.cluster != UNKNOWN).tolist():
             document = f"{name}##{table.clusters[table.cluster[row]]}"
-            documents[f"{name}#{table.ids[row]}"] = document
+            documents[f"{name}#{table.distinct_ids[row]}"] = document
             place = str(table.doc_id[row])
             if place not in ids:
                 documents[f"{name}#{place}"] = document

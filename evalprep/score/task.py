@@ -263,8 +263,11 @@ def score_task(name: str, task: TaskRun, expected: int | None) -> TaskScore:
 def _over_all_rows(task: TaskRun, metric: Metric, here: int, expected: int | None) -> Estimate:
     """The value of a metric that is computed over all rows at once, with their number.
 
-    As the results file states it; else as the rows make it.
+    As the results file states it; else as the rows make it. Nothing where the scorer failed on
+    every row, whatever is stated.
     """
+    if here and task.table(metric.filter).scoring_failed.all():
+        return Estimate()
     if metric.value is None:
         return Estimate(value=value_over_rows(task, metric), n=here, rule=FROM_ALL_ROWS)
     rows = here if expected is None else max(here, expected)

@@ -396,7 +396,12 @@ class Walk:
             if note:
                 self.notes[note] = None
             table = task.kept.get(task.primary.filter)
-            self._rows[name] = rows if table is None else _kept_mappings(rows, table)
+            if table is not None:
+                rows = _kept_mappings(rows, table)
+            elif task.table().repeated_ids.size:  # a function may keep its values by these
+                for row, own_id in zip(rows, task.table().distinct_ids, strict=True):
+                    row["sample_id"] = own_id
+            self._rows[name] = rows
         return self._rows[name]
 
 

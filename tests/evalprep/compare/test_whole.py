@@ -8,8 +8,8 @@ from custom_metrics.harness.aggregations import macro_mean
 from evalprep.cli import main
 from evalprep.compare.reasons import Kind, sentences
 from evalprep.compare.settings import Settings
-from evalprep.compare.sides import Sides, paired_metric
-from evalprep.compare.whole import is_whole, measure_whole
+from evalprep.compare.sides import OVER_ALL_ROWS, Sides, paired_metric
+from evalprep.compare.whole import measure_whole
 from evalprep.results import load_run
 from tests.evalprep.results.writing import Row, write_run
 
@@ -86,7 +86,9 @@ AGGREGATION = {
 
 def test_every_metric_over_all_rows_is_known(two):
     task = two[0][0].tasks["all"]
-    assert {metric.metric for metric in task.metrics if is_whole(metric)} == set(AGGREGATION)
+    assert {metric.metric for metric in task.metrics if metric.kind in OVER_ALL_ROWS} == set(
+        AGGREGATION
+    )
 
 
 @pytest.mark.parametrize("metric", AGGREGATION)

@@ -30,7 +30,7 @@ def breaks_of_equal_pairs(answers: Answers) -> Iterator[str]:
         is_gain = (check["drop"] or 0.0) < -GAIN or "gain of" in check["message"]
         if check["status"] == "pass" and is_gain:
             yield f"gate: {name} passes by a gain: {check['message']}"
-        if check["most_lost"] is not None and check["most_lost"] <= 0:
+        if (check["most_lost"] or 0.0) < 0 or "a loss is ruled out" in check["message"]:
             yield f"gate: {name} rules out a loss: {check['message']}"
     yield from _ranked(answers)
 
@@ -52,7 +52,7 @@ def breaks_of_lower_pairs(answers: Answers) -> Iterator[str]:
     for name, check in answers.checks.items():
         if (check["drop"] or 0.0) < -GAIN:
             yield f"gate: {name}: {check['message']}"
-        if check["most_lost"] is not None and check["most_lost"] <= 0:
+        if (check["most_lost"] or 0.0) < 0 or "a loss is ruled out" in check["message"]:
             yield f"gate: {name} rules out a loss: {check['message']}"
     for pair in answers.board["pairs"]:
         if (pair["verdict"] == "better") == (pair["candidate"] == "candidate-run"):

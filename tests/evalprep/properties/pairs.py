@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -21,7 +22,18 @@ KINDS = {
     "list": ("share", (0.0, 0.5, 1.0), True),
     "points": ("points", (0.0, 12.0, 55.0, 100.0), True),
     "loss": ("loss", (0.1, 0.7, 2.5, 4.0), False),
+    "choice": ("acc", (0.0, 1.0), True),
+    "labels": ("f1", (0.0, 1.0), True),  # whether the predicted label is the gold one
+    "texts": ("word_perplexity", (-60.0, -30.0, -29.0, -8.0), True),  # log-likelihoods
 }
+OVER_ROWS = (
+    "choice",
+    "labels",
+    "texts",
+)  # what is logged of a row is no number, or follows from requests
+#: Kinds of which a greater value over all rows is worse.
+DOWN = ("loss", "texts")
+WORDS = 10  # of each text
 SHARES = ("verdict", "graded", "list")
 #: Kinds beside which a task may log `acc_norm`.
 SECOND_TO = ("verdict", "graded")
@@ -37,6 +49,10 @@ FAULTS = (
     "lines doubled with other scores",
     "last line cut",
     "file emptied",
+    "some prompts changed",
+    "some gold answers changed",
+    "ids away",
+    "places moved",
     "task away",
 )
 
@@ -53,6 +69,8 @@ class Row:
     failed: bool = False
     second: float | None = None
     extra: list[float | None] = field(default_factory=list)
+    prompt: str = ""
+    gold: str = "A"
 
 
 @dataclass
@@ -61,7 +79,8 @@ class Task:
 
     `counted` is what the results file says of its rows: `meant`, `written`, or nothing; `lacking` is how a row
     without a number is written: `null`, `nan`, or `absent`; `cut` is a last line that ends early; rows that are not
-    `named` have no id of their own; `texts` are documents that rows share as a text, not as a `cluster_id`.
+    `named` have no id of their own; `texts` are documents that rows share as a text, not as a `cluster_id`; of `twins`
+    two and two rows are the same question; `bools` are verdicts as true and false; `moved` is added to the places of rows in the split.
     """
 
     name: str
@@ -74,6 +93,9 @@ class Task:
     cut: bool = False
     named: bool = True
     texts: bool = False
+    twins: bool = False
+    bools: bool = False
+    moved: int = 0
     filters: tuple[str, ...] = ("none",)
 
     @property
@@ -167,7 +189,12 @@ def _task(chance: random.Random, name: str) -> Task:
     task = Task(name, kind, rows, size, counted=chance.choice(("meant", "meant", "written", "")))
     task.named = chance.random() < 0.7
     task.texts = chance.random() < 0.5
-    if chance.random() < 0.2:
+    task.twins = chance.random() < 0.15
+    if task.twins:
+        for row, twin in zip(rows[::2], rows[1::2], strict=False):
+            twin.subtask, twin.document = row.subtask, row.document
+    task.bools = chance.random() < 0.2
+    if kind not in OVER_ROWS and chance.random() < 0.2:
         task.filters = ("strict-match", "flexible-extract")
     if kind in SECOND_TO and chance.random() < 0.3:
         task.second = True
@@ -242,6 +269,16 @@ def _add_fault(chance: random.Random, pair: Pair) -> None:
         _fail(task.rows, task)
     elif fault == "file emptied":
         task.rows = []
+    elif fault == "ids away":
+        task.named = False
+    elif fault == "places moved":
+        task.moved = 1000
+    elif fault == "some prompts changed":
+        for row in some:
+            row.prompt = "Answer in one word. "
+    elif fault == "some gold answers changed":
+        for row in some:
+            row.gold = "B"
     elif fault == "last line cut":
         task.cut = True
     elif fault.startswith("lines doubled"):
@@ -270,7 +307,8 @@ def _values(rows):
     for task, samples in rows.items():
         for row in samples:
             beside = ("scorer_error", "acc_norm")
-            metrics = [value for name, value in row["metrics"].items() if name not in beside]
+            logged = {name: value for name, value in row["metrics"].items() if name not in beside}
+            metrics = [value for value in logged.values() if value is not None]
             if not metrics:
                 continue
             value = metrics[0]
@@ -330,9 +368,12 @@ def write_side(folder: Path, tasks: list[Task], model: str, stamp: str) -> str:
         for name in task.filters:
             values = [task.read(row, row.value, name) for row in task.rows]
             known = [value for value in values if value is not None]
-            parts["results"][task.name][f"{task.metric},{name}"] = mean_of(known)
+            stated = over_rows(task) if task.kind in OVER_ROWS else mean_of(known)
+            parts["results"][task.name][f"{task.metric},{name}"] = stated
         parts["configs"][task.name] = {"task": task.name, "metadata": {"version": 1.0}}
-        parts["higher_is_better"][task.name] = {task.metric: KINDS[task.kind][2]}
+        if task.kind == "choice":
+            parts["configs"][task.name]["output_type"] = "multiple_choice"
+        parts["higher_is_better"][task.name] = {task.metric: task.kind not in DOWN}
         if task.second:
             numbers = [row.second for row in task.rows if row.second is not None]
             for name in task.filters:
@@ -359,6 +400,26 @@ def mean_of(numbers: list[float]) -> float:
     return sum(numbers) / len(numbers) if numbers else float("nan")
 
 
+def over_rows(task: Task) -> float:
+    """The value of a metric over all rows, as lm-eval computes it of those that have one."""
+    rows = [row for row in task.rows if row.value is not None]
+    numbers = [row.value or 0.0 for row in rows]
+    if task.kind == "texts":
+        return math.exp(-sum(numbers) / (WORDS * len(rows))) if rows else float("nan")
+    if task.kind == "choice":
+        return mean_of(numbers)
+    pairs = [labels_of(row) for row in rows]
+    hits = sum(gold == predicted == 1 for gold, predicted in pairs)
+    wrong = sum(gold != predicted for gold, predicted in pairs)
+    return 2 * hits / (2 * hits + wrong) if hits or wrong else float("nan")
+
+
+def labels_of(row: Row) -> list[int]:
+    """Gold and predicted label of a row: a third of the gold ones are positive."""
+    gold = int(row.at % 3 == 0)
+    return [gold, gold if row.value else 1 - gold]
+
+
 def _groups(tasks: list[Task]) -> dict[str, Any]:
     """The groups of a results file: one of all verdicts, and within it one without the first of them."""
     members = [task for task in tasks if task.kind == "verdict"]
@@ -374,8 +435,10 @@ def _groups(tasks: list[Task]) -> dict[str, Any]:
 
 
 def _line(task: Task, row: Row, value: float | None, filter_name: str) -> str:
-    prompt = f"Question {row.at} of a task with {task.size} rows?"
-    doc = {"sample_id": f"r{row.at}", "question": prompt, "subtask_name": row.subtask}
+    number = row.at // 2 if task.twins else row.at
+    question = f"Question {number} of a task with {task.size} rows?"
+    prompt = f"{row.prompt}{question}"
+    doc = {"sample_id": f"r{row.at}", "question": question, "subtask_name": row.subtask}
     if task.texts and row.document is not None:
         doc["passage"] = f"The text of {row.document}. " * 20
     else:
@@ -383,14 +446,20 @@ def _line(task: Task, row: Row, value: float | None, filter_name: str) -> str:
     if not task.named:
         del doc["sample_id"]
     doc = {name: entry for name, entry in doc.items() if entry is not None}
-    logged: Any = value
+    logged: Any = (
+        bool(value) if task.bools and task.kind == "verdict" and value is not None else value
+    )
     if task.kind == "list" and value is not None:
         right = round(value * row.weight)
         logged = [1] * right + [0] * (row.weight - right)
+    if task.kind == "labels" and value is not None:
+        logged = labels_of(row)
+    if task.kind == "texts" and value is not None:
+        logged = [value, WORDS]
     sample = {
-        "doc_id": row.at,
+        "doc_id": row.at + task.moved,
         "doc": doc,
-        "target": "A",
+        "target": row.gold,
         "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n"]}}},
         "resps": [[f"reply {value} {row.second}"]],
         "filtered_resps": [f"reply {value}"],
@@ -398,10 +467,12 @@ def _line(task: Task, row: Row, value: float | None, filter_name: str) -> str:
         "metrics": [task.metric, *(["acc_norm"] if task.second else []), "scorer_error"],
         "doc_hash": doc_hash(doc),
         "prompt_hash": sha256(prompt),
-        "target_hash": sha256("A"),
+        "target_hash": sha256(row.gold),
         task.metric: logged,
         "scorer_error": float(row.failed),
     }
+    if task.kind == "choice":
+        sample |= _requests(row, prompt)
     if task.second:
         sample["acc_norm"] = row.second
     if task.lacking == "nan":
@@ -416,6 +487,25 @@ def _line(task: Task, row: Row, value: float | None, filter_name: str) -> str:
             "metrics": names
         }
     return json.dumps(sample)
+
+
+def _requests(row: Row, prompt: str) -> dict[str, Any]:
+    """The requests of a multiple-choice row: the choice that was right is the likeliest where it is scored so."""
+    gold = row.at % 4 if row.gold == "A" else (row.at + 1) % 4
+    best = gold if row.value else (gold + 2) % 4
+    likelihoods = [-2.0 if choice == best else -5.0 - choice for choice in range(4)]
+    choices = [f" answer {letter}" for letter in "wxyz"]
+    requests = [[str(likelihood), "False"] for likelihood in likelihoods]
+    return {
+        "target": str(gold),
+        "target_hash": sha256(str(gold)),
+        "arguments": {
+            f"gen_args_{number}": {"arg_0": prompt, "arg_1": choice}
+            for number, choice in enumerate(choices)
+        },
+        "resps": [[request] for request in requests],
+        "filtered_resps": requests,
+    }
 
 
 def write_pair(folder: Path, pair: Pair) -> tuple[str, str, Path]:

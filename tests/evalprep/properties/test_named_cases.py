@@ -226,3 +226,84 @@ def test_lines_that_stand_there_twice_are_no_documents(answers):
     item = straight.quantities["task easy"]
     assert (item["n"], item["clusters"]) == (20, None)
     assert "as one document" not in " ".join(item["notes"])
+
+
+def over_all_rows(kind, size=120):
+    """One task of a metric over all rows: a quarter of the labels are wrong, the texts have one likelihood."""
+    values = {"labels": lambda at: float(at % 4 > 0), "texts": lambda at: -30.0 - at % 7}
+    rows = [Row(at, values[kind](at)) for at in range(size)]
+    return [Task("whole", kind, rows, size)]
+
+
+@pytest.mark.parametrize("kind", ["labels", "texts"])
+def test_a_metric_over_all_rows_has_the_value_of_each_run_beside_that_of_the_pairs(answers, kind):
+    before, now = over_all_rows(kind), over_all_rows(kind)
+    for row in before[0].rows[:30]:
+        row.gold = "B"
+    straight, exchanged = answers(now, before, {})
+    assert list(breaks_of_exchange(straight, exchanged)) == []
+    item = straight.quantities["task whole"]
+    own = straight.own_values(0)["task", "whole"][0]
+    assert item["n"] == 90
+    assert item["own_now"] == own
+    assert own != pytest.approx(item["now"], rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["labels", "texts"])
+def test_a_metric_over_all_rows_stands_for_a_task_whose_file_is_empty_on_one_side(answers, kind):
+    before, now = over_all_rows(kind), over_all_rows(kind)
+    now[0].rows = []
+    straight, exchanged = answers(now, before, {})
+    assert list(breaks_of_exchange(straight, exchanged)) == []
+    assert straight.quantities["task whole"]["verdict"] == "not enough evidence"
+
+
+@pytest.mark.parametrize("kind", ["labels", "texts"])
+def test_rows_whose_scorer_failed_count_in_no_metric_over_all_rows(answers, kind):
+    before, now = over_all_rows(kind), over_all_rows(kind)
+    with_failed_scorers(before[0])
+    for row in before[0].rows:
+        row.value = {"labels": 0.0, "texts": -60.0}[kind]
+    for side in each(answers(now, before, {}), 2):
+        assert list(breaks_of_equal_pairs(side)) == []
+        assert side.quantities["task whole"]["lacks"] == ["few_rows", "no_scored_pair"]
+    assert side.own_values(0)["task", "whole"][0] is None
+
+
+def test_numbers_that_are_nan_say_nothing_of_what_rows_hold(answers):
+    before, now = over_all_rows("texts"), over_all_rows("texts")
+    without_numbers(now[0])
+    now[0].lacking = "nan"
+    straight, exchanged = answers(now, before, {})
+    assert list(breaks_of_exchange(straight, exchanged)) == []
+    assert straight.compare[1]["tasks"][0]["metric"] == "word_perplexity"
+
+
+def test_equal_perplexities_rule_no_loss_out(answers):
+    side, _ = answers(over_all_rows("texts"), over_all_rows("texts"), {})
+    check = side.checks["task", "whole"]
+    assert check["message"] == "no change; every row is as before"
+
+
+def test_documents_are_those_of_both_sides(answers):
+    def asked_twice():
+        rows = [Row(at, [0.0, 0.25, 0.5, 1.0][at % 4]) for at in range(80)]
+        return [Task("twins", "graded", rows, 80, twins=True)]
+
+    before, now = asked_twice(), asked_twice()
+    for row in now[0].rows[::2]:
+        row.value, row.prompt = 0.9, "Answer in one word. "
+    straight, exchanged = answers(now, before, {})
+    assert list(breaks_of_exchange(straight, exchanged)) == []
+
+
+def test_rows_of_one_id_are_several_rows_of_a_function_of_a_pack(answers):
+    def unnamed():
+        rows = [Row(at, float(at % 2)) for at in range(80)]
+        return [Task("twins", "verdict", rows, 80, twins=True, named=False)]
+
+    scores = {"rows": {"function": "score.over_rows", "tasks": ["twins"], **SHARE}}
+    for side in each(answers(unnamed(), unnamed(), scores), 2):
+        item = side.quantities["suite drawn/rows"]
+        assert (item["n"], item["now"]) == (80, 0.5)
+        assert side.own_values(0)["suite", "drawn/rows"] == (0.5, 80)
