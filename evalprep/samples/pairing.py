@@ -330,6 +330,7 @@ def pair_keys(left: Keys, right: Keys, rules: PairRules = BY_CONTENT) -> Paired:
         matching.by_key(Way.ASKED, _column("arguments", "gold"))
         if not (left.prompt.any() and right.prompt.any()):
             matching.by_key(Way.PLACE, _gold_at_place)
+            matching.by_place_alone()
         matching.by_content(rules)
         matching.by_key(Way.PROMPT, lambda side, rows: side.prompt[rows], only_single=True)
     else:
@@ -453,6 +454,11 @@ class _Matching:
         for rows, other_rows in units:
             if rows.size == other_rows.size and not only_single:
                 self._take(way, rows, other_rows, is_unit=True)
+
+    def by_place_alone(self) -> None:
+        """Pairs rows of a log that states values by place and nothing of what was asked."""
+        if any(side.table.id_source == "doc_id" for side in self.sides):
+            self.by_key(Way.POSITION, _unsaid_at_place)
 
     def by_digests(self) -> None:
         """Pairs rows by lm-eval's digests."""
@@ -624,6 +630,14 @@ def _gold_at_place(side: Keys, rows: Rows) -> Hashes:
     """The gold answer at its place in the split; 0 for one that says nothing."""
     gold = side.of("gold", rows)
     return np.where(gold == EMPTY, _NONE, mixed(gold, side.table.doc_id[rows]))
+
+
+def _unsaid_at_place(side: Keys, rows: Rows) -> Hashes:
+    """The place in the split; 0 for a row that has no other id and says what it asks."""
+    place = (side.table.doc_id[rows] + 1).astype(np.uint64)
+    if side.table.id_source != "doc_id":
+        return place
+    return np.where(side.of("question", rows) == 0, place, _NONE)
 
 
 def _parts_by_target(

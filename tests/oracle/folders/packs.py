@@ -378,7 +378,14 @@ def log_against_run(home: Path) -> None:
     unlearning_runs(home, {"npo": 0.7}, ["unlearn_tofu"])
     place = home / "saves" / "ga" / "evals" / "TOFU_EVAL.json"
     place.parent.mkdir(parents=True)
-    place.write_text(json.dumps(open_unlearning(2, 30), indent=4, sort_keys=True))
+    log = open_unlearning(2, 30)
+    for name in ("forget", "retain", "ra", "wf"):  # the log asks what the run asks
+        data = home / "npo" / "work_dir" / "unlearning" / "data" / f"tofu_{name}_gen.parquet"
+        logged = log[f"{name}_Q_A_ROUGE"]["value_by_index"].values()
+        for row, entry in zip(pq.read_table(data).to_pylist(), logged, strict=True):
+            entry["input"] = f"system\n\nBe kind.user\n\n{row['question']}assistant\n\n"
+            entry["ground_truth"] = row["target"]
+    place.write_text(json.dumps(log, indent=4, sort_keys=True))
 
 
 # The compliance pack.
