@@ -32,7 +32,7 @@ class PublishedScores:
     rescored: Scores | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class ReproducedBenchmark:
     """One benchmark of a run beside the published one; raw values are from 0 to 1.
 
@@ -63,7 +63,7 @@ class ReproducedBenchmark:
     prompts_differ: int
     low: float | None = None
     high: float | None = None
-    reasons: list[str] = field(default_factory=list)
+    reasons: Sequence[str] = ()
 
     @property
     def agreement(self) -> float | None:
@@ -103,10 +103,11 @@ class ReproducedBenchmark:
     def to_dict(self) -> dict[str, object]:
         """Plain data."""
         computed = ("agreement", "difference", "is_near", "contains_zero", "reproduced")
-        return {**vars(self), **{name: getattr(self, name) for name in computed}}
+        plain = {**vars(self), "reasons": list(self.reasons)}
+        return plain | {name: getattr(self, name) for name in computed}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Reproduction:
     """A run beside the published results of a model.
 
@@ -145,19 +146,11 @@ def reproduce(
     benchmarks = []
     for part in publication.parts:
         score = scores.run.get(part.raw)
-        if score is None:
-            continue
-        benchmark = _benchmark(part, publication, scores)
-        paired = [task_by_name[name] for name in score.tasks if name in task_by_name]
-        _count_pairs(benchmark, paired, comparison.rows)
-        conclusion = conclusion_by_name.get(part.raw)
-        if conclusion is not None:
-            benchmark.low = conclusion.difference.low
-            benchmark.high = conclusion.difference.high
-        if score.value is None:
-            benchmark.reasons.insert(0, score.reason)
-        benchmark.reasons += [remark for remark in score.remarks if remark.startswith("partial")]
-        benchmarks.append(benchmark)
+        if score is not None:
+            tasks = [task_by_name[name] for name in score.tasks if name in task_by_name]
+            conclusion = conclusion_by_name.get(part.raw)
+            rows = [comparison.rows[task.name] for task in tasks]
+            benchmarks.append(_benchmark(part, publication, scores, tasks, rows, conclusion))
     return Reproduction(
         publication.title,
         benchmarks,
@@ -192,23 +185,45 @@ def _by_name(scores: Scores) -> dict[str, SuiteScore]:
 
 
 def _benchmark(
-    part: PublishedPart, publication: Publication, scores: _ScoresByName
+    part: PublishedPart,
+    publication: Publication,
+    scores: _ScoresByName,
+    tasks: Sequence[Conclusion],
+    rows: Sequence[PairedTask],
+    conclusion: Conclusion | None,
 ) -> ReproducedBenchmark:
-    """The values of a benchmark on both sides, before its samples are looked at."""
-    tasks = scores.run[part.raw].tasks
-    has_newer_scorer = any(task in publication.rescored for task in tasks)
+    """The values of a benchmark on both sides, and what its paired samples say.
+
+    Args:
+        part: The benchmark.
+        publication: What was published.
+        scores: Of both sides.
+        tasks: Its tasks, compared.
+        rows: The rows of each.
+        conclusion: Of its score; None where it was not compared.
+    """
+    score = scores.run[part.raw]
+    has_newer_scorer = any(task in publication.rescored for task in score.tasks)
+    pairs = [task.pairs for task in rows]
     return ReproducedBenchmark(
         title=part.title,
-        n=0,
+        n=sum(len(one.now) for one in pairs),
         published_raw=_published_value(publication, part.raw),
         published=_published_value(publication, part.normalised),
         verdict_mean=_value(scores.verdicts, part.raw),
         rescored_mean=_value(scores.rescored, part.raw) if has_newer_scorer else None,
         raw=_value(scores.run, part.raw),
         normalised=_value(scores.run, part.normalised),
-        gained=0,
-        lost=0,
-        prompts_differ=0,
+        gained=sum(int(np.sum(one.now > one.before)) for one in pairs),
+        lost=sum(int(np.sum(one.now < one.before)) for one in pairs),
+        prompts_differ=sum(int(one.prompt_differs.sum()) for one in pairs),
+        low=None if conclusion is None else conclusion.difference.low,
+        high=None if conclusion is None else conclusion.difference.high,
+        reasons=[
+            *([score.reason] if score.value is None else ()),
+            *_reasons_of_tasks(tasks),
+            *(remark for remark in score.remarks if remark.startswith("partial")),
+        ],
     )
 
 
@@ -221,21 +236,13 @@ def _value(scores: Mapping[str, SuiteScore], name: str) -> float | None:
     return scores[name].value if name in scores else None
 
 
-def _count_pairs(
-    item: ReproducedBenchmark, tasks: Sequence[Conclusion], rows: Mapping[str, PairedTask]
-) -> None:
-    """Adds what the paired samples say; reasons that hold for several tasks are given once."""
-    reasons: dict[str, list[str]] = {}
+def _reasons_of_tasks(tasks: Sequence[Conclusion]) -> list[str]:
+    """Why tasks are not comparable; a reason that holds for several is given once."""
+    tasks_by_reason: dict[str, list[str]] = {}
     for task in tasks:
         for reason in task.not_comparable:
-            reasons.setdefault(reason, []).append(task.name)
-        pairs = rows[task.name].pairs
-        now, before = pairs.now, pairs.before
-        item.n += len(now)
-        item.gained += int(np.sum(now > before))
-        item.lost += int(np.sum(now < before))
-        item.prompts_differ += int(pairs.prompt_differs.sum())
-    item.reasons += [f"{shortlist(names, _NAMED)}: {reason}" for reason, names in reasons.items()]
+            tasks_by_reason.setdefault(reason, []).append(task.name)
+    return [f"{shortlist(names, _NAMED)}: {reason}" for reason, names in tasks_by_reason.items()]
 
 
 def sentence(item: ReproducedBenchmark) -> str:

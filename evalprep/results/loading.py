@@ -431,22 +431,20 @@ def _join_parts(
         files: The files of the run.
         results: The results files.
     """
-    whole = _JoinedParts(dict(tasks))
     sources = files.sources or {}
+    joined: dict[str, TaskRun] = {}
+    notes: list[str] = []
     for name, parts in files.parts.items():
         if name not in tasks:
             continue
         joined_task = _join_task(tasks[name], parts, results)
-        if joined_task is None and files.run:
-            notes = _note_on_templates(name, parts, sources[name], results)
-            whole.notes.extend(notes)
-        if joined_task is None:
-            continue
-        whole.tasks[name] = joined_task
-        whole.joined.append(name)
-        rows = joined_task.logged.rows.effective
-        whole.notes.append(f"{name}: {len(parts)} parts of {rows} rows are put together")
-    return whole
+        if joined_task is not None:
+            joined[name] = joined_task
+            rows = joined_task.logged.rows.effective
+            notes.append(f"{name}: {len(parts)} parts of {rows} rows are put together")
+        elif files.run:
+            notes += _note_on_templates(name, parts, sources[name], results)
+    return _JoinedParts({**tasks, **joined}, notes, list(joined))
 
 
 def _share_rows(task: TaskRun, sources: Sequence[SampleFile]) -> bool:

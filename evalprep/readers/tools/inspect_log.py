@@ -179,11 +179,8 @@ def _read_archive(path: Path, reading: Reading) -> ToolLog:
         raise damaged(path, f"its header is {header.why}")
     if not members:
         raise no_samples(path, "only the header of an inspect_ai log is here")
-    log = _log(path, header, _samples_in(path, members), reading)
-    if not is_finished:
-        kept = f"{len(members)} samples were kept"
-        log.notes.append(f"{path.name}: the run did not finish; {kept}")
-    return log
+    kept = "" if is_finished else f"the run did not finish; {len(members)} samples were kept"
+    return _log(path, header, _samples_in(path, members), reading, note=kept)
 
 
 def _order(member: str) -> tuple[int, int, str, int]:
@@ -211,6 +208,7 @@ def _log(
     header: Mapping[str, Any],
     samples: Iterator[dict[str, Any] | Damage],
     reading: Reading,
+    note: str = "",
 ) -> ToolLog:
     task = text_or_none(at(header, "eval.task")) or path.stem
     scorer = _without_package(text_or_none(at(header, "results.scorer.name")) or _SCORER)
@@ -218,10 +216,8 @@ def _log(
     def row_of_sample(sample: dict[str, Any]) -> Row:
         return row_of(with_attachments(sample), strict=reading.strict_verdicts, scorer=scorer)
 
-    notes = []
     status = header.get("status")
-    if status not in ("success", None):
-        notes.append(f"{path.name}: the log's status is {status}")
+    odd_status = "" if status in ("success", None) else f"the log's status is {status}"
     created = at(header, "eval.created")
     limit = at(header, "eval.config.limit")
     return ToolLog(
@@ -230,7 +226,7 @@ def _log(
         model=text_or_none(at(header, "eval.model")) or "",
         settings={"limit": limit} if isinstance(limit, int | float) else {},
         tasks={task: _task_facts(header)},
-        notes=notes,
+        notes=[f"{path.name}: {said}" for said in (odd_status, note) if said],
         short_name=_without_package,
         task=task,
         rank=(status == "success", text_or_none(created) or ""),
