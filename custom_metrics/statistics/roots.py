@@ -76,7 +76,8 @@ def p_of_reaching(
     Args:
         interval: Level of confidence -> low and high end, which part as the level grows.
         value: What was found, inside all intervals.
-        at: The true value; p is 1 where it is what was found.
+        at: The true value; p is 1 where it is what was found, and where every interval holds it, as
+            those do that allow for missing rows.
     """
     if value == at:
         return 1.0
@@ -87,4 +88,6 @@ def p_of_reaching(
 
     if outside(_LARGEST_Z) >= 0.0:
         return two_sided_p(_LARGEST_Z)
+    if outside(_CLOSE_Z) <= 0.0:
+        return 1.0
     return two_sided_p(crossing(outside, _CLOSE_Z, _LARGEST_Z, within=_CLOSE_Z))

@@ -32,14 +32,17 @@ def join_directions(
 ) -> tuple[Metric, list[Reason]]:
     """The metric with the direction that both sides state, and the reason where they contradict.
 
-    A side that states none leaves the choice to the other.
+    A side that states none leaves the choice to the other, as one without a range or a unit does.
 
     >>> from evalprep.samples import Metric
     >>> err = Metric(metric="err", direction="down")
     >>> [reason.option for reason in join_directions(err, replace(err, direction="up"), ())[1]]
     ['direction']
     """
-    if other is None or other.direction in {_UNKNOWN, metric.direction}:
+    if other is None:
+        return metric, []
+    metric = replace(metric, range=metric.range or other.range, unit=metric.unit or other.unit)
+    if other.direction in {_UNKNOWN, metric.direction}:
         return metric, []
     if metric.direction == _UNKNOWN:
         return replace(metric, direction=other.direction), []

@@ -81,8 +81,10 @@ def overall(
         notes=[f"without {', '.join(left_out)}"] if left_out else [],
     )
     binary = [task for task in usable if task.difference.binary]
-    metrics = {task.metric for task in tasks if task.difference.n}
-    if len(binary) < 2 or len(metrics) > 1:
+    with_rows = [rows[task.name] for task in tasks if task.difference.n]
+    metrics = {task.metric.metric for task in with_rows}
+    other_metrics = {task.other_metric and task.other_metric.metric for task in with_rows}
+    if len(binary) < 2 or len(metrics) > 1 or len(other_metrics) > 1:
         return Overall(mean)
     pooled = Quantity(
         f"pooled verdicts of {len(binary)} of {known} tasks",

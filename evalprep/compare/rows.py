@@ -320,7 +320,8 @@ def _missing_pairs(
     pairs = paired.pairs
     why = _why_missing(pairs)
     if item.n == 0:
-        kind = Kind.NO_SCORED_PAIR if paired.metric.metric else Kind.NO_ROW_SCORE
+        has_metric = any(side.metric for side in (paired.metric, paired.other_metric) if side)
+        kind = Kind.NO_SCORED_PAIR if has_metric else Kind.NO_ROW_SCORE
         if paired.sides.against is None and not np.any(paired.table.previous >= 0):
             kind = Kind.NO_VERDICT
         return [Reason(kind, values={"why": why})]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from evalprep.compare.pairing import Floats
 from evalprep.results import MADE_FROM, Run, TaskRun
-from evalprep.samples import PairRules, Table, pair_rows
+from evalprep.samples import UNKNOWN, PairRules, Table, pair_rows
 
 _NO_SUBTASK = "rows without a subtask"
 
@@ -94,25 +95,24 @@ class SharedTask:
     ) -> dict[str, tuple[int, Floats]]:
         """Each subtask of one side: the number of its pairs, and the scores without a partner."""
         own, filter_name = self.own[place], params.get("filter")
-        table = own.table(filter_name)
-        rows = self.sides[place].table(filter_name).places
+        table, shared = own.table(filter_name), self.sides[place].table(filter_name)
+        rows = np.arange(len(shared))
         values = np.full(len(table), 0.5) if any_score else _numbers(own, params)
         if not any_score:
             scored = self.scored(params)
             rows = rows[scored] if scored.size == rows.size else rows[:0]
-        is_paired = np.zeros(len(table), dtype=np.bool_)
-        is_paired[rows] = True
-        is_lone = np.isfinite(values) & ~is_paired
-        if not table.subtasks:
-            whole = int(rows.size), values[is_lone]
-            has_some = any(task.table(filter_name).subtasks for task in self.own)
-            return {_NO_SUBTASK if has_some else self.name: whole} if len(table) else {}
-        names = [*table.subtasks, _NO_SUBTASK]  # the code for none is -1
-        codes = table.subtask
-        in_order = codes[np.sort(np.unique(codes, return_index=True)[1])]
+        is_lone = np.isfinite(values)
+        is_lone[shared.places[rows]] = False
+        lone = np.flatnonzero(is_lone)
+        has_some = any(task.table(filter_name).subtasks for task in self.own)
+        unnamed = _NO_SUBTASK if has_some else self.name
+        pairs = Counter(name or unnamed for name in _subtask_names(shared, rows))
+        scores: dict[str, list[float]] = {}
+        for name, score in zip(_subtask_names(table, lone), values[lone].tolist(), strict=True):
+            scores.setdefault(name or unnamed, []).append(score)
         return {
-            names[code]: (int(np.sum(codes[rows] == code)), values[is_lone & (codes == code)])
-            for code in in_order.tolist()
+            name: (pairs[name], np.array(scores.get(name, ())))
+            for name in dict.fromkeys([*pairs, *scores])
         }
 
     def unpaired_subtasks(self, params: Mapping[str, Any]) -> list[str]:
@@ -181,11 +181,14 @@ def _shared_task(
         lacking = _lacking(tables, rows, metrics)
         is_whole = [_has_all(tables[place], rows[place]) for place in (0, 1)]
         is_whole[1] = is_whole[1] and tables[0].distinct_ids == tables[1].distinct_ids
+        is_alike = _weigh_alike(tables, rows)
         for place in (0, 1):
-            whole[place] = whole[place] and is_whole[place] and not lacking[place]
-        if not all(is_whole) or any(lacking):
+            whole[place] = whole[place] and is_whole[place] and not lacking[place] and is_alike
+        if not all(is_whole) or any(lacking) or not is_alike:
             ids = [tables[0].distinct_ids[row] for row in rows[0].tolist()]
             shared = tables[0].kept(rows[0], ids), tables[1].kept(rows[1], ids)
+            if not is_alike:
+                shared = _weighed_alike(*shared)
             kept[own_filter], other_kept[other_filter] = _masked(*shared, metrics)
     sides = replace(task, kept=kept), replace(against, kept=other_kept)
     return SharedTask(task.name, (task, against), sides, (whole[0], whole[1]))
@@ -209,6 +212,45 @@ def _lacking(
         is_lacking[0] |= bool(np.any(known & ~other_known))
         is_lacking[1] |= bool(np.any(other_known & ~known))
     return is_lacking[0], is_lacking[1]
+
+
+def _weigh_alike(
+    tables: tuple[Table, Table], rows: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> bool:
+    """True where both sides give their shared rows the same subtasks and weights."""
+    (table, own), (other, base) = zip(tables, rows, strict=True)
+    has_same_codes = np.array_equal(table.subtask[own], other.subtask[base])
+    if not (has_same_codes and table.subtasks == other.subtasks) and (
+        _subtask_names(table, own) != _subtask_names(other, base)
+    ):
+        return False
+    return table.weights.keys() == other.weights.keys() and all(
+        np.array_equal(weights[own], other.weights[name][base])
+        for name, weights in table.weights.items()
+    )
+
+
+def _subtask_names(table: Table, rows: NDArray[np.int64]) -> list[str]:
+    """The subtask of each of some rows; empty for a row without one."""
+    names = [*table.subtasks, ""]  # the code for none is -1
+    return [names[code] for code in table.subtask[rows].tolist()]
+
+
+def _weighed_alike(table: Table, other: Table) -> tuple[Table, Table]:
+    """The shared rows of both sides, each weighing the same, with a subtask that both have.
+
+    That of the only side that has one; where they differ, both names.
+    """
+    every = np.arange(len(table))
+    pairs = zip(_subtask_names(table, every), _subtask_names(other, every), strict=True)
+    names = [" / ".join(sorted(filter(None, {own, base}))) for own, base in pairs]
+    subtasks = list(dict.fromkeys(filter(None, names)))
+    place_of = {name: place for place, name in enumerate(subtasks)} | {"": UNKNOWN}
+    codes = np.array([place_of[name] for name in names], dtype=np.int64)
+    return (
+        replace(table, subtask=codes, subtasks=subtasks, weights={}),
+        replace(other, subtask=codes, subtasks=subtasks, weights={}),
+    )
 
 
 def _masked(table: Table, other: Table, names: Collection[tuple[str, str]]) -> tuple[Table, Table]:

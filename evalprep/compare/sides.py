@@ -179,7 +179,8 @@ def paired_metric(
     values = table.numbers(metric.metric)
     pairs = scored_pairs(match, values, other_values, match.kept(rules, any_gold=any_gold))
     disagreements: list[Reason] = []
-    if other_metric is not None and other_metric.metric == metric.metric:
+    is_same = other_metric is not None and other_metric.metric == metric.metric
+    if other_metric is not None and (is_same or match.across_tools):
         metric, disagreements = join_directions(metric, other_metric, settings.allow)
         disagreements += scale_reasons(metric, pairs.now, pairs.before, settings.allow)
     units = row_units(pairs, settings.cluster)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from custom_metrics import statistics
 from evalprep.packs import Pack, ScoreSpec, StoredTask
 from evalprep.results import Run, TaskRun, expected_rows, row_mappings
-from evalprep.samples import Table
+from evalprep.samples import UNKNOWN, Table
 from evalprep.score.against import FINETUNED, LOG, REFERENCE, Against, Identity, Side, refusal
 from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
 from evalprep.score.documents import by_document, documents_of, known_bounds
@@ -413,7 +413,10 @@ def _kept_mappings(rows: Sequence[Mapping[str, Any]], table: Table) -> list[dict
         row = rows[place]
         absent = {name for name, known in columns.items() if not known[at]}
         metrics = {name: value for name, value in row["metrics"].items() if name not in absent}
-        mappings.append({**row, "sample_id": table.ids[at], "metrics": metrics})
+        code = int(table.subtask[at])
+        subtask = None if code == UNKNOWN else table.subtasks[code]
+        shared = {"sample_id": table.ids[at], "metrics": metrics, "subtask_name": subtask}
+        mappings.append({**row, **shared})
     return mappings
 
 

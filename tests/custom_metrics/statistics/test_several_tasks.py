@@ -108,3 +108,13 @@ def test_bits_per_byte_are_linear_and_have_a_share_of_the_baseline():
     bits = [-side.sum() / lengths.sum() / math.log(2) for side in (now, before)]
     assert found.difference.value == pytest.approx(bits[0] - bits[1])
     assert found.relative.value == pytest.approx(bits[0] / bits[1] - 1)
+
+
+@pytest.mark.parametrize("missing", [1 / 149, 0.008, 0.01])
+def test_a_mean_whose_missing_rows_may_undo_the_change_has_p_1(missing):
+    short = ours.Incomplete(ours.PairedVerdicts(149, 0, 1), ours.Missing(missing, missing, missing))
+    tasks = ours.TaskDifference(short), ours.TaskDifference(ours.PairedVerdicts(60, 0, 0))
+    mean = ours.MeanDifference(tasks)
+    low, high = mean.interval()
+    assert low < 0 < high
+    assert mean.p() == mean.turned().p() == short.p() == 1.0

@@ -307,3 +307,36 @@ def test_rows_of_one_id_are_several_rows_of_a_function_of_a_pack(answers):
         item = side.quantities["suite drawn/rows"]
         assert (item["n"], item["now"]) == (80, 0.5)
         assert side.own_values(0)["suite", "drawn/rows"] == (0.5, 80)
+
+
+def test_a_few_missing_rows_and_one_lost_have_a_p_in_a_mean_over_tasks(answers):
+    before, now = two_tasks(), two_tasks()
+    for task in (*before, *now):
+        task.rows += [Row(at, float(at < 390)) for at in range(200, 400)]
+        task.size = 400
+    now[0].rows = now[0].rows[:397]
+    now[0].rows[0].value = 0.0
+    for side in each(answers(now, before, {}), 2):
+        (overall,) = [item for name, item in side.quantities.items() if "mean of 2" in name]
+        assert (overall["p"], overall["verdict"]) == (1.0, "no difference shown")
+
+
+def test_subtasks_and_weights_that_one_side_alone_has_weigh_both_alike(answers):
+    def listed():
+        rows = [Row(at, 0.5 * (at % 3), "s0" if at < 20 else "s1", None, 2) for at in range(60)]
+        return [Task("shares", "list", rows, 60)]
+
+    before, now = listed(), listed()
+    for row in before[0].rows:
+        row.subtask = None
+        row.weight = 4 if row.at % 2 else 2
+    scores = {
+        "macro": {"function": "macro", "tasks": ["shares"], **SHARE},
+        "micro": {"function": "micro", "tasks": ["shares"], **SHARE},
+        "best": {"function": "score.by_subtask", "tasks": ["shares"], **SHARE},
+    }
+    straight, exchanged = answers(now, before, scores)
+    assert list(breaks_of_exchange(straight, exchanged)) == []
+    for side in (straight, exchanged):
+        for name in scores:
+            assert side.quantities[f"suite drawn/{name}"]["delta"] == 0

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -220,12 +221,11 @@ def test_the_gold_answer_of_a_published_sample_is_one_of_its_choices(target, gol
 def test_reproduced_is_near_or_an_interval_with_zero():
     item = ReproducedBenchmark("BBH", 100, 0.5, 20.0, 0.5, None, 0.504, 20.4, 3, 2, 0)
     assert (item.is_near, item.contains_zero, item.reproduced) == (True, None, True)
-    item.raw, item.low, item.high = 0.52, -0.01, 0.05
+    item = replace(item, raw=0.52, low=-0.01, high=0.05)
     assert (item.is_near, item.contains_zero, item.reproduced) == (False, True, True)
-    item.low = 0.01
+    item = replace(item, low=0.01)
     assert item.reproduced is False
-    item.reasons = ["partial"]
-    assert item.reproduced is None
+    assert replace(item, reasons=["partial"]).reproduced is None
     assert ReproducedBenchmark(*["x", 0, *[None] * 6, 0, 0, 0]).reproduced is None
 
 
