@@ -175,7 +175,7 @@ def make_pair(chance: random.Random, relation: str) -> Pair:
 
 def _task(chance: random.Random, name: str) -> Task:
     kind = chance.choice(("verdict", "verdict", "verdict", "graded", *KINDS))
-    size = chance.choice((1, 5, 24, 60, 150))
+    size = chance.choice((1, 5, 24, 60, 150, 600))
     subtasks = _labels(chance, size, "s") if chance.random() < 0.6 else [None] * size
     documents = _labels(chance, size, "d") if chance.random() < 0.3 else [None] * size
     easy: dict[str | None, float] = {}
