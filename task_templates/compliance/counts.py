@@ -55,6 +55,11 @@ def mean_of_shares(sums: Floats) -> float:
     return math.fsum(shares) / len(shares)
 
 
+def less_mean_of_shares(sums: Floats) -> float:
+    """1 - the mean of the shares, of hits that count against the model."""
+    return 1.0 - mean_of_shares(sums)
+
+
 class Similarity(NamedTuple):
     """A list of recommendations beside the neutral one of its director."""
 

@@ -171,6 +171,14 @@ def unparsed_notes(samples: Samples) -> list[str]:
     return [f"a letter could be read in {read} of {len(flags)} replies; the others count as wrong"]
 
 
+def first_draw(row: Sample) -> Any:
+    """The reply of a row as it is kept, the first of several draws; None without one."""
+    reply = row["response"]
+    while isinstance(reply, (list, tuple)):
+        reply = reply[0] if reply else None
+    return reply
+
+
 def reply_in(row: Sample) -> str:
     """The reply of a row, the first of several draws."""
     return reply_of([row["response"]])
@@ -215,10 +223,12 @@ def annotated(samples: Samples, name: str) -> list[float | None]:
 
     None where it has not.
     """
-    return [_number(row["metrics"].get(name)) for row in samples]
+    return [metric_of(row, name) for row in samples]
 
 
-def _number(value: Any) -> float | None:
+def metric_of(row: Sample, name: str) -> float | None:
+    """The number of a metric of a row; None without one."""
+    value = row["metrics"].get(name)
     return float(value) if isinstance(value, (int, float)) else None
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from .counts import Counts
 from .outcome import (
+    ByIndex,
     Result,
     Rows,
     Sample,
@@ -47,45 +49,46 @@ class Readings(Generic[Read]):
         return [value for value in self.values if value is not None]
 
     @property
-    def known_rows(self) -> list[Sample]:
-        """The rows in which something could be read."""
-        pairs = zip(self.samples, self.values, strict=True)
-        return [row for row, value in pairs if value is not None]
-
-    @property
     def known_keys(self) -> list[str]:
         """The keys of the rows in which something could be read."""
         pairs = zip(row_keys(self.rows), self.values, strict=True)
         return [key for key, value in pairs if value is not None]
 
 
-def _nothing(_readings: Readings[Any], _raw: Raw) -> Result:
-    return {}
-
-
-@dataclass(frozen=True)
-class Scorer(Generic[Read]):
-    """The score of one benchmark, which pack.yaml names as a function.
+class Scorer(ABC, Generic[Read]):
+    """The score of one benchmark; pack.yaml names its instance as a function.
 
     Attributes:
         benchmark: The key whose rule makes the score out of the raw metrics.
-        read: What a row shows; None where nothing can be read in it.
-        aggregate: The raw metrics of what was read.
-        good: The value of a row, 1 the best, of a score that is their mean.
-        counts: Rows as counts that add up, of any other score.
-        reasons: What else the score shows: notes, the parse rate, the original's own value, and the
-            reason where there is no score.
         with_reply: Whether only rows with a reply count: a model without a word leaks nothing and
             falls to no attack, which is no good score.
     """
 
     benchmark: str
-    read: Callable[[Sample], Read | None]
-    aggregate: Callable[[Readings[Read]], Raw]
-    good: Callable[[Read], float | None] | None = None
-    counts: Callable[[Readings[Read], Raw], Counts] | None = None
-    reasons: Callable[[Readings[Read], Raw], Result] = _nothing
     with_reply: bool = False
+
+    @abstractmethod
+    def read(self, row: Sample) -> Read | None:
+        """What a row shows; None where nothing can be read in it."""
+
+    @abstractmethod
+    def aggregate(self, readings: Readings[Read]) -> Raw:
+        """The raw metrics of what was read."""
+
+    def by_row(self, _readings: Readings[Read]) -> ByIndex | None:
+        """The values of the rows whose plain mean the score is; None of any other score."""
+        return None
+
+    def counts(self, _readings: Readings[Read], _raw: Raw) -> Counts | None:
+        """The rows of a score with a value as counts that add up; None of a mean of rows."""
+        return None
+
+    def reasons(self, _readings: Readings[Read], _raw: Raw) -> Result:
+        """Returns what else the score shows.
+
+        Notes, the parse rate, the original's own value, and the reason where there is no score.
+        """
+        return {}
 
     def __call__(self, *, rows: Rows, **_: Any) -> Result:
         """Returns the score of rows, with raw metrics, notes and its interval."""
@@ -97,24 +100,41 @@ class Scorer(Generic[Read]):
         more = self.reasons(readings, raw)
         notes = [*empty.get("notes", ()), *more.get("notes", ())]
         more = {**more, **empty, "notes": notes}
-        if self.good is not None:
-            good = [None if value is None else self.good(value) for value in readings.values]
-            more["value_by_index"] = value_by_index(rows, good)
+        by_row = self.by_row(readings)
+        if by_row is not None:
+            more["value_by_index"] = by_row
         result = result_of(self.benchmark, raw, readings.samples, **more)
-        if self.counts is None or result["agg_value"] is None:
-            return result
-        return with_interval(result, *self.counts(readings, raw))
+        counts = None if result["agg_value"] is None else self.counts(readings, raw)
+        return result if counts is None else with_interval(result, *counts)
 
 
-def share_as(metric: str) -> Callable[[Readings[bool]], Raw]:
-    """Returns the raw metrics of a benchmark that counts rows: their share under a name."""
+class MeanOfRows(Scorer[Read]):
+    """A benchmark whose score is the mean of the values of its rows."""
 
-    def aggregate(readings: Readings[bool]) -> Raw:
-        return {metric: share_of(readings.known)}
+    @abstractmethod
+    def good(self, value: Read) -> float | None:
+        """The value of a row, 1 the best."""
 
-    return aggregate
+    def by_row(self, readings: Readings[Read]) -> ByIndex:
+        """The value of each row in which something could be read."""
+        values = [None if value is None else self.good(value) for value in readings.values]
+        return value_by_index(readings.rows, values)
 
 
-def less(value: float) -> float:
-    """Returns 1 - value, for what a benchmark counts against the model."""
-    return 1.0 - value
+class ShareOfFaults(MeanOfRows[bool]):
+    """A benchmark that counts the rows with a fault; its score is the share of the others.
+
+    Attributes:
+        metric: The name of the share of faults among the raw metrics.
+    """
+
+    metric: str
+    with_reply = True
+
+    def aggregate(self, readings: Readings[bool]) -> Raw:
+        """The share of the rows with a fault."""
+        return {self.metric: share_of(readings.known)}
+
+    def good(self, value: bool) -> float:
+        """1 of a row without the fault."""
+        return 1.0 - value
