@@ -42,6 +42,7 @@ from custom_metrics.fm.qa_accuracy import qa_accuracy as answer_scores
 from custom_metrics.fm.robustness import general_robustness as compare_replies
 from custom_metrics.fm.stereotyping import stereotyping_sample
 from custom_metrics.fm.summarization import ROUGE_TYPES, rouge
+from custom_metrics.text.replies import first_reply
 from custom_metrics.text.words import with_blanks
 
 Doc = Mapping[str, Any]
@@ -68,14 +69,6 @@ def options_of(doc: Doc) -> dict[str, Any]:
     return _options(str(doc.get("options") or "{}"))
 
 
-def reply_of(results: Results) -> str:
-    """The one reply that is scored; the first of several."""
-    reply = results[0] if results else ""
-    while isinstance(reply, (list, tuple)):
-        reply = reply[0] if reply else ""
-    return reply if isinstance(reply, str) else ""
-
-
 def _target(doc: Doc) -> str:
     return str(doc.get("target") or "")
 
@@ -97,7 +90,7 @@ def _chosen(doc: Doc, *names: str) -> dict[str, Any]:
 
 def _pair(doc: Doc, results: Results) -> dict[str, Any]:
     """Target and reply, as the scores take them."""
-    return {"target_output": _target(doc), "model_output": reply_of(results)}
+    return {"target_output": _target(doc), "model_output": first_reply(results)}
 
 
 def qa_accuracy(doc: Doc, results: Results) -> Scores:
@@ -132,7 +125,7 @@ def classification_accuracy(doc: Doc, results: Results) -> Scores:
     With `label_pattern` among the options of the row, the label is read out of what it finds.
     """
     options = options_of(doc)
-    reply = reply_of(results)
+    reply = first_reply(results)
     rule = options.get("label_match", "robust")
     pattern = options.get("label_pattern")
     if pattern:
@@ -156,7 +149,7 @@ def classification_by(function: LabelFunction) -> Callable[[Doc, Results], Score
         options = options_of(doc)
         rule = options.get("label_match", "robust")
         try:
-            label = label_by(function, reply_of(results), _labels(options), rule)
+            label = label_by(function, first_reply(results), _labels(options), rule)
         except Exception as error:  # noqa: BLE001 - one reply must not lose the run
             _log.warning("no label was read from sample %s: %r", doc.get("sample_id"), error)
             label = INVALID
@@ -210,7 +203,7 @@ def toxicity(doc: Doc, results: Results) -> Scores:  # noqa: ARG001 - lm-eval's 
 
     Detectors come after the run.
     """
-    reply = reply_of(results)
+    reply = first_reply(results)
     return {"empty_reply": float(not reply.strip()), **insult_words(text=reply)}
 
 
@@ -250,7 +243,7 @@ def classification_robustness_by(function: LabelFunction) -> Callable[[Doc, Resu
 
 def general_robustness(doc: Doc, results: Results) -> Scores:
     """The reply with its place; `word_error_rate` comes from those of a record."""
-    reply = reply_of(results)
+    reply = first_reply(results)
     if options_of(doc).get("word_tokenizer") == "unicode":
         reply = with_blanks(reply)
     record = str(doc.get("record_id"))
@@ -400,7 +393,7 @@ def make_process_results(
 
     def process_results(doc: Doc, results: Results) -> Scores:
         try:
-            record = {**doc, "model_output": reply_of(results)}
+            record = {**doc, "model_output": first_reply(results)}
             scored = score(record)
             return {name: scored[name] for name in kept}
         except Exception as error:  # noqa: BLE001 - one reply must not lose the run

@@ -90,11 +90,7 @@ class PromptFile:
                 if not isinstance(prompt, str):
                     raise _broken(self.name, f"create_prompt returns {type(prompt).__name__}")
                 about = {"row": row_digest(row)}
-                yield Item(
-                    (SampleRef(task, str(row["sample_id"]), int(row["index"])),),
-                    prompt,
-                    about=about,
-                )
+                yield Item((SampleRef.of(task, row),), prompt, about=about)
 
     def read(self, item: Item, reply: str) -> tuple[str, Values | None]:
         """Status and values of a reply."""

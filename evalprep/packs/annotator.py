@@ -57,6 +57,11 @@ class SampleRef:
     index: int
     run: str = ""
 
+    @classmethod
+    def of(cls, task: str, row: Mapping[str, Any], run: str = "") -> SampleRef:
+        """The sample of a row mapping, as `items` gets it."""
+        return cls(task, str(row["sample_id"]), int(row["index"]), run)
+
 
 @dataclass(frozen=True)
 class Item:

@@ -151,7 +151,7 @@ class Rubric:
         """One question per row and draw."""
         for task, several in rows.items():
             for row in several:
-                sample = SampleRef(task, str(row["sample_id"]), int(row["index"]))
+                sample = SampleRef.of(task, row)
                 yield from self.questions((sample,), self.fill(row))
 
     def pairs(
@@ -178,10 +178,7 @@ class Rubric:
         self, task: str, row: Mapping[str, Any], opposite: Mapping[str, Any], other: str
     ) -> Iterator[Item]:
         """The questions about one sample of both runs, in both orders of their replies."""
-        samples = (
-            SampleRef(task, str(row["sample_id"]), int(row["index"])),
-            SampleRef(task, str(opposite["sample_id"]), int(opposite["index"]), other),
-        )
+        samples = (SampleRef.of(task, row), SampleRef.of(task, opposite, other))
         fields = self.fill(row)
         mine = text_at(row, "response")
         theirs = text_at(opposite, "response")

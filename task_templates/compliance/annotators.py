@@ -6,12 +6,13 @@ They are verdicts of programmes, toxicity and sentiment, and contradictions.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-from custom_metrics.compliance.consistency import contradiction_vote
+from custom_metrics.compliance.consistency import contradiction_vote, split_sentences
 from custom_metrics.compliance.human_eval import closed_prompt, solution_code
 from evalprep.packapi import (
     BadInput,
@@ -26,16 +27,12 @@ from evalprep.packapi import (
 
 from .detectors import RATED, rate_sentiment, rate_toxicity
 from .dialogues import OTHER
-from .outcome import texts_of
-from .v2_judges import SimpleQA, StrongReject
+from .outcome import last_reply_in
+from .v2_judges import SimpleQA, StrongReject, replies_in
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 DRAWS = 10
 _ROOMS = 4  # programmes under way at once; each is two processes of short life
-
-
-def _sample(task: str, row: Mapping[str, Any]) -> SampleRef:
-    return SampleRef(task, row["sample_id"], row["index"])
 
 
 class CodeRunner:
@@ -65,21 +62,15 @@ class CodeRunner:
     def items(self, rows: Rows, metadata: Mapping[str, Mapping[str, Any]]) -> Iterable[Item]:
         """One programme per draw."""
         del metadata
-        for task, samples in rows.items():
-            for row in samples:
-                doc = row["doc"]
-                for draw, reply in enumerate(texts_of(row["response"])):
-                    programme = {
-                        "code": solution_code(
-                            prompt=doc["problem"], reply=reply, entry_point=doc["entry_point"]
-                        ),
-                        "entry_point": doc["entry_point"],
-                        "test": doc["test"],
-                        "prompt": closed_prompt(prompt=doc["problem"]),
-                    }
-                    yield Item(
-                        samples=(_sample(task, row),), input=json.dumps(programme), draw=draw
-                    )
+        for reply in replies_in(rows):
+            problem, entry_point = reply.doc["problem"], reply.doc["entry_point"]
+            programme = {
+                "code": solution_code(prompt=problem, reply=reply.text, entry_point=entry_point),
+                "entry_point": entry_point,
+                "test": reply.doc["test"],
+                "prompt": closed_prompt(prompt=problem),
+            }
+            yield Item((reply.sample,), json.dumps(programme), draw=reply.draw)
 
     def run(self, inputs: Sequence[str]) -> list[str]:
         """Verdicts as JSON: `passed` (null where a run was given up), `status`, `detail`.
@@ -106,33 +97,36 @@ class CodeRunner:
         return "ok", {"passed": float(outcome["passed"]), "not_plain": not_plain}
 
 
+@dataclass(frozen=True)
 class Detector:
-    """Rates every reply by the detector that its row names."""
+    """Rates every reply by the detector that its row names.
 
-    def __init__(
-        self, name: str, column: str, values: Mapping[str, Value], rate: Any, tasks: Sequence[str]
-    ) -> None:
-        self.name = name
-        self._column = column
-        self.values = values
-        self._rate = rate
-        self.tasks = tasks
-        self.version = "1"
-        self.paid = False
-        self.needs: Sequence[str] = ()
-        self.sampling: Mapping[str, Any] = {}
-        self.schema = None
+    Attributes:
+        name: Its name, and that of its value.
+        column: The column that names the detector.
+        values: The meaning of its value.
+        rate: From the name of a detector and texts to their ratings.
+        tasks: The tasks whose replies it rates.
+    """
+
+    name: str
+    column: str
+    values: Mapping[str, Value]
+    rate: Callable[[str, Sequence[str]], list[float]]
+    tasks: Sequence[str]
+    version: ClassVar[str] = "1"
+    paid: ClassVar[bool] = False
+    needs: ClassVar[Sequence[str]] = ()
+    sampling: ClassVar[Mapping[str, Any]] = {}
+    schema: ClassVar[None] = None
 
     def items(self, rows: Rows, metadata: Mapping[str, Mapping[str, Any]]) -> Iterable[Item]:
         """One text per reply; the detector's name is part of the input."""
         del metadata
-        for task, samples in rows.items():
-            for row in samples:
-                for draw, text in enumerate(texts_of(row["response"])):
-                    detector_and_text = json.dumps(
-                        [row["doc"][self._column], text], ensure_ascii=False
-                    )
-                    yield Item(samples=(_sample(task, row),), input=detector_and_text, draw=draw)
+        for reply in replies_in(rows):
+            detector_and_text = [reply.doc[self.column], reply.text]
+            encoded = json.dumps(detector_and_text, ensure_ascii=False)
+            yield Item((reply.sample,), encoded, draw=reply.draw)
 
     def run(self, inputs: Sequence[str]) -> list[str]:
         """One number per text."""
@@ -144,7 +138,7 @@ class Detector:
             texts.append(text)
         replies = [""] * len(texts)
         for detector, places in sorted(places_by_detector.items()):
-            ratings = self._rate(detector, [texts[place] for place in places])
+            ratings = self.rate(detector, [texts[place] for place in places])
             for place, rating in zip(places, ratings, strict=True):
                 replies[place] = repr(float(rating))
         return replies
@@ -183,10 +177,12 @@ class Contradiction:
         del metadata
         for task, samples in rows.items():
             for row in samples:
-                doc, other_sentence = row["doc"], first_sentence(row["response"])
+                # The first sentence of the reply; the reply of a dialogue is its last.
+                doc, text = row["doc"], last_reply_in(row)
+                other_sentence = next(iter(split_sentences(text=text)), text.strip())
                 if not doc["has_triple"]:
                     continue
-                about = (_sample(task, row),)
+                about = (SampleRef.of(task, row),)
                 if other_sentence == doc["sentence"]:
                     yield Item(samples=about, input="", fixed={"contradiction": 0.0})
                     continue
@@ -204,15 +200,6 @@ class Contradiction:
 
 
 _CONCLUDE = "Now conclude whether the statements contradict each other, with Yes or No."
-
-
-def first_sentence(response: Any) -> str:
-    """The first sentence of a reply; the reply of a dialogue is its last."""
-    from custom_metrics.compliance.consistency import split_sentences
-    from custom_metrics.compliance.harness import last_reply
-
-    text = last_reply([response])
-    return next(iter(split_sentences(text=text)), text.strip())
 
 
 TOXICITY = Detector("toxicity", "detector", {"toxicity": Value(0, 1, "down")}, rate_toxicity, RATED)

@@ -12,8 +12,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from custom_metrics.compliance import aggregate
-from custom_metrics.compliance.harness import last_reply, reply_of
+from custom_metrics.compliance.harness import last_reply
 from custom_metrics.text.emptiness import has_words
+from custom_metrics.text.replies import first_reply
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -171,17 +172,9 @@ def unparsed_notes(samples: Samples) -> list[str]:
     return [f"a letter could be read in {read} of {len(flags)} replies; the others count as wrong"]
 
 
-def first_draw(row: Sample) -> Any:
-    """The reply of a row as it is kept, the first of several draws; None without one."""
-    reply = row["response"]
-    while isinstance(reply, (list, tuple)):
-        reply = reply[0] if reply else None
-    return reply
-
-
 def reply_in(row: Sample) -> str:
     """The reply of a row, the first of several draws."""
-    return reply_of([row["response"]])
+    return first_reply(row["response"])
 
 
 def answered(rows: Rows) -> tuple[Rows, Result]:

@@ -36,7 +36,6 @@ from .outcome import (
     Sample,
     Samples,
     annotated,
-    first_draw,
     grouped,
     helper_notes,
     mean_or_none,
@@ -89,7 +88,7 @@ class _RedditBias(Scorer[float]):
 
     def read(self, row: Sample) -> float | None:
         """The perplexity of a sentence, out of the log-probabilities that the reply holds."""
-        logprobs = parse(first_draw(row)).logprobs
+        logprobs = parse(reply_in(row)).logprobs
         return perplexity(loglikelihood=math.fsum(logprobs), tokens=len(logprobs))
 
     def aggregate(self, readings: Readings[float]) -> Raw:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from custom_metrics.compliance.v2 import factual_grade, strong_reject_verdict
 from evalprep.packapi import Item, SampleRef, Value
@@ -12,6 +12,30 @@ from .outcome import texts_of
 from .v2 import judge_messages
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+class Reply(NamedTuple):
+    """One draw of the reply of a row.
+
+    Attributes:
+        sample: The sample that it is of.
+        doc: The row that was asked.
+        draw: Its number among the draws.
+        text: Its words.
+    """
+
+    sample: SampleRef
+    doc: Mapping[str, Any]
+    draw: int
+    text: str
+
+
+def replies_in(rows: Rows) -> Iterator[Reply]:
+    """Every draw of every row, in order."""
+    for task, samples in rows.items():
+        for row in samples:
+            for draw, text in enumerate(texts_of(row["response"])):
+                yield Reply(SampleRef.of(task, row), row["doc"], draw, text)
 
 
 class Judge:
@@ -29,13 +53,10 @@ class Judge:
     def items(self, rows: Rows, metadata: Mapping[str, Mapping[str, Any]]) -> Iterable[Item]:
         """One question per reply with a word."""
         del metadata
-        for task, samples in rows.items():
-            for row in samples:
-                about = (SampleRef(task, row["sample_id"], row["index"]),)
-                for draw, text in enumerate(texts_of(row["response"])):
-                    if text.strip():
-                        messages = judge_messages(row["doc"], text)
-                        yield Item(samples=about, input=messages, draw=draw)
+        for reply in replies_in(rows):
+            if reply.text.strip():
+                messages = judge_messages(reply.doc, reply.text)
+                yield Item((reply.sample,), messages, draw=reply.draw)
 
 
 class StrongReject(Judge):

@@ -18,6 +18,7 @@ from typing import Any
 from custom_metrics.finite import finite_number
 from custom_metrics.fm.normalize import targets
 from custom_metrics.fm.toxicity import DETOXIFY_NAMES, detoxify_scores, toxigen_score
+from custom_metrics.text.replies import first_reply
 from evalprep.packapi import Item, SampleRef, Value, Values
 
 from .models import Classifier, Encoder
@@ -41,17 +42,6 @@ def _helper(metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         return {}
     helper = helpers.get(name)
     return helper if isinstance(helper, Mapping) else {}
-
-
-def _reply(sample: Sample) -> str:
-    response = sample["response"]
-    while isinstance(response, list):
-        response = response[0] if response else ""
-    return str(response)
-
-
-def _place(task: str, sample: Sample) -> tuple[SampleRef, ...]:
-    return (SampleRef(task, sample["sample_id"], sample["index"]),)
 
 
 def _finite(values: Values) -> tuple[str, Values | None]:
@@ -112,8 +102,8 @@ class Detector(_Local):
         for task, samples in rows.items():
             digest = self.note(metadata.get(task, {}))
             for sample in samples:
-                request = {"weights": digest, "text": _reply(sample)}
-                yield Item(_place(task, sample), _input(request))
+                request = {"weights": digest, "text": first_reply(sample["response"])}
+                yield Item((SampleRef.of(task, sample),), _input(request))
 
     def run(self, inputs: Sequence[str]) -> list[str]:
         """Logits with the names of their classes, as JSON."""
@@ -196,7 +186,7 @@ class BertScore(_Local):
             for sample, pairs in pair_up(samples):
                 request = {"weights": digest, "layer": layer, "pairs": pairs}
                 about = {"mean": is_general}
-                yield Item(_place(task, sample), _input(request), about=about)
+                yield Item((SampleRef.of(task, sample),), _input(request), about=about)
 
     def run(self, inputs: Sequence[str]) -> list[str]:
         """F1 of each pair, as JSON."""
@@ -228,7 +218,7 @@ class BertScore(_Local):
 
 def _with_targets(samples: Sequence[Sample]) -> Iterator[Compared]:
     for sample in samples:
-        doc, reply = sample["doc"], _reply(sample)
+        doc, reply = sample["doc"], first_reply(sample["response"])
         options = json.loads(str(doc.get("options") or "{}"))
         delimiter = options.get("target_output_delimiter")
         answers = targets(str(doc.get("target") or ""), delimiter)
@@ -251,13 +241,13 @@ def _with_original(samples: Sequence[Sample]) -> Iterator[Compared]:
 
 
 def _pairs_of_record(record: Record) -> Iterator[Compared]:
-    original = _reply(record[0, 0])
+    original = first_reply(record[0, 0]["response"])
     draws: dict[int, str] = {}
     for (variant, draw), sample in record.items():
         if variant == 0:
-            draws[draw] = _reply(sample)
+            draws[draw] = first_reply(sample["response"])
     for (variant, draw), sample in record.items():
-        reply = _reply(sample)
+        reply = first_reply(sample["response"])
         if variant:
             yield sample, [[original, reply]]
         elif draw:

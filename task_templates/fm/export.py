@@ -17,6 +17,7 @@ from typing import Any
 
 from custom_metrics.finite import finite_number
 from custom_metrics.fm.aggregate import output_path, output_record
+from custom_metrics.text.replies import first_reply
 from evalprep.packapi import (
     ExportRun,
     ExportTask,
@@ -143,7 +144,7 @@ def _records(
         if algorithm == "prompt_stereotyping":
             columns = _sentences(sample) | shared
         else:
-            reply = {"model_output": _reply(sample.resps), "prompt": doc.get("prompt")}
+            reply = {"model_output": first_reply(sample.resps), "prompt": doc.get("prompt")}
             columns = reply | shared | {"target_output": doc.get("target") or None}
         known = {name: value for name, value in columns.items() if value is not None}
         yield output_record(row={**known, **values}, score_names=list(values))
@@ -178,12 +179,6 @@ def _sentences(sample: Sample) -> dict[str, Any]:
             logged = logged[0] if logged else None
         values[f"sent_{kind}_log_prob"] = None if logged is None else float(logged)
     return values
-
-
-def _reply(response: Any) -> str:
-    while isinstance(response, list):
-        response = response[0] if response else ""
-    return str(response)
 
 
 def _score(name: str, result: Result) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from custom_metrics.fm.robustness import above_baseline
 from custom_metrics.fm.summarization import ROUGE_TYPES
 from custom_metrics.fm.toxicity import DETOXIFY_NAMES
 from custom_metrics.text.emptiness import answered_ratings
+from custom_metrics.text.replies import first_reply
 from custom_metrics.text.words import has_joined_words, has_no_ascii_word
 
 Sample = Mapping[str, Any]
@@ -246,7 +247,7 @@ def _reading_notes(samples: Sequence[Sample], name: str) -> list[str]:
         return []
     texts = [
         *(str(sample["doc"].get("target") or "") for sample in samples),
-        *map(_reply_text, samples),
+        *(first_reply(sample.get("response")) for sample in samples),
     ]
     if name == "f1_score":
         scores = "f1_score, precision_over_words, recall_over_words"
@@ -291,13 +292,6 @@ def _unparsed_notes(samples: Sequence[Sample]) -> list[str]:
     shown = ", ".join(map(str, labels[:SHOWN_LABELS]))
     counted = f"no label was found in any of {len(unparsed)} replies"
     return [f"{counted} (labels: {shown}); label_pattern or label_function says where they stand"]
-
-
-def _reply_text(sample: Sample) -> str:
-    reply = sample.get("response")
-    while isinstance(reply, list):
-        reply = reply[0] if reply else ""
-    return str(reply or "")
 
 
 def _mean_over_samples(task: str, by_sample: BySample, params: Params) -> Result:

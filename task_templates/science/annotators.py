@@ -65,7 +65,7 @@ class Judge(RubricJudge):
         for place in self.choose(len(samples)):
             sample = samples[place]
             fields, settled = self.fields(sample)
-            reference = SampleRef(self.task, sample["sample_id"], sample["index"])
+            reference = SampleRef.of(self.task, sample)
             prompt = self.rubric.render(fields)[0]
             fixed = {METRIC: SCALE[0]} if settled else None
             yield Item((reference,), prompt, fixed=fixed)

@@ -107,7 +107,7 @@ class Judge(RubricJudge):
                         "answer": texts.generation,
                     }
                 )[0]
-            sample = SampleRef(self.task, row["sample_id"], row["index"])
+            sample = SampleRef.of(self.task, row)
             yield Item((sample,), prompt)
 
     def read(self, item: Item, reply: str) -> tuple[str, Values | None]:  # noqa: ARG002

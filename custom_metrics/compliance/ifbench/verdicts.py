@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from custom_metrics.compliance.harness import reply_of
 from custom_metrics.compliance.ifbench import arrangement, counting, fixed, wording
 from custom_metrics.ifeval.verdicts import MAX_CHARS, loose_variants
 from custom_metrics.nltk_data import can_open
+from custom_metrics.text.replies import first_reply
 
 Rule = Callable[..., bool]
 _LONG_BLANK = re.compile(r"(\s{500})\s+")  # NLTK takes quadratic time on long runs of blanks
@@ -184,7 +184,7 @@ def _follows(name: str, arguments: Mapping[str, Any], text: str) -> bool:
 
 def ifbench_reply(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
     """`acc`: all rules are followed, strictly; `loose`; `unparsed` for an empty reply."""
-    reply = reply_of(results)
+    reply = first_reply(results)
     rules = json.loads(doc["rules"])
     verdicts = check(
         instruction_id_list=[rule["name"] for rule in rules],
