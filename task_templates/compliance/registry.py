@@ -11,8 +11,6 @@ from pathlib import Path
 
 import yaml
 
-from custom_metrics.compliance.reporting import REFERENCE_MINUTES
-
 PRINCIPLES = (
     "Human Agency and Oversight",
     "Technical Robustness and Safety",
@@ -64,10 +62,8 @@ SUITE = "COMPL-AI v1, not comparable with v2"
 SUITE_RULE = "COMPL-AI v1, as the original computes it"
 NO_RESULT = "No eval results"
 STRONG_REJECT = "v2_strong_reject"
-_SECOND = "v2"
 #: Labels begin with what is measured, but for these.
 _DATA_SETS = {"MMLU"}
-_PREFIX, _SUFFIX = "compliance_", "_score"
 
 
 @dataclass(frozen=True)
@@ -80,11 +76,7 @@ class Benchmark:
         principle, requirement: Where it stands.
         category: The original's category, which its files hold.
         measures: What it measures, in a few words.
-        raw: Names of its raw metrics.
-        transformation: How these become the score.
         tasks: lm-eval's tasks behind it; of own and public data the one that ran counts.
-        helpers: What rates its replies.
-        minutes: Reference time; None for none.
         unavailable: Why no run has it.
         rule: By which rule it is scored here, where that is another than the original's.
     """
@@ -95,11 +87,7 @@ class Benchmark:
     requirement: str
     category: str = ""
     measures: str = ""
-    raw: str = ""
-    transformation: str = ""
     tasks: tuple[str, ...] = ()
-    helpers: tuple[str, ...] = ()
-    minutes: int | None = None
     unavailable: str = ""
     rule: str = ""
 
@@ -122,78 +110,45 @@ class Benchmark:
         >>> Benchmark("bbq", "", "", "").score
         'compliance_bbq_score'
         """
-        return f"{_PREFIX}{self.key}{_SUFFIX}"
+        return f"compliance_{self.key}_score"
 
 
 @functools.cache
 def benchmarks() -> dict[str, Benchmark]:
     """Key -> benchmark, in the order of the principles; those that no run has come last."""
-    data = yaml.safe_load(Path(__file__).with_name("pack.yaml").read_text(encoding="utf-8"))
-    registry: dict[str, Benchmark] = {}
-    for name, entry in data["suite_scores"].items():
-        tags = entry["tags"]
-        if "principle" not in tags:
-            continue
-        key = str(tags["benchmark"])
-        if name != f"{_PREFIX}{key}{_SUFFIX}":
-            raise ValueError(f"pack.yaml: the score of {key} is called {name}")
-        tasks: list[str] = []  # own ones, each with those of lm-eval for the public data
-        for task in entry["tasks"]:
-            tasks += [task, *STOCK.get(task, ())]
-        registry[key] = Benchmark(
-            key=key,
-            label=entry["title"],
-            principle=tags["principle"],
-            requirement=tags["requirement"],
-            category=tags["category"],
-            measures=entry["note"],
-            raw=tags["raw"],
-            transformation=tags["transformation"],
-            tasks=tuple(tasks),
-            helpers=tuple(tags.get("helpers", ())),
-            minutes=REFERENCE_MINUTES.get(key),
-            rule=str(entry.get("rule", "")),
-        )
-    for entry in data["tasks"].values():
-        if "unavailable" in entry and "principle" in entry["tags"]:
-            tags = entry["tags"]
-            registry[tags["benchmark"]] = Benchmark(
-                key=tags["benchmark"],
-                label=entry["description"],
-                principle=tags["principle"],
-                requirement=tags["requirement"],
-                unavailable=entry["unavailable"],
-            )
+    registry = _of_version("v1")
     return dict(sorted(registry.items(), key=lambda entry: PRINCIPLES.index(entry[1].principle)))
 
 
 @functools.cache
 def second_version() -> dict[str, Benchmark]:
     """Key -> benchmark of COMPL-AI v2: those that can be run, then the others with the reason."""
+    return _of_version("v2")
+
+
+def _of_version(version: str) -> dict[str, Benchmark]:
+    """Key -> benchmark of a version: those with a score, then those that no run has."""
     data = yaml.safe_load(Path(__file__).with_name("pack.yaml").read_text(encoding="utf-8"))
+    unavailable = [entry for entry in data["tasks"].values() if "unavailable" in entry]
     registry: dict[str, Benchmark] = {}
-    for entry in data["suite_scores"].values():
+    for entry in (*data["suite_scores"].values(), *unavailable):
         tags = entry["tags"]
-        if tags.get("suite") == _SECOND:
-            registry[tags["benchmark"]] = Benchmark(
-                key=tags["benchmark"],
-                label=entry["title"],
-                principle="",
-                requirement=tags["requirement"],
-                measures=entry["note"],
-                tasks=tuple(entry["tasks"]),
-                rule=str(entry.get("rule", "")),
-            )
-    for entry in data["tasks"].values():
-        tags = entry["tags"]
-        if tags.get("suite") == _SECOND and "unavailable" in entry:
-            registry[tags["benchmark"]] = Benchmark(
-                key=tags["benchmark"],
-                label=entry["description"],
-                principle="",
-                requirement=tags["requirement"],
-                unavailable=entry["unavailable"],
-            )
+        if "requirement" not in tags or tags.get("suite", "v1") != version:
+            continue
+        tasks: list[str] = []  # own ones, each with those of lm-eval for the public data
+        for task in entry.get("tasks", ()):
+            tasks += [task, *STOCK.get(task, ())]
+        registry[tags["benchmark"]] = Benchmark(
+            key=tags["benchmark"],
+            label=entry.get("title") or entry["description"],
+            principle=tags.get("principle", ""),
+            requirement=tags["requirement"],
+            category=tags.get("category", ""),
+            measures=entry.get("note", ""),
+            tasks=tuple(tasks),
+            unavailable=entry.get("unavailable", ""),
+            rule=entry.get("rule", ""),
+        )
     return registry
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from custom_metrics.compliance.perturb import VERSIONS
 from evalprep.errors import BadInput
+from evalprep.packapi import Context
 from evalprep.packs.finding import find_packs
 from tests import PROJECT_ROOT
 from tests.loops import each
@@ -31,7 +32,7 @@ def test_the_registry_is_the_suite():
         "training_data_suitability",
         "watermark",
     ]
-    assert all(one.minutes for one in registry.scored().values())
+    assert {one.score for one in registry.scored().values()} <= PACK.suite_scores.keys()
     assert {one.principle for one in found.values()} == set(registry.PRINCIPLES) - {
         "Human Agency and Oversight"
     }
@@ -173,7 +174,7 @@ def test_mistakes_in_data_are_told(tmp_path, data, told):
 def context_of(**section):
     """What the pack sees of a preparation, as far as its texts need it."""
     section = SimpleNamespace(v1_checkout="", **section)
-    return SimpleNamespace(cache={}, sources=[], section=section)
+    return Context(PACK, None, section, [], None)
 
 
 @pytest.mark.parametrize(("acc", "acc_v1"), [(1.0, 0.0), (0.0, 1.0)])
