@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalprep.backends import BACKENDS, Backend
 from evalprep.config import Config, short_names
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _KEPT = ("tokenizer", "refuses system")
+Made = TypeVar("Made")
 
 
 @dataclass
@@ -117,7 +118,7 @@ class Context:
         requested: Names of this pack that the user asked for (tasks and groups, aliases resolved).
         problems: Mistakes; `plan` adds to it, preparation stops when there are any.
         sources: Every source opened through `open`, for the manifest.
-        cache: For what the pack reads once and needs for several tasks.
+        cache: For what the pack makes in one step and needs in another, as `once` keeps it.
         notes: Sentences for the user about what the pack decided; `plan` adds to them.
     """
 
@@ -200,6 +201,25 @@ class Context:
         source.requested = requested_revision
         self.sources.append(source)
         return source
+
+    def once(self, key: str, make: Callable[[], Made]) -> Made:
+        """Makes what several tasks need the first time that it is asked for.
+
+        Args:
+            key: Its name in this preparation.
+            make: Makes it.
+        """
+        if key not in self.cache:
+            self.cache[key] = make()
+        made: Made = self.cache[key]
+        return made
+
+    def is_first(self, key: str) -> bool:
+        """Returns whether it is asked about a key for the first time, as a note to give once."""
+        asked: set[str] = self.cache.setdefault("is first", set())
+        is_new = key not in asked
+        asked.add(key)
+        return is_new
 
     def tokenizer(self, *, fix: str) -> Any:
         """The run's tokenizer as transformers loads it.

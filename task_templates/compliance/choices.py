@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from custom_metrics.compliance.answers import boolq_contrast_candidates
@@ -112,21 +113,36 @@ def truthful_qa(context: Context) -> list[Row]:
     return rows
 
 
-def mmlu(context: Context, version: str = "none", most: int | None = None) -> list[Row]:
-    """Five shots of the same subject, then the question; the letters are the choices.
+def mmlu(context: Context) -> list[Row]:
+    """Five shots of the same subject, then the question; the letters are the choices."""
+    return _exams(context, "none", list(enumerate(read(context, "mmlu"))))
 
-    Args:
-        context: The preparation.
-        version: How the texts of questions and shots are changed; options stay.
-        most: Rows that are kept, chosen by a hash of the seed and the row so that every version has
-            the same.
+
+def mmlu_version(context: Context, version: str) -> list[Row]:
+    """Questions of MMLU whose texts, and those of their shots, are changed; options stay.
+
+    Of too many the ones with the smallest hashes of seed and row, so that every version has the
+    same.
     """
+    section = context.section
+
+    def order(entry: tuple[int, Row]) -> int:
+        return seed_of(seed=section.seed, version="rows", row_id=str(entry[0]))
+
+    chosen = sorted(enumerate(read(context, "mmlu")), key=order)[: section.robustness_rows]
+    return _exams(context, version, sorted(chosen, key=itemgetter(0)))
+
+
+def _exams(context: Context, version: str, numbered: Sequence[tuple[int, Row]]) -> list[Row]:
     pools: dict[str, list[Row]] = {}
     for row in read(context, "mmlu_shots"):
         pools.setdefault(row["subject"], []).append(row)
-    rows = []
-    for number, row in _chosen(context, most):
-        subject = row["subject"]
+    texts, rows = words(context), []
+    for number, row in numbered:
+        subject, letters = row["subject"], LETTERS[: len(row["choices"])]
+        # To answer with a letter, and the subject.
+        system = texts.fill("mmlu_system", letters=",".join(letters))
+        head = texts.fill("mmlu_head", subject=subject.replace("_", " "))
         solved = [
             f"{_exam(context, shot, f'shot {subject} {place}', version)} "
             f"{LETTERS[shot['answer']]}\n\n"
@@ -138,8 +154,8 @@ def mmlu(context: Context, version: str = "none", most: int | None = None) -> li
         rows.append(
             {
                 "sample_id": f"mmlu-{number}",
-                "prompt": f"{_exam_head(context, row)}{''.join(solved)}{exam_question}",
-                "choices": [f" {letter}" for letter in LETTERS[: len(row["choices"])]],
+                "prompt": f"{system}{head}{''.join(solved)}{exam_question}",
+                "choices": [f" {letter}" for letter in letters],
                 "target": int(row["answer"]),
                 "subtask_name": subject,
                 "question": row["question"],
@@ -151,29 +167,6 @@ def mmlu(context: Context, version: str = "none", most: int | None = None) -> li
             }
         )
     return rows
-
-
-def _chosen(context: Context, most: int | None) -> list[tuple[int, Row]]:
-    """The questions with their numbers, in order; of too many those with the smallest hashes."""
-    numbered = list(enumerate(read(context, "mmlu")))
-    if most is None:
-        return numbered
-    return sorted(
-        sorted(numbered, key=lambda entry: _order(context, entry[0]))[:most],
-        key=lambda entry: entry[0],
-    )
-
-
-def _exam_head(context: Context, row: Mapping[str, Any]) -> str:
-    """The sentences before the shots: to answer with a letter, and the subject."""
-    texts = words(context)
-    letters = LETTERS[: len(row["choices"])]
-    system = texts.fill("mmlu_system", letters=",".join(letters))
-    return f"{system}{texts.fill('mmlu_head', subject=row['subject'].replace('_', ' '))}"
-
-
-def _order(context: Context, number: int) -> int:
-    return seed_of(seed=context.section.seed, version="rows", row_id=str(number))
 
 
 def _exam(context: Context, row: Mapping[str, Any], row_id: str, version: str) -> str:

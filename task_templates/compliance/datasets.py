@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum, auto
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
@@ -204,6 +206,28 @@ PARTS |= {
 FACTS = frozenset({"fairllm_attributes"})
 
 
+class _Origin(Enum):
+    """Where the rows of a part come from."""
+
+    USER = auto()
+    CHECKOUT = auto()
+    PACK = auto()
+    HUB = auto()
+    NONE = auto()
+
+
+def _origin(context: Context, part: str) -> _Origin:
+    """The first of its places that a part has."""
+    section = context.section
+    if section.data.get(part) is not None:
+        return _Origin.USER
+    if _in_checkout(context, part):
+        return _Origin.CHECKOUT
+    if section.stand_ins or part in FACTS:
+        return _Origin.PACK
+    return _Origin.HUB if PARTS[part].hub else _Origin.NONE
+
+
 def is_local(context: Context, part: str) -> bool:
     """Returns whether a part comes from the user, a checkout or the pack, not from lm-eval."""
     section = context.section
@@ -212,21 +236,16 @@ def is_local(context: Context, part: str) -> bool:
 
 def missing(context: Context, part: str) -> str:
     """Returns why there are no rows of a part; empty where there may be."""
-    entry = PARTS[part]
-    if entry.hub or part in context.section.data or part in FACTS:
-        return ""
-    if context.section.stand_ins or _in_checkout(context, part):
+    if _origin(context, part) is not _Origin.NONE:
         return ""
     if absent := _absent_in_checkout(context, part):
         return f"no data: the checkout of v1 lacks {absent}; name it under compliance.data.{part}"
-    return f"no data: {entry.why}, and name it under compliance.data.{part}"
+    return f"no data: {PARTS[part].why}, and name it under compliance.data.{part}"
 
 
 def stands_in(context: Context, part: str) -> bool:
     """Returns whether the rows of a part are the pack's own small ones."""
-    section = context.section
-    own = section.stand_ins and part not in section.data and part not in FACTS
-    return bool(own and not _in_checkout(context, part))
+    return _origin(context, part) is _Origin.PACK and part not in FACTS
 
 
 def read(context: Context, part: str) -> list[Row]:
@@ -235,37 +254,29 @@ def read(context: Context, part: str) -> list[Row]:
     Raises:
         BadInput: it cannot be read, or lacks a column.
     """
-    key = f"rows of {part}"
-    if key not in context.cache:
-        context.cache[key] = _rows(context, part)
-    return context.cache[key]  # type: ignore[no-any-return]
+    return context.once(f"rows of {part}", partial(_rows, context, part))
 
 
 def _rows(context: Context, part: str) -> list[Row]:
-    """The rows of a part from its first place: the user's, the checkout, the pack's, the hub."""
-    entry, place = PARTS[part], context.section.data.get(part)
-    if place is not None:
-        return _given_rows(context, part, place)
-    if files := _in_checkout(context, part):
-        return _original_rows(context, part, files)
-    where = f"compliance: {part}"
-    if context.section.stand_ins or part in FACTS:
-        source = context.open(f"demo/{part}.jsonl", where=where)
-    elif entry.configs:
-        rows = (_hub_rows(context, part, config) for config in entry.configs)
-        return list(chain.from_iterable(rows))
-    else:
-        return _hub_rows(context, part, entry.config)
-    source.require(entry.columns, where=where)
-    return list(source.rows())
-
-
-def _hub_rows(context: Context, part: str, config: str | None) -> list[Row]:
-    """The rows of one configuration of a part's public data set."""
     entry, where = PARTS[part], f"compliance: {part}"
-    source = context.open(entry.hub, config=config, split=entry.split, where=where)
-    source.require(entry.columns, where=where)
-    return list(source.rows())
+    origin = _origin(context, part)
+    if origin is _Origin.USER:
+        return _given_rows(context, part, context.section.data[part])
+    if origin is _Origin.CHECKOUT:
+        return _original_rows(context, part, _in_checkout(context, part))
+    if origin is _Origin.PACK:
+        sources = [context.open(f"demo/{part}.jsonl", where=where)]
+    else:
+        configs = entry.configs or (entry.config,)
+        sources = [
+            context.open(entry.hub, config=config, split=entry.split, where=where)
+            for config in configs
+        ]
+    rows: list[Row] = []
+    for source in sources:
+        source.require(entry.columns, where=where)
+        rows += source.rows()
+    return rows
 
 
 def _given_rows(context: Context, part: str, place: Any) -> list[Row]:
@@ -367,27 +378,24 @@ def spread(rows: Iterable[Row], *columns: str) -> list[Row]:
 
 def check_names(context: Context) -> None:
     """Tells unknown names and bad values under `compliance.data` and `compliance.tables`."""
-    for key, allowed in (("data", tuple(PARTS)), ("tables", ("dialect", "misspelling", "synonym"))):
+    kinds = (
+        (
+            "data",
+            "data set",
+            PARTS,
+            (str, dict),
+            "a path or hub id, or {path, columns, split, ...}",
+        ),
+        ("tables", "table", ("dialect", "misspelling", "synonym"), (str,), "a path"),
+    )
+    for key, kind, names, types, places in kinds:
         for name, value in getattr(context.section, key).items():
-            if name not in allowed:
-                context.problems.add(
-                    f"there is no data set {name!r}"
-                    if key == "data"
-                    else f"there is no table {name!r}",
-                    where=context.where(key, str(name)),
-                    allowed=", ".join(allowed),
-                )
-            elif not isinstance(value, str) and not (key == "data" and isinstance(value, dict)):
-                allowed_here = (
-                    "a path or hub id, or {path, columns, split, ...}"
-                    if key == "data"
-                    else "a path"
-                )
-                context.problems.add(
-                    f"{value!r} is not a place",
-                    where=context.where(key, name),
-                    allowed=allowed_here,
-                )
+            where = context.where(key, str(name))
+            if name not in names:
+                what = f"there is no {kind} {name!r}"
+                context.problems.add(what, where=where, allowed=", ".join(names))
+            elif not isinstance(value, types):
+                context.problems.add(f"{value!r} is not a place", where=where, allowed=places)
 
 
 def first_problem(error: BadInput) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from custom_metrics.compliance.consistency import simple_triple, split_sentences
@@ -14,7 +15,7 @@ from . import choices, dialogues, replies, v2
 from .checkout import checkout_of
 from .datasets import absent_files, check_names, first_problem, is_local, missing, stands_in
 from .detectors import RATED, absent_helper, sentiment_name, toxicity_name
-from .outcome import DEPARTURES, STAND_IN, VARIANT, WORDING, Sample
+from .outcome import DEPARTURES, STAND_IN, VARIANT, WORDING, Sample, reply_in
 from .registry import STOCK as PUBLIC
 from .variants import VARIANTS, take_variants, variant_of
 from .wording import Words, words
@@ -24,21 +25,9 @@ Row = dict[str, Any]
 Rows = Callable[[Context], list[Row]]
 
 
-def _robustness_task(version: str) -> str:
-    name = version.replace("-", "_")
-    return f"compliance_mmlu_robustness_{name}"
-
-
-_VERSIONS = {_robustness_task(version): version for version in VERSIONS}
-
-
-def _versioned(version: str) -> Rows:
-    def rows(context: Context) -> list[Row]:
-        return choices.mmlu(context, version, context.section.robustness_rows)
-
-    return rows
-
-
+_VERSIONS = {
+    f"compliance_mmlu_robustness_{version.replace('-', '_')}": version for version in VERSIONS
+}
 _MMLU = ("mmlu", "mmlu_shots")
 #: Task -> data sets behind it, and its rows. Tasks of a second stage have none yet.
 TASKS: dict[str, tuple[tuple[str, ...], Rows]] = {
@@ -62,7 +51,10 @@ TASKS: dict[str, tuple[tuple[str, ...], Rows]] = {
     "compliance_forecasting_consistency": (("forecast_consistency",), dialogues.forecast),
     "compliance_boolq_contrast_robustness": (("boolq_contrast",), choices.boolq),
     "compliance_imdb_contrast_robustness": (("imdb_contrast",), choices.imdb),
-    **{task: (_MMLU, _versioned(version)) for task, version in _VERSIONS.items()},
+    **{
+        task: (_MMLU, partial(choices.mmlu_version, version=version))
+        for task, version in _VERSIONS.items()
+    },
     "compliance_reddit_bias": (("reddit_bias",), choices.reddit_bias),
     "compliance_bold": (("bold",), replies.bold),
     "compliance_bbq": (("bbq",), replies.bbq),
@@ -102,7 +94,11 @@ def plan(context: Context) -> Plan:
     Leaves out what cannot run, with the reason.
     """
     check_names(context)
-    if not _checkouts_are_there(context):
+    try:
+        checkout_of(context)
+        v2.checkout(context)
+    except BadInput as error:
+        context.problems.extend(error.problems)
         return Plan()
     stock = {}
     for own, task in STOCK.items():
@@ -121,44 +117,17 @@ def plan(context: Context) -> Plan:
     plan = context.plan_of(requested, groups)
     _take_stock(context, plan, stock)
     take_variants(context, plan)
-    _move_rest(context, plan)
-    _exclude_unmakeable(context, plan)
-    return plan
-
-
-def _exclude_unmakeable(context: Context, plan: Plan) -> None:
-    """Excludes the tasks that cannot be made, each with its reason."""
     for name, task in plan.tasks.items():
         if name in plan.excluded:
             continue
+        rest, needs = context.section.rest_backend, task.needs or frozenset()
+        if rest and needs - context.backend.abilities:
+            plan.tasks[name] = replace(task, call=replace(task.call, backend=rest))
         exclusion = _exclusion(context, name)
         if exclusion is not None:
             kind, reason = exclusion
             plan.excluded[name] = Excluded(kind, reason, dict(task.tags))
-
-
-def _checkouts_are_there(context: Context) -> bool:
-    """Returns whether the checkouts that the user named are ones; else the mistake is noted."""
-    try:
-        checkout_of(context)
-        v2.checkout(context)
-    except BadInput as error:
-        context.problems.extend(error.problems)
-        return False
-    return True
-
-
-def _move_rest(context: Context, plan: Plan) -> None:
-    """Gives tasks that the configured back end cannot run to `compliance.rest_backend`."""
-    rest = context.section.rest_backend
-    if not rest:
-        return
-    for name, task in plan.tasks.items():
-        needs = task.needs or frozenset()
-        missing_abilities = needs - context.backend.abilities
-        if name not in plan.excluded and missing_abilities:
-            call = replace(task.call, backend=rest)
-            plan.tasks[name] = replace(task, call=call)
+    return plan
 
 
 def _take_stock(context: Context, plan: Plan, stock: Mapping[str, TaskPlan]) -> None:
@@ -167,21 +136,14 @@ def _take_stock(context: Context, plan: Plan, stock: Mapping[str, TaskPlan]) -> 
         if task.name in plan.tasks:
             tags = dict(context.pack.tasks[own].tags)
             needs = frozenset({"loglikelihood"})
-            fields = {**vars(task), "tags": tags, "needs": needs}
-            plan.tasks[task.name] = TaskPlan(**fields)
-            plan.scores.update(_score_of_stock(context, own))
-
-
-def _score_of_stock(context: Context, own: str) -> dict[str, ScoreSpec]:
-    """The score that reads an own task, made to read lm-eval's in its place.
-
-    Only runs of this preparation have it.
-    """
-    scores = context.pack.suite_scores
-    readers = (name for name, score in scores.items() if own in (*score.task, *score.tasks))
-    name = next(readers)
-    fields = {key: getattr(scores[name], key) for key in _COPIED}
-    return {name: ScoreSpec(tasks=PUBLIC[own], **fields)}
+            plan.tasks[task.name] = replace(task, tags=tags, needs=needs)
+            # The score that reads the own task reads lm-eval's, in runs of this preparation.
+            scores = context.pack.suite_scores.items()
+            name, score = next(
+                (name, score) for name, score in scores if own in (*score.task, *score.tasks)
+            )
+            fields = {key: getattr(score, key) for key in _COPIED}
+            plan.scores[name] = ScoreSpec(tasks=PUBLIC[own], **fields)
 
 
 #: What a score of lm-eval's task has in common with that of the own task.
@@ -200,33 +162,21 @@ def _exclusion(context: Context, task: str) -> tuple[str, str] | None:
         return "helper", f"a judge rates its replies: {_ASK_A_JUDGE}"
     if reason := absent_helper(context, task):
         return "helper", reason
-    if reason := _absent_table(context, task) or _unusable_data(context, task):
-        return "data", reason
-    return None
-
-
-def _absent_table(context: Context, task: str) -> str:
-    """Returns why a version of mmlu_robustness has no word table.
-
-    A wrong file is a mistake of the config.
-    """
     version = _VERSIONS.get(task)
-    if version not in TABLED:
-        return ""
-    try:
-        return word_table(context, str(version)).reason
-    except BadInput as error:
-        context.problems.extend(error.problems)
-        return first_problem(error)
-
-
-def _unusable_data(context: Context, task: str) -> str:
-    """Returns why there are no rows; wrong data that the user named are a mistake of the config."""
+    if version in TABLED:
+        try:
+            reason = word_table(context, str(version)).reason
+        except BadInput as error:
+            # A wrong file that the user named is a mistake of the config.
+            context.problems.extend(error.problems)
+            reason = first_problem(error)
+        if reason:
+            return "data", reason
     parts = _data_sets(task)
-    for part in parts:
-        if reason := missing(context, part):
-            return reason
-    return _unreadable_rows(context, task, parts) if parts else ""
+    reasons = [missing(context, part) for part in parts]
+    if parts and not any(reasons):
+        reasons = [_unreadable_rows(context, task, parts)]
+    return next((("data", reason) for reason in reasons if reason), None)
 
 
 def _data_sets(task: str) -> Sequence[str]:
@@ -238,7 +188,10 @@ def _data_sets(task: str) -> Sequence[str]:
 
 
 def _unreadable_rows(context: Context, task: str, parts: Sequence[str]) -> str:
-    """Returns why the rows of a task cannot be made of its data; empty where they can."""
+    """Returns why the rows of a task cannot be made of its data; empty where they can.
+
+    Wrong data that the user named are a mistake of the config.
+    """
     is_named_by_user = any(part in context.section.data for part in parts)
     try:
         return "" if _rows(context, task) else "its data set has no usable rows"
@@ -259,11 +212,8 @@ def _unreadable_rows(context: Context, task: str, parts: Sequence[str]) -> str:
 
 
 def _rows(context: Context, task: str) -> list[Row]:
-    key = f"task {task}"
-    if key not in context.cache:
-        _data_sets_of_task, rows_of = TASKS[task]
-        context.cache[key] = rows_of(context)
-    return context.cache[key]  # type: ignore[no-any-return]
+    _data_sets_of_task, rows_of = TASKS[task]
+    return context.once(f"task {task}", partial(rows_of, context))
 
 
 def prepare(context: Context, task: str) -> TaskData:
@@ -279,7 +229,8 @@ def prepare(context: Context, task: str) -> TaskData:
     if variant is not None:
         rows = [variant.row(row) | {VARIANT: variant.name} for row in rows]
     # Every row carries what a reader has to know, since a results folder travels alone.
-    rows = [row | _row_facts(context, task) for row in rows]
+    facts = _row_facts(context, task)
+    rows = [row | facts for row in rows]
     # Values of the placeholders of a task's template: its system turn.
     key = SYSTEM_TURNS.get(task)
     values = {} if key is None else {"system": replies.system_turn(context, key)}
@@ -320,14 +271,12 @@ def _stands_in(context: Context, task: str) -> bool:
 def _notes(context: Context, task: str) -> list[str]:
     """Returns what a reader of the scores should know about the rows."""
     notes = []
-    if _stands_in(context, task) and "stand-ins noted" not in context.cache:
-        context.cache["stand-ins noted"] = True
+    if _stands_in(context, task) and context.is_first("stand-ins"):
         notes.append(f"compliance: {_STAND_INS}")
     if task == "compliance_bbq":
         notes += replies.bbq_notes(context)
     variant = variant_of(context, task)
-    if variant is not None and variant.name not in context.cache:
-        context.cache[variant.name] = True
+    if variant is not None and context.is_first(variant.name):
         notes.append(f"compliance: {task}: variant over a chat API: {variant.name}")
     for part in _data_sets(task):
         if absent := absent_files(context, part):
@@ -354,22 +303,19 @@ def continue_rows(
 ) -> Iterator[dict[str, Any]]:
     """Rows of a second stage, made from the replies of the first."""
     if task == "compliance_i_know_confidence":
-        rows = _confidence(words(context), before["compliance_i_know_answer"])
-        yield from (_as_variant(row, task) for row in rows)
+        for row in _confidence(words(context), before["compliance_i_know_answer"]):
+            # It is asked in the variant that the first stage was asked in.
+            if VARIANT in row:
+                variant = VARIANTS[task]
+                yield variant.row(row) | {VARIANT: variant.name}
+            else:
+                yield row
     elif task == "compliance_self_check_alternative":
         described = before["compliance_self_check_describe"]
         rows = list(_alternatives(context, described))
         # A stage without any row would stop the other stages; such a row is asked about nothing and
         # scores nothing.
         yield from rows or [_nothing_to_ask(described[0])]
-
-
-def _as_variant(row: Row, task: str) -> Row:
-    """A row of a second stage in its variant, where the first stage was asked in one."""
-    if VARIANT not in row:
-        return row
-    variant = VARIANTS[task]
-    return variant.row(row) | {VARIANT: variant.name}
 
 
 def _kept_facts(doc: Mapping[str, Any]) -> Row:
@@ -382,7 +328,7 @@ def _confidence(texts: Words, rows: Sequence[Sample]) -> Iterator[Row]:
     """Question, own answer, and whether it was right: No or Yes; the target is what it was."""
     for row in rows:
         doc, metrics = row["doc"], row["metrics"]
-        answer = _text(row["response"])
+        answer = reply_in(row)
         asked_anew = f"{doc['prompt']} {answer}"
         yield {
             "sample_id": row["sample_id"],
@@ -403,50 +349,40 @@ def _alternatives(context: Context, rows: Sequence[Sample]) -> Iterator[Row]:
     shots = dialogues.gap_shots(context)
     for row in rows:
         topic, before = row["doc"]["topic"], ""
-        description = _text(row["response"]).strip()
-        sentences = split_sentences(text=description)
+        sentences = split_sentences(text=reply_in(row).strip())
         for place, sentence in enumerate(sentences[:-1] or sentences):
             triple = simple_triple(sentence=sentence)
             if triple is None:
                 continue
             subject, predicate, _object = triple
             prompt = dialogues.gap(context, topic, before, subject, predicate)
-            yield {
-                "sample_id": f"{row['sample_id']}-{place}",
-                "messages": [*shots, {"role": "user", "content": prompt}],
-                "prompt": prompt,
-                "target": "",
-                "topic": topic,
+            asked = {
                 "before": before,
                 "sentence": sentence,
                 "explain": dialogues.explain(context, topic, before, sentence),
                 "has_triple": True,
-                "cluster_id": row["sample_id"],
-                **_kept_facts(row["doc"]),
             }
+            yield _alternative(row, str(place), prompt, asked, shots)
             before += sentence
 
 
 def _nothing_to_ask(row: Sample) -> Row:
     """The row of a run whose descriptions hold no sentence that the rule can read."""
-    topic = row["doc"]["topic"]
-    prompt = f"Write one sentence about {topic}."
+    prompt = f"Write one sentence about {row['doc']['topic']}."
+    asked = {"before": "", "sentence": "", "explain": "", "has_triple": False}
+    return _alternative(row, "none", prompt, asked)
+
+
+def _alternative(row: Sample, name: str, prompt: str, asked: Row, shots: Sequence[Row] = ()) -> Row:
+    """A row about a description; `asked` names the sentence that the reply may contradict."""
+    doc = row["doc"]
     return {
-        "sample_id": f"{row['sample_id']}-none",
-        "messages": [{"role": "user", "content": prompt}],
+        "sample_id": f"{row['sample_id']}-{name}",
+        "messages": [*shots, {"role": "user", "content": prompt}],
         "prompt": prompt,
         "target": "",
-        "topic": topic,
-        "before": "",
-        "sentence": "",
-        "explain": "",
-        "has_triple": False,
+        "topic": doc["topic"],
+        **asked,
         "cluster_id": row["sample_id"],
-        **_kept_facts(row["doc"]),
+        **_kept_facts(doc),
     }
-
-
-def _text(response: Any) -> str:
-    while isinstance(response, (list, tuple)):
-        response = response[0] if response else ""
-    return str(response)

@@ -13,6 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -147,35 +148,27 @@ def wording(context: Context, task: str) -> str:
 
 
 def _modules(context: Context, task: str) -> dict[str, Path]:
-    """Text -> its module, of a task whose texts all lie in the checkout or its packages."""
-    known: dict[str, dict[str, Path]] = context.cache.setdefault("v2_modules", {})
-    if task not in known:
-        known[task] = _find_modules(checkout(context), _TEXTS[task])
-    return known[task]
+    """Text -> its module in the checkout or a package of its environment; empty without one."""
+    return context.once(f"v2 modules {task}", partial(_find_modules, context, task))
 
 
-def _find_modules(folder: Path | None, keys: Sequence[str]) -> dict[str, Path]:
-    """Text -> its module; empty where one is absent, or there is no checkout."""
-    modules: dict[str, Path] = {}
+def _find_modules(context: Context, task: str) -> dict[str, Path]:
+    folder = checkout(context)
     if folder is None:
-        return modules
-    for key in keys:
-        module = _module(folder, _PLACES[key].file)
-        if module is None:
-            return {}
-        modules[key] = module
-    return modules
-
-
-def _module(folder: Path, file: str) -> Path | None:
-    """A module of the checkout or of a package of its environment; None where it is absent."""
+        return {}
     places = [folder]
     for pattern in _PACKAGES:
         is_beside = pattern.startswith("../")
         parent = folder.resolve().parent if is_beside else folder
         places += sorted(parent.glob(pattern.removeprefix("../")))
-    paths = (place / file for place in places)
-    return next((path for path in paths if path.is_file()), None)
+    modules: dict[str, Path] = {}
+    for key in _TEXTS[task]:
+        paths = [place / _PLACES[key].file for place in places]
+        present = [path for path in paths if path.is_file()]
+        if not present:
+            return {}
+        modules[key] = present[0]
+    return modules
 
 
 def _text(context: Context, task: str, key: str, **values: Any) -> str:
@@ -183,38 +176,24 @@ def _text(context: Context, task: str, key: str, **values: Any) -> str:
     path = _modules(context, f"{PREFIX}{task}").get(key)
     if path is None:
         return _OWN[key].format(**values)
-    try:
-        return fill(_template(context, path, key), values)
-    except KeyError as error:
-        raise _unreadable(context, _PLACES[key].file, f"unknown field {error}") from error
+    place = _PLACES[key]
 
-
-def _template(context: Context, path: Path, key: str) -> Text:
-    """A text of version 2, which it fills with str.format; read once.
-
-    Raises:
-        BadInput: the module holds something else there.
-    """
-    known: dict[str, Text] = context.cache.setdefault("v2_texts", {})
-    if key not in known:
-        place = _PLACES[key]
-        try:
-            (text,) = text_at(path, place)
-            known[key] = parse_text(str(text))
-        except UNREADABLE as error:
-            raise _unreadable(context, place.file, str(error)) from error
+    def template() -> Text:
+        (text,) = text_at(path, place)
         note_files(context, [path], path.parent)
-    return known[key]
+        return parse_text(str(text))  # version 2 fills it with str.format
 
-
-def _unreadable(context: Context, file: str, why: str) -> BadInput:
-    return BadInput(
-        Problem(
-            what=f"{file} does not hold the text of COMPL-AI v2 ({why})",
-            where=context.where("v2_checkout"),
-            fix="update the checkout and run `uv sync` in it",
-        )
-    )
+    try:
+        return fill(context.once(f"v2 text {key}", template), values)
+    except UNREADABLE as error:
+        why = f"unknown field {error}" if isinstance(error, KeyError) else str(error)
+        raise BadInput(
+            Problem(
+                what=f"{place.file} does not hold the text of COMPL-AI v2 ({why})",
+                where=context.where("v2_checkout"),
+                fix="update the checkout and run `uv sync` in it",
+            )
+        ) from error
 
 
 def strong_reject(context: Context) -> list[Row]:
@@ -241,25 +220,27 @@ def strong_reject(context: Context) -> list[Row]:
 
 
 def simpleqa(context: Context) -> list[Row]:
-    """The bare question; a judge compares the reply with the true answer."""
+    """The bare question; a judge compares the reply with the true answer, and grades it."""
+    task = "simpleqa_verified"
+    instructions = _text(context, task, "simpleqa_instructions")
     return [
         {
             "sample_id": f"fact-{number}",
             "prompt": row["problem"],
             "target": str(row["answer"]),
             "judge_system": "",
-            "judge_question": _grading(context, row),
+            "judge_question": _text(
+                context,
+                task,
+                "simpleqa",
+                question=row["problem"],
+                criterion=row["answer"],
+                answer=REPLY,
+                instructions=instructions,
+            ),
         }
         for number, row in enumerate(read(context, "v2_simpleqa_verified"))
     ]
-
-
-def _grading(context: Context, row: Row) -> str:
-    """The judge's question about an answer, which it grades by a letter."""
-    task = "simpleqa_verified"
-    fields = {"question": row["problem"], "criterion": row["answer"], "answer": REPLY}
-    instructions = _text(context, task, "simpleqa_instructions")
-    return _text(context, task, "simpleqa", **fields, instructions=instructions)
 
 
 @dataclass(frozen=True)
@@ -299,21 +280,16 @@ def gpqa(context: Context) -> list[Row]:
     for number, row in enumerate(read(context, "v2_gpqa_diamond")):
         right = row["Correct Answer"]
         wrong = [row[f"Incorrect Answer {place}"] for place in (1, 2, 3)]
-        options = _drawn_order(context, str(number), [right, *wrong])
+        seed = seed_of(seed=context.section.seed, version="options", row_id=str(number))
+        draws = generator(seed)
+        rest, options = [right, *wrong], []
+        while rest:
+            option = choose(draws, rest)
+            rest.remove(option)
+            options.append(option)
         question = Question(row["Question"], options, options.index(right))
         rows.append(_choice_row(context, f"gpqa-{number}", "gpqa_diamond", question))
     return rows
-
-
-def _drawn_order(context: Context, row_id: str, options: Sequence[str]) -> list[str]:
-    seed = seed_of(seed=context.section.seed, version="options", row_id=row_id)
-    draws = generator(seed)
-    rest, order = list(options), []
-    while rest:
-        option = choose(draws, rest)
-        rest.remove(option)
-        order.append(option)
-    return order
 
 
 def mmlu_pro(context: Context) -> list[Row]:

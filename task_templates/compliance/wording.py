@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -323,13 +324,10 @@ class Words:
         return str(text).format(**values)
 
     def _text(self, key: str) -> Text:
-        texts: dict[str, Text] = self.context.cache.setdefault("texts", {})
-        if key not in texts:
-            if self.folder is None:
-                texts[key] = parse_text(OWN[key])
-            else:
-                texts[key] = read_text(self.context, self.folder, PLACES[key])
-        return texts[key]
+        if self.folder is None:
+            return self.context.once(f"text {key}", partial(parse_text, OWN[key]))
+        read = partial(read_text, self.context, self.folder, PLACES[key])
+        return self.context.once(f"text {key}", read)
 
     def multiple_choice(self, question: str, choices: Sequence[str]) -> str:
         """A question with lettered options, as the contrast sets and the calibration ask it."""
@@ -358,23 +356,23 @@ class Words:
 
     def _render(self, name: str, **values: Any) -> str:
         """A template of the checkout, in a sandbox."""
-        templates = self.context.cache.setdefault("templates", {})
-        if name not in templates:
-            from jinja2 import FileSystemLoader
-            from jinja2.sandbox import SandboxedEnvironment
+        return str(
+            self.context.once(f"template {name}", partial(self._load, name)).render(**values)
+        )
 
-            folder = Path(self.folder or "") / _TEMPLATES
-            environment = SandboxedEnvironment(loader=FileSystemLoader(folder))
-            template = environment.get_template(f"{name}.jinja")
-            template.globals.update(zip=zip)
-            templates[name] = template
-            files = [folder / f"{name}.jinja", folder / "macros.jinja"]
-            note_files(self.context, files, folder)
-        return str(templates[name].render(**values))
+    def _load(self, name: str) -> Any:
+        from jinja2 import FileSystemLoader
+        from jinja2.sandbox import SandboxedEnvironment
+
+        folder = Path(self.folder or "") / _TEMPLATES
+        environment = SandboxedEnvironment(loader=FileSystemLoader(folder))
+        template = environment.get_template(f"{name}.jinja")
+        template.globals.update(zip=zip)
+        files = [folder / f"{name}.jinja", folder / "macros.jinja"]
+        note_files(self.context, files, folder)
+        return template
 
 
 def words(context: Context) -> Words:
     """The texts of a preparation."""
-    if "words" not in context.cache:
-        context.cache["words"] = Words(context, checkout_of(context))
-    return context.cache["words"]  # type: ignore[no-any-return]
+    return context.once("words", lambda: Words(context, checkout_of(context)))

@@ -14,6 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from evalprep.packapi import BadInput, Context, Problem, Source
@@ -76,10 +77,7 @@ def word_table(context: Context, version: str) -> WordTable:
     Raises:
         BadInput: the file that the user named cannot be read.
     """
-    tables: dict[str, WordTable] = context.cache.setdefault("word tables", {})
-    if version not in tables:
-        tables[version] = _find_table(context, version)
-    return tables[version]
+    return context.once(f"word table {version}", partial(_find_table, context, version))
 
 
 def _find_table(context: Context, version: str) -> WordTable:
@@ -89,40 +87,23 @@ def _find_table(context: Context, version: str) -> WordTable:
         path = Path(context.locate(str(section.tables[version])))
         words = _read_json(context, path, version)
         return _noted(context, path, words, "the user's table")
-    table = _table_in_checkout(context, version) or _table_of_package(context, version)
-    if table is not None:
-        return table
+    folder = checkout_of(context)
+    if folder is not None and is_present(folder / _IN_CHECKOUT[version]):
+        path = folder / _IN_CHECKOUT[version]
+        words = _read_json(context, path, version)
+        note_files(context, [path], folder)
+        return WordTable(words, f"version 1's list of {len(words)} words")
+    codespell = _codespell()
+    if version == "misspelling" and codespell.is_file():
+        words = turned_round(codespell.read_text(encoding="utf-8").splitlines())
+        return _noted(context, codespell, words, "codespell's dictionary turned round")
+    wordnet = _wordnet_files()
+    if version == "synonym" and wordnet:
+        words = wordnet_synonyms(wordnet)
+        return _noted(context, wordnet[0].parent, words, "WordNet", wordnet)
     if section.stand_ins:
         return WordTable(None, "a small table of the pack")
     return WordTable(None, reason=f"no full word table: {TABLED[version]}")
-
-
-def _table_in_checkout(context: Context, version: str) -> WordTable | None:
-    folder = checkout_of(context)
-    if folder is None:
-        return None
-    path = folder / _IN_CHECKOUT[version]
-    if not is_present(path):
-        return None
-    table = _read_json(context, path, version)
-    note_files(context, [path], folder)
-    return WordTable(table, f"version 1's list of {len(table)} words")
-
-
-def _table_of_package(context: Context, version: str) -> WordTable | None:
-    """A table made of what an installed package carries."""
-    if version == "misspelling":
-        path = _codespell()
-        if path.is_file():
-            lines = path.read_text(encoding="utf-8").splitlines()
-            title = "codespell's dictionary turned round"
-            return _noted(context, path, turned_round(lines), title)
-    if version == "synonym":
-        files = _wordnet_files()
-        if files:
-            synonyms = wordnet_synonyms(files)
-            return _noted(context, files[0].parent, synonyms, "WordNet", files)
-    return None
 
 
 def _noted(
@@ -226,15 +207,9 @@ def _synsets(path: Path) -> Iterator[list[str]]:
             if line.startswith("  "):  # the licence at the head
                 continue
             fields = line.split(" ")
-            count = int(fields[3], 16)
-            words = [fields[4 + 2 * place] for place in range(count)]
-            yield [_plain_word(word) for word in words]
-
-
-def _plain_word(word: str) -> str:
-    """A word without its marker ("(p)") and with blanks."""
-    text, _bracket, _marker = word.partition("(")
-    return text.replace("_", " ").lower()
+            marked = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
+            # Without their markers ("(p)"), and with blanks.
+            yield [word.partition("(")[0].replace("_", " ").lower() for word in marked]
 
 
 def changed_words(before: str, after: str) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from custom_metrics.fm.summarization import ROUGE_TYPES
@@ -49,7 +50,8 @@ def plan(context: Context) -> Plan:
 
 def prepare(context: Context, task: str) -> TaskData:
     """Rows of one task."""
-    data, algorithm = _of(context, task)
+    tasks = context.once("tasks", partial(_tasks, context))
+    data, algorithm = tasks[task]
     rows, notes = task_rows(context, data, algorithm)
     modules = {}
     if algorithm.family == "classification_accuracy" and data.options["label_function"]:
@@ -57,15 +59,12 @@ def prepare(context: Context, task: str) -> TaskData:
     return TaskData(rows=rows, notes=notes, modules=modules)
 
 
-def _of(context: Context, task: str) -> tuple[DataSet, Algorithm]:
-    if "tasks" not in context.cache:
-        tasks: dict[str, tuple[DataSet, Algorithm]] = {}
-        for data in data_sets(context):
-            for algorithm in data.algorithms:
-                tasks[data.task(algorithm)] = (data, algorithm)
-        context.cache["tasks"] = tasks
-    entry: tuple[DataSet, Algorithm] = context.cache["tasks"][task]
-    return entry
+def _tasks(context: Context) -> dict[str, tuple[DataSet, Algorithm]]:
+    tasks = {}
+    for data in data_sets(context):
+        for algorithm in data.algorithms:
+            tasks[data.task(algorithm)] = (data, algorithm)
+    return tasks
 
 
 def _add(plan: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> None:

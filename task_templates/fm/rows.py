@@ -67,21 +67,22 @@ def chosen_rows(context: Context, data: DataSet) -> list[FieldRow]:
     Raises:
         BadInput: a file with mistakes.
     """
-    key = f"rows {data.name}"
-    if key not in context.cache:
-        where = context.where("data", data.index, "path")
-        source = context.open(data.source, where=where)
-        where_fields = context.where("data", data.index, "fields")
-        locations = {**data.fields}
-        if not data.stored:
-            # What a model will reply is not read from the file.
-            for name in _MADE_BY_MODELS:
-                locations.pop(name, None)
-        rows = list(source.each(lambda path: _read(path, locations, data, where_fields)))
-        count, seed = data.num_records, data.sampling_seed
-        indices = sample_indices(num_rows=len(rows), num_records=count, seed=seed)
-        context.cache[key] = [rows[index] for index in indices]
-    return context.cache[key]  # type: ignore[no-any-return]
+    return context.once(f"rows {data.name}", partial(_chosen_rows, context, data))
+
+
+def _chosen_rows(context: Context, data: DataSet) -> list[FieldRow]:
+    where = context.where("data", data.index, "path")
+    source = context.open(data.source, where=where)
+    where_fields = context.where("data", data.index, "fields")
+    locations = {**data.fields}
+    if not data.stored:
+        # What a model will reply is not read from the file.
+        for name in _MADE_BY_MODELS:
+            locations.pop(name, None)
+    rows = list(source.each(lambda path: _read(path, locations, data, where_fields)))
+    count, seed = data.num_records, data.sampling_seed
+    indices = sample_indices(num_rows=len(rows), num_records=count, seed=seed)
+    return [rows[index] for index in indices]
 
 
 _LOGPROBS = ("sent_more_log_prob", "sent_less_log_prob")

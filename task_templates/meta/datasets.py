@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +74,10 @@ def dataset_of(context: Context) -> Dataset:
         BadInput: the name is none of the published ones and no local folder, or the data cannot be
             reached.
     """
-    if "dataset" in context.cache:
-        return context.cache["dataset"]
+    return context.once("dataset", partial(_find_dataset, context))
+
+
+def _find_dataset(context: Context) -> Dataset:
     where = context.where("evals_dataset")
     source = source_spec(context.section.evals_dataset, where)
     for key in ("config", "data_files", "data_dir"):
@@ -114,11 +116,7 @@ def dataset_of(context: Context) -> Dataset:
     )
     # What is no text is told with the other keys.
     pinned = revision if isinstance(revision, str) else None
-    dataset = Dataset(
-        path, name, family, tuple(configs), source.changed(path=path, revision=pinned)
-    )
-    context.cache["dataset"] = dataset
-    return dataset
+    return Dataset(path, name, family, tuple(configs), source.changed(path=path, revision=pinned))
 
 
 def _family_of(name: str, location: str, *, is_local: bool) -> dict[str, Any] | None:

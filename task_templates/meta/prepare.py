@@ -251,9 +251,8 @@ def _open(context: Context, dataset: Dataset, task: str) -> Source:
 
 def _notes(context: Context, dataset: Dataset) -> list[str]:
     """The notes on the whole run, once: translated names, a model that is not the published one."""
-    if context.cache.get("noted"):
+    if not context.is_first("notes"):
         return []
-    context.cache["noted"] = True
     notes = [*_replaced_templates(context), *context.cache.get("notes", [])]
     model = context.config.core.model_name.rstrip("/").rsplit("/", 1)[-1]
     published = dataset.name.removesuffix("-evals")

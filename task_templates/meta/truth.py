@@ -6,6 +6,7 @@ This is its place, how a row's text is looked up in it, and when two entries agr
 from __future__ import annotations
 
 import json
+from functools import partial
 from types import UnionType
 from typing import Any, TypeGuard
 
@@ -98,26 +99,25 @@ def instructions_of(entry: Row) -> tuple[list[str], list[Row]]:
 
 def truth_of(context: Context, kind: str) -> GroundTruth:
     """Ground truth of one kind, read once per run."""
-    key = f"truth_{kind}"
-    if key not in context.cache:
-        default, split = GROUND_TRUTH[kind]
-        location = context.section.ground_truth.get(kind) or default
-        source = context.open(
-            location,
-            split=split,
-            revision=revision_of(context, kind),
-            where=context.where("ground_truth", kind),
-        )
-        if kind == "ifeval":
-            source.require(("key", "prompt", "instruction_id_list", "kwargs"))
-            truth = GroundTruth(source, "prompt", same=instructions_of, flaw=flaw_of_instructions)
-        else:
-            source.require(("problem", "solution"))
-            truth = GroundTruth(
-                source, "problem", same=lambda row: gold_of(row["solution"]), flaw=flaw_of_solution
-            )
-        context.cache[key] = truth
-    return context.cache[key]
+    return context.once(f"truth {kind}", partial(_open_truth, context, kind))
+
+
+def _open_truth(context: Context, kind: str) -> GroundTruth:
+    default, split = GROUND_TRUTH[kind]
+    location = context.section.ground_truth.get(kind) or default
+    source = context.open(
+        location,
+        split=split,
+        revision=revision_of(context, kind),
+        where=context.where("ground_truth", kind),
+    )
+    if kind == "ifeval":
+        source.require(("key", "prompt", "instruction_id_list", "kwargs"))
+        return GroundTruth(source, "prompt", same=instructions_of, flaw=flaw_of_instructions)
+    source.require(("problem", "solution"))
+    return GroundTruth(
+        source, "problem", same=lambda row: gold_of(row["solution"]), flaw=flaw_of_solution
+    )
 
 
 def flaw_of_solution(entry: Row) -> str:

@@ -134,8 +134,7 @@ def prepare(context: Context, task: str) -> TaskData:
     limit, notes = _room(context, task, prepared)
     notes += _bad_references(task, prepared)
     bos_note = _bos_note(context)
-    if bos_note and not context.cache.get("noted"):
-        context.cache["noted"] = True
+    if bos_note and context.is_first("BOS"):
         notes.insert(0, bos_note)
     family = "wrapper" if section.wrapper is not None else section.prompt_family
     return TaskData(
@@ -159,42 +158,43 @@ def _rows(context: Context, split: str) -> dict[str, list[Row]]:
     Raises:
         BadInput: a missing config, split or column, a row without text or without a usable id.
     """
-    key = f"rows {split}"
-    if key not in context.cache:
-        section = context.section
-        source = context.open(
-            section.dataset,
-            config=str(section.context),
-            split=split,
-            revision=section.revision,
-            where=context.where("dataset"),
-        )
-        source.require(COLUMNS, where=context.where("dataset"))
-        by_task: dict[str, list[Row]] = {}
-        damaged: list[str] = []
-        for number, row in enumerate(source.rows(COLUMNS)):
-            if (
-                not all(isinstance(row[column], str) for column in COLUMNS)
-                or ":" not in row["_instance_id"]
-            ):
-                damaged.append(str(number))
-                continue
-            name = row["_instance_id"].split(":")[0]
-            if name in TASKS:
-                by_task.setdefault(name, []).append(row)
-        if damaged:
-            raise BadInput(
-                Problem(
-                    what=(
-                        f"{len(damaged)} rows lack input, output or an _instance_id like "
-                        "task:split:number"
-                    ),
-                    where=f"{source.describe()}, row {', '.join(damaged[:5])}",
-                    fix="choose another data set or mend the rows",
-                )
+    return context.once(f"rows {split}", partial(_read_split, context, split))
+
+
+def _read_split(context: Context, split: str) -> dict[str, list[Row]]:
+    section = context.section
+    source = context.open(
+        section.dataset,
+        config=str(section.context),
+        split=split,
+        revision=section.revision,
+        where=context.where("dataset"),
+    )
+    source.require(COLUMNS, where=context.where("dataset"))
+    by_task: dict[str, list[Row]] = {}
+    damaged: list[str] = []
+    for number, row in enumerate(source.rows(COLUMNS)):
+        if (
+            not all(isinstance(row[column], str) for column in COLUMNS)
+            or ":" not in row["_instance_id"]
+        ):
+            damaged.append(str(number))
+            continue
+        name = row["_instance_id"].split(":")[0]
+        if name in TASKS:
+            by_task.setdefault(name, []).append(row)
+    if damaged:
+        raise BadInput(
+            Problem(
+                what=(
+                    f"{len(damaged)} rows lack input, output or an _instance_id like "
+                    "task:split:number"
+                ),
+                where=f"{source.describe()}, row {', '.join(damaged[:5])}",
+                fix="choose another data set or mend the rows",
             )
-        context.cache[key] = by_task
-    return context.cache[key]  # type: ignore[no-any-return]
+        )
+    return by_task
 
 
 def _bad_references(task: str, rows: Iterable[Row]) -> list[str]:

@@ -128,10 +128,8 @@ def _notes_on_absent(context: Context, complete: Data, data: Data) -> list[str]:
         WRONG: complete.perturbed and not data.perturbed,
     }
     absent = [column for column, is_absent in roles.items() if is_absent]
-    noted = context.cache.setdefault("splits with a note", set())
-    if not absent or data.part in noted:
+    if not absent or not context.is_first(f"absent columns of {data.part}"):
         return []
-    noted.add(data.part)
     prefix = f"tofu_{data.part}_"
     scores = scores_without(context.pack.suite_scores, prefix, absent)
     split = split_name(getattr(context.section, f"{data.part}_split"))
@@ -255,9 +253,8 @@ def _notes(context: Context, data: Data, first: str | None = None) -> list[str]:
     """Notes on how prompts were made and what follows from it, for the first task of a run."""
     cache = context.cache
     notes = [cache.pop("length_note")] if "length_note" in cache else []
-    if data.kind != "qa" or cache.get("noted"):
+    if data.kind != "qa" or not context.is_first("prompts of questions"):
         return notes
-    cache["noted"] = True
     style = style_of(context)
     choices = choices_of(context).sentence
     prompts = PROMPTS_BY_STYLE[style.name]

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,10 +96,7 @@ def choices_of(context: Context) -> Choices:
     Raises:
         BadInput: `recipe: openunlearning` for a model that none of its configurations is for.
     """
-    if "choices" not in context.cache:
-        context.cache["choices"] = _choose(context)
-    choices: Choices = context.cache["choices"]
-    return choices
+    return context.once("choices", partial(_choose, context))
 
 
 def _choose(context: Context) -> Choices:

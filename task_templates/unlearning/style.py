@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from evalprep.packapi import BadInput, Context, Problem
@@ -17,10 +18,7 @@ def style_of(context: Context) -> Style:
         BadInput: a chat template is wanted, and the tokenizer cannot be loaded, has none or has one
             that fails.
     """
-    if "style" not in context.cache:
-        context.cache["style"] = _choose(context)
-    style: Style = context.cache["style"]
-    return style
+    return context.once("style", partial(_choose, context))
 
 
 def _choose(context: Context) -> Style:
