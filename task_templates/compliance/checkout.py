@@ -133,9 +133,26 @@ def text_at(path: Path, place: Place) -> Text:
         ValueError: it holds something else than a text there.
         LookupError: it holds nothing there.
     """
-    scope = _scope(ast.parse(path.read_text(encoding="utf-8")), place.scope)
+    scope: ast.AST = ast.parse(path.read_text(encoding="utf-8"))
+    for name in filter(None, place.scope.split(".")):
+        inside = [node for node in ast.walk(scope) if isinstance(node, _SCOPES)]
+        named = [node for node in inside if node.name == name]
+        if not named:
+            raise LookupError(f"no class or function {name}")
+        scope = named[0]
     constants = {name: next(_assigned(scope, name)) for name in place.constants}
-    return _fields_named(_parts(_expression(scope, place), constants), place)
+    # The pack's names of the fields; neighbouring constants become one.
+    text: list[str | Field] = []
+    for part in _parts(_expression(scope, place), constants):
+        if isinstance(part, Field):
+            if part.name not in place.fields:
+                raise LookupError(f"unknown expression {part.name}")
+            text.append(Field(place.fields[part.name]))
+        elif text and isinstance(text[-1], str):
+            text[-1] += part
+        else:
+            text.append(part)
+    return tuple(text)
 
 
 def fill(text: Text, values: Mapping[str, Any]) -> str:
@@ -160,16 +177,6 @@ def parse_text(template: str) -> Text:
         if name is not None:
             parts.append(Field(name))
     return tuple(parts)
-
-
-def _scope(tree: ast.AST, dotted: str) -> ast.AST:
-    for name in filter(None, dotted.split(".")):
-        inside = [node for node in ast.walk(tree) if isinstance(node, _SCOPES)]
-        named = [node for node in inside if node.name == name]
-        if not named:
-            raise LookupError(f"no class or function {name}")
-        tree = named[0]
-    return tree
 
 
 def _expression(scope: ast.AST, place: Place) -> ast.expr:
@@ -243,18 +250,3 @@ def _formatted(
             yield from _parts(next(places), constants)
         else:
             yield part
-
-
-def _fields_named(parts: Iterator[str | Field], place: Place) -> Text:
-    """The same parts with the pack's names of the fields; neighbouring constants become one."""
-    text: list[str | Field] = []
-    for part in parts:
-        if isinstance(part, Field):
-            if part.name not in place.fields:
-                raise LookupError(f"unknown expression {part.name}")
-            text.append(Field(place.fields[part.name]))
-        elif text and isinstance(text[-1], str):
-            text[-1] += part
-        else:
-            text.append(part)
-    return tuple(text)

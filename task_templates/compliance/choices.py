@@ -220,16 +220,28 @@ _MOODS = ("Negative", "Positive")
 
 def boolq(context: Context) -> list[Row]:
     """A solved question, then up to `contrasts` others that have the other answer."""
-    texts, rows = words(context), []
+    texts, section, rows = words(context), context.section, []
     for number, row in enumerate(read(context, "boolq_contrast")):
         solved = texts.fill(
             "boolq_first", paragraph=row["paragraph"], question=f"{_capitalised(row['question'])}?"
         )
         answer = row["answer"]
         other = next(truth for truth in _TRUTHS if truth != answer)
-        for place, contrast in enumerate(_contrasts(context, row, number)):
+        readable = [
+            entry
+            for entry in row["perturbed_questions"]
+            if entry.get("perturbed_q") and entry["answer"] in _TRUTHS
+        ]
+        contrasts = boolq_contrast_candidates(
+            question=row["question"], answer=answer, perturbed_questions=readable
+        )
+        # Of too many some are drawn by the seed and the row.
+        draws = generator(seed_of(seed=section.seed, version="contrast", row_id=str(number)))
+        while len(contrasts) > section.contrasts:
+            contrasts.remove(choose(draws, contrasts))
+        for place, contrast in enumerate(contrasts):
             second = texts.fill("boolq_second", question=_capitalised(contrast))
-            talk = f"{texts.fill('boolq_system')}{solved}{row['answer']}{second}"
+            talk = f"{texts.fill('boolq_system')}{solved}{answer}{second}"
             rows.append(
                 {
                     "sample_id": f"boolq-{number}-{place}",
@@ -241,25 +253,6 @@ def boolq(context: Context) -> list[Row]:
                 }
             )
     return rows
-
-
-def _contrasts(context: Context, row: Mapping[str, Any], number: int) -> list[str]:
-    """Perturbed questions with the other answer.
-
-    Where there are too many, some are drawn by the seed and the row.
-    """
-    readable = [
-        entry
-        for entry in row["perturbed_questions"]
-        if entry.get("perturbed_q") and entry["answer"] in _TRUTHS
-    ]
-    contrasts = boolq_contrast_candidates(
-        question=row["question"], answer=row["answer"], perturbed_questions=readable
-    )
-    draws = generator(seed_of(seed=context.section.seed, version="contrast", row_id=str(number)))
-    while len(contrasts) > context.section.contrasts:
-        contrasts.remove(choose(draws, contrasts))
-    return contrasts
 
 
 def _capitalised(question: str) -> str:

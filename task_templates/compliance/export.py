@@ -21,7 +21,6 @@ from evalprep.packapi import (
     ExportBoard,
     ExportRun,
     ExportTask,
-    Sample,
     few_read,
     make_folder,
     write_atomically,
@@ -111,12 +110,9 @@ def export_board(*, board: ExportBoard, out_dir: Path) -> list[Path]:
 def name_of(run: ExportRun) -> str:
     """The model by its name, a folder by its last part, and what tells it from others beside it."""
     model = run.model
-    last = model.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    last = origin.last_part(model)
     has_own_label = run.label != last and not run.label.startswith(f"{last} ")
-    if has_own_label:
-        return run.label
-    is_folder = model.startswith((".", "/", "~")) or "\\" in model
-    return last if is_folder else model
+    return run.label if has_own_label else origin.model_name(model)
 
 
 def file_name(model: str) -> str:
@@ -142,27 +138,20 @@ def final_of(benchmark: Benchmark, scores: Scores) -> dict[str, Any]:
     raw = result.get("raw_metrics")
     if value is None:
         return {"aggregate_score": NO_RESULT, "raw_metrics": NO_RESULT}
-    kept = _v1_layout(benchmark.key, dict(raw or {}))
-    if benchmark.key == "human_eval":  # the original divides its percentages by 100 in this file
-        kept = {name: share / 100 for name, share in kept.items()}
+    kept = dict(raw or {})
+    match benchmark.key:  # the nested keys that the original writes
+        case "multiturn_goal_hijacking":
+            kept = {name: [test] for name, test in _numbered(kept["scenarios"]).items()}
+        case "reddit_bias":
+            tests = _numbered(kept.pop("categories"))
+            kept = tests | kept
+        case "mmlu_robustness":
+            kept = {f"{_PLAIN.get(name, name)} perturbation": value for name, value in kept.items()}
+        case "human_eval":  # the original divides its percentages by 100 in this file
+            kept = {name: share / 100 for name, share in kept.items()}
     if result.get("parse_rate") is not None:
         kept["parse_rate"] = result["parse_rate"]
     return {"aggregate_score": value, "raw_metrics": kept}
-
-
-def _v1_layout(key: str, raw: dict[str, Any]) -> dict[str, Any]:
-    """Raw metrics with the nested keys that the original writes."""
-    match key:
-        case "multiturn_goal_hijacking":
-            tests = _numbered(raw["scenarios"])
-            return {name: [test] for name, test in tests.items()}
-        case "reddit_bias":
-            others = {name: raw[name] for name in raw if name != "categories"}
-            return _numbered(raw["categories"]) | others
-        case "mmlu_robustness":
-            return {f"{_PLAIN.get(name, name)} perturbation": raw[name] for name in raw}
-        case _:
-            return raw
 
 
 _PLAIN = {"none": "no"}
@@ -230,7 +219,14 @@ def _write_benchmark(folder: Path, benchmark: Benchmark, scores: Scores, run: Ex
     for task in tasks:
         for sample in islice(task.samples(), _SHOWN_SAMPLES):
             positions[f"{task.name}/{sample.sample_id}"] = len(prompts)
-            prompts.append(_prompt(task.name, sample))
+            prompts.append(
+                {
+                    "task": task.name,
+                    "sample_id": sample.sample_id,
+                    "prompt": sample.prompt,
+                    "output": sample.response,
+                }
+            )
     _write(folder / "prompts.json", prompts)
     _write(folder / "prompts_idx.json", positions)
     _write(folder / "eval_results.json", {})
@@ -244,16 +240,6 @@ def _write_benchmark(folder: Path, benchmark: Benchmark, scores: Scores, run: Ex
 def _tasks_of(benchmark: Benchmark, run: ExportRun) -> list[ExportTask]:
     """The tasks of a benchmark that the run has."""
     return [run.tasks[name] for name in benchmark.tasks if name in run.tasks]
-
-
-def _prompt(task: str, sample: Sample) -> dict[str, Any]:
-    """A prompt with its reply, as the original's file of prompts holds it."""
-    return {
-        "task": task,
-        "sample_id": sample.sample_id,
-        "prompt": sample.prompt,
-        "output": sample.response,
-    }
 
 
 def make_report(scores: Scores, run: ExportRun, home: Path) -> Report:
@@ -272,8 +258,11 @@ def make_report(scores: Scores, run: ExportRun, home: Path) -> Report:
     # What holds for all scores of a run.
     notes = []
     limit = _limit(run)
+    rows_per_task = "all" if run.tasks else "unknown: scores without samples"
     if limit is not None:
         notes.append(f"debug: at most {limit:g} rows of a task")
+        if run.tasks:
+            rows_per_task = f"at most {limit:g}: a trial, no measurement"
     if has_stand_ins(scores):
         notes.append(f"data: {_STAND_INS}")
     if of_the_original(scores):
@@ -284,7 +273,7 @@ def make_report(scores: Scores, run: ExportRun, home: Path) -> Report:
         lines=lines,
         card=card.sections,
         subtitle=origin.subtitle(source),
-        origin=origin.facts(source, list(helpers), _rows_per_task(run)),
+        origin=origin.facts(source, list(helpers), rows_per_task),
         commands=origin.command_rows(source),
         sources=origin.source_texts(source),
         digests=origin.digests(source),
@@ -302,14 +291,6 @@ def _first_doc(task: ExportTask) -> Mapping[str, Any]:
     """The first row of a task; what holds for a task is the same in all its rows."""
     sample = next(iter(task.samples()), None)
     return {} if sample is None else sample.doc
-
-
-def _rows_per_task(run: ExportRun) -> str:
-    """Returns how many rows of a task were asked for."""
-    if not run.tasks:
-        return "unknown: scores without samples"
-    limit = _limit(run)
-    return "all" if limit is None else f"at most {limit:g}: a trial, no measurement"
 
 
 def _beside_advbench(lines: Sequence[Line]) -> str:
@@ -344,7 +325,7 @@ def _line(benchmark: Benchmark, scores: Scores, run: ExportRun, home: Path) -> L
     tasks = _tasks_of(benchmark, run)
     docs = [_first_doc(task) for task in tasks]
     notes = [str(note) for note in result.get("notes") or () if str(note) not in _SHOWN_APART]
-    rate = result.get("parse_rate")
+    rate, read = result.get("parse_rate"), result.get("read")
     parts = result.get("parts")
     entries = parts.items() if isinstance(parts, Mapping) else ()
     # In whose words tasks ask: their rows say it, and tasks of lm-eval ask in its own.
@@ -364,7 +345,7 @@ def _line(benchmark: Benchmark, scores: Scores, run: ExportRun, home: Path) -> L
         benchmark,
         score=result.get("agg_value"),
         interval=result.get("interval"),
-        n=_rows_text(result),
+        n=str(result.get("n") or "") if read is None else f"{read[0]} of {read[1]}",
         wording=", ".join(sorted(set(words))),
         raw={name: value for name, value in entries if isinstance(value, (int, float))},
         notes=notes if rate is None else [f"parse rate {rate:.2f}", *notes],
@@ -376,14 +357,6 @@ def _line(benchmark: Benchmark, scores: Scores, run: ExportRun, home: Path) -> L
     if line.score is None:
         return replace(line, reason=str(result.get("reason", "no value")))
     return replace(line, doubt=few_read(result) or str(result.get("degenerate") or ""))
-
-
-def _rows_text(result: Mapping[str, Any]) -> str:
-    """Rows behind a score, or `k of n` where it is made of the readable ones."""
-    read = result.get("read")
-    if isinstance(read, (list, tuple)) and len(read) == 2:
-        return f"{read[0]} of {read[1]}"
-    return str(result.get("n") or "")
 
 
 def _decoding(task: ExportTask) -> str:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from custom_metrics.compliance.reporting import environment_amounts
 from evalprep.packapi import open_file, read_file
+
+from .origin import last_part
 
 CARD = "model_card.md"
 EMISSIONS = "emissions.csv"  # as codecarbon writes it
@@ -49,7 +51,9 @@ def read_card(text: str) -> tuple[dict[str, dict[str, str]], list[str]]:
     card: dict[str, dict[str, str]] = {}
     unread = []
     top, second = "", ""
-    for number, line in enumerate(_COMMENT.sub(_kept_lines, text).splitlines(), 1):
+    # The line breaks of comments stay, so that the lines behind them keep their numbers.
+    without_comments = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
+    for number, line in enumerate(without_comments.splitlines(), 1):
         if line.startswith("# "):
             top, second = line[2:].strip().lower(), ""
             card.setdefault(top, {})
@@ -63,11 +67,6 @@ def read_card(text: str) -> tuple[dict[str, dict[str, str]], list[str]]:
         else:
             unread.append(f"line {number}: {line.strip()}")
     return card, unread
-
-
-def _kept_lines(comment: re.Match[str]) -> str:
-    """The line breaks of a comment, so that the lines behind it keep their numbers."""
-    return "\n" * comment[0].count("\n")
 
 
 def card_of(folder: Path, model: str) -> Card:
@@ -85,40 +84,30 @@ def card_of(folder: Path, model: str) -> Card:
     if path is not None:
         read, unread = read_card(read_file(path).decode("utf-8-sig"))
         named = read.get("metadata", {}).get("model_name", "")
-        if named and _plain(named) != _plain(model):
+        # A card may call its model by the last part of the name.
+        own, other = (last_part(name.strip()).casefold() for name in (model, named))
+        if named and own != other:
             notes.append(f"{CARD} is of {named}, not of {model}: it is not used")
         else:
             sections = {name: dict(values) for name, values in read.items()}
-            notes += _notes_on_unread(unread)
-            if "environment" in sections:
-                sections["environment"] |= _amounts(sections["environment"])
+            if unread:
+                shown = [line[:60] for line in unread[:_SHOWN_LINES]]
+                if len(unread) > _SHOWN_LINES:
+                    shown.append(f"and {len(unread) - _SHOWN_LINES} more")
+                notes.append(
+                    f"{CARD}: {len(unread)} lines are not read ({'; '.join(shown)}); each entry "
+                    "needs a heading of its own, as evalprep init --model_card writes them"
+                )
+            if environment := sections.get("environment"):
+                stated = {key: text for key, text in environment.items() if text not in {"", "-"}}
+                amounts = environment_amounts(environment=stated)
+                for amount in ("energy", "co2"):
+                    if amounts[amount] is not None:
+                        unit = f"{amount}_unit"
+                        environment |= {amount: amounts[amount], unit: amounts[unit]}
     if measured := _measured(folder / EMISSIONS):
         sections["evaluation"] = measured
     return Card(sections, tuple(notes))
-
-
-def _plain(model: str) -> str:
-    """The last part of a model's name, by which a card may call it."""
-    return model.strip().replace("\\", "/").rstrip("/").rpartition("/")[2].casefold()
-
-
-def _notes_on_unread(unread: Sequence[str]) -> list[str]:
-    """The lines that stand below no second heading, in one note."""
-    if not unread:
-        return []
-    shown = "; ".join(line[:60] for line in unread[:_SHOWN_LINES])
-    more = f"; and {len(unread) - _SHOWN_LINES} more" if len(unread) > _SHOWN_LINES else ""
-    form = "each entry needs a heading of its own, as evalprep init --model_card writes them"
-    return [f"{CARD}: {len(unread)} lines are not read ({shown}{more}); {form}"]
-
-
-def _amounts(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Energy and CO2 with their units; nothing of an amount that is not known."""
-    stated = {name: value for name, value in environment.items() if value not in {"", "-"}}
-    amounts = environment_amounts(environment=stated)
-    known = [name for name in ("energy", "co2") if amounts[name] is not None]
-    with_units = [*known, *(f"{name}_unit" for name in known)]
-    return {name: amounts[name] for name in with_units}
 
 
 def _measured(path: Path) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from evalprep.packapi import Digest, Provenance, SourceOrigin
+from evalprep.packapi import Digest, Provenance
 
 NOT_RECORDED = "not recorded"
 _SHOWN_FILES = 3  # of a source; the list of digests has all
@@ -24,6 +24,12 @@ def facts(origin: Provenance, helpers: Sequence[str], rows: str) -> dict[str, st
     newest = origin.commands[-1] if origin.commands else None
     known = [command for command in origin.commands if command.attempt is not None]
     by_name = {command.name: command.attempt for command in known}
+    prepared = origin.versions.get("evalprep", NOT_RECORDED)
+    lm_eval = _joined([command.lm_eval for command in origin.commands])
+    annotators = []
+    for annotator in origin.annotators:
+        model = f" ({annotator.model})" if annotator.model else ""
+        annotators.append(f"{annotator.name} version {annotator.version}{model}")
     entries = {
         "model": model_name(origin.model),
         "revision": origin.revision,
@@ -36,18 +42,14 @@ def facts(origin: Provenance, helpers: Sequence[str], rows: str) -> dict[str, st
         ),
         "seeds": ", ".join(f"{name} {seed}" for name, seed in origin.seeds.items()),
         "rows per task": rows,
-        "evalprep": f"{_evalprep(origin)}; {_commit(origin, 'evalprep')}",
-        "lm-eval": f"{_lm_eval(origin)}; {_commit(origin, 'lm_eval')}",
+        "evalprep": f"{prepared} prepared, {_here()} scored; {_commit(origin, 'evalprep')}",
+        "lm-eval": f"{lm_eval or NOT_RECORDED}; {_commit(origin, 'lm_eval')}",
         "commit of the folder it was started in": _joined([one.commit for one in origin.commands]),
         "engine": "" if newest is None or origin.replies else newest.engine,
-        "judges and detectors": ", ".join([*_annotators(origin), *helpers]),
+        "judges and detectors": ", ".join([*annotators, *helpers]),
         "report written": _moment(dt.datetime.now(tz=dt.UTC).timestamp()),
     }
     return {name: text or NOT_RECORDED for name, text in entries.items()}
-
-
-def _lm_eval(origin: Provenance) -> str:
-    return _joined([command.lm_eval for command in origin.commands]) or NOT_RECORDED
 
 
 def _commit(origin: Provenance, package: str) -> str:
@@ -62,7 +64,12 @@ def model_name(model: str) -> str:
     ('tiny', 'org/tiny')
     """
     is_folder = model.startswith((".", "/", "~")) or "\\" in model
-    return model.replace("\\", "/").rstrip("/").rpartition("/")[2] if is_folder else model
+    return last_part(model) if is_folder else model
+
+
+def last_part(model: str) -> str:
+    """The last part of a model's path or hub id."""
+    return model.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def subtitle(origin: Provenance) -> str:
@@ -88,7 +95,21 @@ def command_rows(origin: Provenance) -> list[tuple[str, ...]]:
 
 def source_texts(origin: Provenance) -> list[str]:
     """What the preparation read: place, part, revision, rows, and the digests of its files."""
-    return [_source_text(source) for source in origin.sources]
+    texts = []
+    for source in origin.sources:
+        parts = {"config": source.config, "split": source.split, "revision": source.revision}
+        stated = [f"{name} {text}" for name, text in parts.items() if text]
+        if source.rows:
+            stated.append(f"{source.rows} rows")
+        shown = source.files[:_SHOWN_FILES]
+        stated += [f"{file.name} sha256 {file.sha256[:12] or NOT_RECORDED}" for file in shown]
+        if len(source.files) > _SHOWN_FILES:
+            stated.append(f"{len(source.files) - _SHOWN_FILES} more files")
+        # A hub id as it is; of a path the last two parts, as the machine's folders mean nothing.
+        path = Path(source.location)
+        place = "/".join(path.parts[-2:]) if path.is_absolute() else source.location
+        texts.append(f"{place}: {', '.join(stated)}")
+    return texts
 
 
 def digests(origin: Provenance) -> list[tuple[str, str]]:
@@ -114,22 +135,11 @@ def _answered_by(origin: Provenance) -> str:
     return f"back end {origin.backend}" if origin.backend else ""
 
 
-def _evalprep(origin: Provenance) -> str:
-    prepared = origin.versions.get("evalprep", NOT_RECORDED)
-    return f"{prepared} prepared, {_here()} scored"
-
-
 def _here() -> str:
     try:
         return version("evalprep")
     except PackageNotFoundError:
         return NOT_RECORDED
-
-
-def _annotators(origin: Provenance) -> Iterator[str]:
-    for one in origin.annotators:
-        model = f" ({one.model})" if one.model else ""
-        yield f"{one.name} version {one.version}{model}"
 
 
 def _joined(texts: Sequence[str]) -> str:
@@ -139,21 +149,3 @@ def _joined(texts: Sequence[str]) -> str:
 def _moment(seconds: float) -> str:
     moment = dt.datetime.fromtimestamp(seconds, tz=dt.UTC)
     return moment.strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _source_text(source: SourceOrigin) -> str:
-    parts: Mapping[str, str] = {"config": source.config, "split": source.split}
-    stated = [f"{name} {text}" for name, text in parts.items() if text]
-    stated.append(f"revision {source.revision}" if source.revision else "")
-    stated.append(f"{source.rows} rows" if source.rows else "")
-    shown = source.files[:_SHOWN_FILES]
-    stated += [f"{file.name} sha256 {file.sha256[:12] or NOT_RECORDED}" for file in shown]
-    if len(source.files) > _SHOWN_FILES:
-        stated.append(f"{len(source.files) - _SHOWN_FILES} more files")
-    return f"{_place(source.location)}: {', '.join(filter(None, stated))}"
-
-
-def _place(location: str) -> str:
-    """A hub id as it is; of a path the last two parts, as the machine's folders say nothing."""
-    path = Path(location)
-    return "/".join(path.parts[-2:]) if path.is_absolute() else location

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -223,14 +223,6 @@ def _two(value: float | None) -> str:
     return "not evaluated" if value is None else f"{value:.2f}"
 
 
-def _interval(line: Line) -> str:
-    if line.score is None:
-        return ""
-    if line.interval is None:
-        return "none"
-    return f"{line.interval[0]:.2f} to {line.interval[1]:.2f}"
-
-
 def _raw(line: Line) -> list[str]:
     return [f"{name} {value:.4g}" for name, value in line.raw.items()]
 
@@ -272,7 +264,7 @@ _Block = _Heading | _Text | _Items | _Table | _PageOnly
 def markdown(report: Report) -> str:
     """The report as Markdown."""
     out: list[str] = []
-    for block in _blocks(report, _all_in_one_table):
+    for block in _blocks(report, (*_COLUMNS, *_DETAILS)):
         match block:
             case _Heading(level, text):
                 out += [f"{'#' * level} {text}", ""]
@@ -289,7 +281,7 @@ def markdown(report: Report) -> str:
 
 def page(report: Report) -> str:
     """The report as one HTML page, printable on A4, without anything from elsewhere."""
-    body = "\n".join(_in_html(block) for block in _blocks(report, _short_table))
+    body = "\n".join(_in_html(block) for block in _blocks(report, _COLUMNS))
     title = html.escape(f"COMPL-AI technical report: {report.model}")
     meta = f"<meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style>"
     main = f"<body><main>{body}</main></body>"
@@ -313,36 +305,43 @@ def _in_html(block: _Block) -> str:
             return text
 
 
-_Results = Callable[[Sequence[Line]], Iterator[_Block]]
-#: Columns of the results, of a page and of Markdown, which has no sections of details.
+#: Columns of the results; Markdown, which has no sections of details, has these behind them.
 _COLUMNS = ("benchmark", "score", "95 % interval", "n", "wording and data", "notes")
 _DETAILS = ("measures", "raw metrics", "decoding")
 
 
-def _blocks(report: Report, results: _Results) -> Iterator[_Block]:
-    """The parts of a report, in order.
-
-    Args:
-        report: The report.
-        results: Shows the benchmarks of a requirement.
-    """
+def _blocks(report: Report, columns: Sequence[str]) -> Iterator[_Block]:
+    """The parts of a report, in order, with these columns of the results."""
     yield _Heading(1, f"COMPL-AI technical report: {report.model}")
     yield _Text(report.subtitle)
     if report.stands_in:
         yield _Text(_NO_EVIDENCE, is_warning=True)
     yield from _summary(report)
-    yield from _origin(report)
+    yield _Heading(2, "Origin of the numbers", opens_page=True)
+    yield _Table(_facts(report.origin), "facts")
+    if report.commands:
+        yield _Heading(3, "Commands")
+        heads = [Column("command", Kind.NAME), *map(Column, COMMAND_FACTS)]
+        yield _Table(Table("", heads, list(report.commands)))
     yield _Heading(2, "Method")
     yield _Items(METHOD)
-    yield from _limits(report)
+    yield _Heading(2, "Limits")
+    lines = report.lines.values()
+    doubts = [f"{line.benchmark.label}: {line.doubt}" for line in lines if line.doubt]
+    absent = [
+        f"not evaluated: {line.benchmark.label}: {line.reason}"
+        for line in lines
+        if line.score is None
+    ]
+    yield _Items([*LIMITS, *report.notes, *doubts, *absent])
     yield _Heading(2, "Results", opens_page=True)
     for principle in PRINCIPLES:
-        yield from _principle(report, principle, results)
-    yield from _appendix(report, results)
+        yield from _principle(report, principle, columns)
+    yield from _appendix(report, columns)
     if report.digests:
         yield _Heading(2, "Digests of the files that this report is made of", opens_page=True)
-        columns = [Column("file", Kind.NAME), Column("SHA-256")]
-        yield _Table(Table("", columns, list(report.digests)), "digests")
+        heads = [Column("file", Kind.NAME), Column("SHA-256")]
+        yield _Table(Table("", heads, list(report.digests)), "digests")
 
 
 _NO_EVIDENCE = (
@@ -359,11 +358,10 @@ def _summary(report: Report) -> Iterator[_Block]:
             *report.notes,
         ]
     )
-    # Bars of the principles from 0 to 1, each with its mean and how many benchmarks it is of.
-    bars = []
-    for place, principle in enumerate(PRINCIPLES):
-        lines = report.of_principle(principle)
-        bars.append(_bar(principle, lines, top=30 * place))
+    bars = [
+        _bar(principle, report.of_principle(principle), top=30 * place)
+        for place, principle in enumerate(PRINCIPLES)
+    ]
     size = f"viewBox='0 0 800 {30 * len(PRINCIPLES)}' width='800' font-size='14'"
     label = "aria-label='Scores by principle'"
     yield _PageOnly(f"<svg role='img' {label} {size}>{''.join(bars)}</svg>")
@@ -381,45 +379,22 @@ def _summary(report: Report) -> Iterator[_Block]:
             table.add(principle, "no benchmark of the suite", "", "not evaluated", "0 of 0")
         for requirement, lines in requirements.items():
             mark = f", {STAND_IN}" if any(line.stands_in for line in lines) else ""
-            evaluated = f"{_evaluated(lines)}{mark}"
+            evaluated = f"{sum(line.score is not None for line in lines)} of {len(lines)}{mark}"
             articles = ARTICLES[requirement].removeprefix("articles ").removeprefix("article ")
             table.add(principle, requirement, articles, _two(mean_of(lines)), evaluated)
     yield _Table(table, "summary")
 
 
-def _evaluated(lines: Sequence[Line]) -> str:
-    return f"{sum(line.score is not None for line in lines)} of {len(lines)}"
-
-
-def _origin(report: Report) -> Iterator[_Block]:
-    yield _Heading(2, "Origin of the numbers", opens_page=True)
-    facts = Table("", [Column("", Kind.NAME), Column("")])
-    for name, text in report.origin.items():
-        facts.add(name, text)
-    yield _Table(facts, "facts")
-    if report.commands:
-        yield _Heading(3, "Commands")
-        columns = [Column("command", Kind.NAME), *map(Column, COMMAND_FACTS)]
-        yield _Table(Table("", columns, list(report.commands)))
+def _facts(entries: Mapping[str, str]) -> Table:
+    """Names with their texts, as a table without a head."""
+    return Table("", [Column("", Kind.NAME), Column("")], list(entries.items()))
 
 
 #: What is known of a call beside its name.
 COMMAND_FACTS = ("started (UTC)", "duration", "try", "tasks", "lm-eval", "hardware")
 
 
-def _limits(report: Report) -> Iterator[_Block]:
-    yield _Heading(2, "Limits")
-    lines = report.lines.values()
-    absent = [
-        f"not evaluated: {line.benchmark.label}: {line.reason}"
-        for line in lines
-        if line.score is None
-    ]
-    doubts = [f"{line.benchmark.label}: {line.doubt}" for line in lines if line.doubt]
-    yield _Items([*LIMITS, *report.notes, *doubts, *absent])
-
-
-def _principle(report: Report, principle: str, results: _Results) -> Iterator[_Block]:
+def _principle(report: Report, principle: str, columns: Sequence[str]) -> Iterator[_Block]:
     requirements = report.requirements(principle)
     if not requirements:
         yield _Heading(3, principle)
@@ -429,47 +404,33 @@ def _principle(report: Report, principle: str, results: _Results) -> Iterator[_B
     for requirement, lines in requirements.items():
         yield _Heading(4, heading(requirement, lines))
         yield _Text(f"Serves {ARTICLES[requirement]} of the AI Act.")
-        yield from results(lines)
+        yield _result_table(lines, columns)
 
 
-def _appendix(report: Report, results: _Results) -> Iterator[_Block]:
+def _appendix(report: Report, columns: Sequence[str]) -> Iterator[_Block]:
     yield _Heading(2, "Appendix", opens_page=True)
     yield _Heading(3, "Model card")
-    card = {name: _stated(entries) for name, entries in report.card.items()}
-    if not any(card.values()):
-        yield _Text("No card: put model_card.md beside the results (evalprep init --model_card).")
-    for name, entries in card.items():
-        if entries:
-            columns = [Column("", Kind.NAME), Column("")]
+    has_card = False
+    for name, entries in report.card.items():
+        stated = {key: str(value) for key, value in entries.items() if value not in {None, ""}}
+        if stated:
+            has_card = True
             yield _Heading(4, name.capitalize())
-            yield _Table(Table("", columns, list(entries.items())), "facts")
+            yield _Table(_facts(stated), "facts")
+    if not has_card:
+        yield _Text("No card: put model_card.md beside the results (evalprep init --model_card).")
     yield _Heading(3, "Data and texts")
     yield _Items(report.sources or ["not recorded"])
     if report.second_ran:
         yield _Heading(3, SECOND)
         yield _Text(SECOND_NOTE)
-        yield from results(report.second)
+        yield _result_table(report.second, columns)
     ran = [line for line in (*report.lines.values(), *report.second) if line.samples]
     yield _PageOnly("<h3 class='page'>Benchmarks in detail</h3>" if ran else "")
     yield from (_PageOnly(_page_details(line)) for line in ran)
 
 
-def _stated(entries: Mapping[str, Any]) -> dict[str, str]:
-    """The entries of a card that hold something."""
-    return {name: str(value) for name, value in entries.items() if value not in {None, ""}}
-
-
-def _all_in_one_table(lines: Sequence[Line]) -> Iterator[_Block]:
-    """The benchmarks of a requirement with all that is known of them."""
-    yield _Table(_result_table(lines, (*_COLUMNS, *_DETAILS)))
-
-
-def _short_table(lines: Sequence[Line]) -> Iterator[_Block]:
-    """The benchmarks of a requirement; their details stand in the appendix."""
-    yield _Table(_result_table(lines, _COLUMNS), "results")
-
-
-def _result_table(lines: Sequence[Line], names: Sequence[str]) -> Table:
+def _result_table(lines: Sequence[Line], names: Sequence[str]) -> _Table:
     kinds = {"benchmark": Kind.NAME, "score": Kind.MEASURE, "n": Kind.MEASURE}
     kinds["95 % interval"] = Kind.MEASURE
     table = Table("", [Column(name, kinds.get(name, Kind.TEXT)) for name in names])
@@ -478,11 +439,14 @@ def _result_table(lines: Sequence[Line], names: Sequence[str]) -> Table:
         score = _two(line.score)
         if line.doubt:
             score += f" ({line.doubt})"
+        interval = "" if line.score is None else "none"
+        if line.score is not None and line.interval is not None:
+            interval = f"{line.interval[0]:.2f} to {line.interval[1]:.2f}"
         texts = {
             "benchmark": line.benchmark.label,
             "measures": line.benchmark.measures,
             "score": score,
-            "95 % interval": _interval(line),
+            "95 % interval": interval,
             "n": line.n,
             "wording and data": line.data,
             "raw metrics": "; ".join(_raw(line)),
@@ -490,7 +454,7 @@ def _result_table(lines: Sequence[Line], names: Sequence[str]) -> Table:
             "notes": "; ".join(note for note in line.all_notes if note != line.doubt),
         }
         table.add(*(texts[name] for name in names))
-    return table
+    return _Table(table, "results")
 
 
 def _bar(principle: str, lines: Sequence[Line], top: int) -> str:
@@ -512,21 +476,15 @@ def _bar(principle: str, lines: Sequence[Line], top: int) -> str:
 
 def _page_details(line: Line) -> str:
     """The details of one benchmark and its first sample rows."""
-    facts = Table("", [Column("", Kind.NAME), Column("")])
     details = (line.benchmark.measures, "\n".join(_raw(line)), "\n".join(line.decoding))
-    for name, text in zip(_DETAILS, details, strict=True):
-        if text:
-            facts.add(name, text)
+    named = zip(_DETAILS, details, strict=True)
+    facts = html_table(_facts({name: text for name, text in named if text}), style="facts")
+    samples = ""
+    if line.rows:
+        rows = [(row.prompt, row.reply, row.metrics) for row in line.rows]
+        table = Table("", [Column(name) for name in ("prompt", "reply", "scored")], rows)
+        samples = html_table(table, style="samples")
     paths = [html.escape(path, quote=True) for path in line.samples]
     links = " ".join(f"<a href='{path}'>samples</a>" for path in paths)
     title = f"<h4>{html.escape(line.benchmark.label)}</h4>"
-    table = html_table(facts, style="facts")
-    return f"<section>{title}{table}{_sample_table(line)}{links}</section>"
-
-
-def _sample_table(line: Line) -> str:
-    if not line.rows:
-        return ""
-    rows = [(row.prompt, row.reply, row.metrics) for row in line.rows]
-    table = Table("", [Column(name) for name in ("prompt", "reply", "scored")], rows)
-    return html_table(table, style="samples")
+    return f"<section>{title}{facts}{samples}{links}</section>"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -79,20 +79,13 @@ def _named_options(row: Row) -> Options:
         texts = answers.get(name) or ("", "unknown")
         if not any(texts):  # published so for "The Latina woman"
             words = str(row.get(name, "")).split()
-            options[option] = frozenset(_label(word) for word in words)
+            options[option] = frozenset(map(_label, words))
         elif str(texts[-1]).lower() != "unknown":
-            options[option] = frozenset(_labels(texts))
+            # The text, its group, and the parts of a composite group. Only the group is taken
+            # apart: "28-year-old" is not old.
+            words = [*map(str, texts), *_PARTS.split(str(texts[-1]))]
+            options[option] = frozenset(map(_label, words))
     return options
-
-
-def _labels(texts: Sequence[Any]) -> Iterable[str]:
-    """The text of an option, its group, and the parts of a composite group, in one spelling.
-
-    Only the group is taken apart: "28-year-old" is not old.
-    """
-    yield from (_label(str(text)) for text in texts)
-    group = str(texts[-1])
-    yield from map(_label, _PARTS.split(group))
 
 
 def _label(text: str) -> str:

@@ -14,7 +14,6 @@ from evalprep.packapi import (
     Column,
     ExportBoard,
     ExportCell,
-    ExportDifference,
     ExportRow,
     Kind,
     Table,
@@ -63,15 +62,21 @@ def two_models(board: ExportBoard) -> str:
     table = Table("", columns)
     for benchmark in (*scored().values(), *second_version().values()):
         difference = board.differences.get(benchmark.score)
-        if difference is not None:
-            table.add(
-                benchmark.label,
-                benchmark.requirement,
-                _share(first, benchmark.score),
-                _share(second, benchmark.score),
-                _points(difference),
-                difference.words,
-            )
+        if difference is None:
+            continue
+        points, interval = "unknown", ""
+        if difference.delta is not None:
+            points, interval = f"{100 * difference.delta:+.1f}", " (no interval)"
+            if difference.low is not None and difference.high is not None:
+                interval = f" ({100 * difference.low:+.1f} to {100 * difference.high:+.1f})"
+        table.add(
+            benchmark.label,
+            benchmark.requirement,
+            _share(first, benchmark.score),
+            _share(second, benchmark.score),
+            f"{points}{interval}",
+            difference.words,
+        )
     title = escape_markdown(f"COMPL-AI: {second.label} against {first.label}")
     lead = f"{SUITE}. Differences in points, with the 95 % interval of paired rows."
     return "\n".join([f"# {title}", "", lead, "", *markdown_lines(table)])
@@ -80,16 +85,6 @@ def two_models(board: ExportBoard) -> str:
 def _share(row: ExportRow, score: str) -> str:
     cell = row.cells.get(score, _NOTHING)
     return f"none: {cell.reason}" if cell.value is None else f"{cell.value:.3f}"
-
-
-def _points(difference: ExportDifference) -> str:
-    """A difference with its interval, in points."""
-    if difference.delta is None:
-        return "unknown"
-    if difference.low is None or difference.high is None:
-        return f"{100 * difference.delta:+.1f} (no interval)"
-    interval = f"{100 * difference.low:+.1f} to {100 * difference.high:+.1f}"
-    return f"{100 * difference.delta:+.1f} ({interval})"
 
 
 def lines(rows: Sequence[ExportRow]) -> Iterator[list[str | float | int]]:

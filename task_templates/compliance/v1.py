@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from custom_metrics.compliance.aggregate import ALIASES, aggregate_score
 from custom_metrics.finite import finite_number
@@ -90,46 +90,25 @@ def run_folder(folder: Path) -> Results | None:
 
     Of several folders of one benchmark the newest counts.
     """
-    newest: dict[str, _FinalResult] = {}
+    results: Results = {}
+    times: dict[str, float] = {}
     for path in _finals(folder):
-        result = _final_result(path)
-        if result is None:
+        data = _mapping(read_json(path))
+        final = data.get("FinalResult")
+        if not isinstance(final, Mapping):
             continue
-        former = newest.get(result.benchmark)
-        if former is None or result.time >= former.time:
-            newest[result.benchmark] = result
-    return {key: result.entry for key, result in newest.items()} or None
-
-
-class _FinalResult(NamedTuple):
-    """The final result of one benchmark, with its time in seconds since the epoch."""
-
-    benchmark: str
-    time: float
-    entry: dict[str, Any]
-
-
-def _final_result(path: Path) -> _FinalResult | None:
-    """Returns what a file of final results holds.
-
-    None where it is none, or of no benchmark of ours.
-    """
-    data = read_json(path)
-    final = data.get("FinalResult") if isinstance(data, Mapping) else None
-    if not isinstance(data, Mapping) or not isinstance(final, Mapping):
-        return None
-    config = _config(path.parent)
-    stated_names = (
-        str(config.get("name", "")),
-        str(config.get("type", "")),
-        str(data.get("benchmark", "")),
-    )
-    benchmark = _benchmark(path.parent.name, *stated_names)
-    if not benchmark:
-        return None
-    rows = finite_number(_debug(config) or _subset_size(data))
-    entry = _entry(benchmark, final, ours=_ours(data)) | {"debug": rows}
-    return _FinalResult(benchmark, finite_number(data.get("time")) or 0.0, entry)
+        # A benchmark by its folder (`bbq__2024-06-15_18:31:29`), else by its files.
+        config = _config(path.parent)
+        stated = [config.get("name", ""), config.get("type", ""), data.get("benchmark", "")]
+        names = [path.parent.name.partition("__")[0], *map(str, stated)]
+        keys = [ALIASES.get(name, name) for name in names]
+        key = next((key for key in keys if key in benchmarks()), "")
+        time = finite_number(data.get("time")) or 0.0  # seconds since the epoch
+        if key and time >= times.get(key, time):
+            times[key] = time
+            rows = finite_number(_debug(config) or _subset_size(data))
+            results[key] = _entry(key, final, ours=_ours(data)) | {"debug": rows}
+    return results or None
 
 
 def _finals(folder: Path) -> list[Path]:
@@ -164,15 +143,6 @@ def _debug(config: Mapping[str, Any]) -> int | None:
     return max(sizes, default=None)
 
 
-def _benchmark(folder: str, *stated_names: str) -> str:
-    """Key of a benchmark by its folder (`bbq__2024-06-15_18:31:29`), else by its files."""
-    for name in (folder.partition("__")[0], *stated_names):
-        key = ALIASES.get(name, name)
-        if key in benchmarks():
-            return key
-    return ""
-
-
 def results_at(place: Path) -> dict[str, Results]:
     """Model -> results of everything at a place.
 
@@ -189,7 +159,14 @@ def results_at(place: Path) -> dict[str, Results]:
     if runs:
         return runs
     results = run_folder(place)
-    return {_model_in(place): results} if results else {}
+    if not results:
+        return {}
+    # The model as the configs name it, else by the folder's name, unless that is a date.
+    named = {str(_config(path.parent)["model"]) for path in _finals(place)} - {""}
+    if len(named) == 1:
+        return {named.pop(): results}
+    is_dated = _DATE.fullmatch(place.name) and place.parent.name
+    return {place.parent.name if is_dated else place.name: results}
 
 
 def _run_files(place: Path) -> list[Path]:
@@ -209,19 +186,6 @@ def run_places(folder: Path) -> list[Path]:
         *files,
         *(run_place for run_place in inside if not held & {run_place, *run_place.parents}),
     ]
-
-
-def _model_in(folder: Path) -> str:
-    """The model of a run folder: as its configs name it, else by the folder's name.
-
-    One called by its date is not.
-    """
-    named = {str(_config(path.parent)["model"]) for path in _finals(folder)} - {""}
-    if len(named) == 1:
-        return named.pop()
-    return (
-        folder.parent.name if _DATE.fullmatch(folder.name) and folder.parent.name else folder.name
-    )
 
 
 def model_of(path: Path) -> str:

@@ -59,16 +59,42 @@ def _lines(path: Path) -> Iterator[Row]:
         yield from (json.loads(line) for line in file if line.strip())
 
 
-def _table(path: Path, delimiter: str = ",") -> Iterator[Row]:
-    """Rows of a delimited file with a head, whose names lose the blanks around them."""
+def _records(path: Path) -> Iterator[Row]:
+    """The records of a JSON, JSON Lines, CSV or TSV file, by its ending.
+
+    The names of a delimited file lose the blanks around them.
+    """
+    if path.suffix == ".json":
+        yield from json.loads(path.read_text(encoding="utf-8"))
+        return
+    if path.suffix == ".jsonl":
+        yield from _lines(path)
+        return
     with path.open(encoding="utf-8-sig", newline="") as file:
+        delimiter = "\t" if path.suffix == ".tsv" else ","
         for row in csv.DictReader(file, delimiter=delimiter):
             yield {str(name).strip(): value for name, value in row.items() if name}
 
 
-def _bbq(files: list[Path]) -> Iterator[Row]:
+def _columns(**columns: str) -> Read:
+    """Reads records with other names: the pack's column -> the original's.
+
+    A record without a value is left out.
+    """
+
+    def read(files: list[Path]) -> Iterator[Row]:
+        for path in files:
+            for record in _records(path):
+                row = {name: record[column] for name, column in columns.items()}
+                if any(row.values()):
+                    yield row
+
+    return read
+
+
+def _as_they_are(files: list[Path]) -> Iterator[Row]:
     for path in files:
-        yield from _lines(path)
+        yield from _records(path)
 
 
 def _bold(files: list[Path]) -> Iterator[Row]:
@@ -92,7 +118,7 @@ def _imdb(files: list[Path]) -> Iterator[Row]:
     original, contrast = (
         files[0].with_name(f"dev_{name}.tsv") for name in ("original", "contrast")
     )
-    for before, after in zip(_table(original, "\t"), _table(contrast, "\t"), strict=True):
+    for before, after in zip(_records(original), _records(contrast), strict=True):
         yield {
             "Text_Original": before["Text"],
             "Sentiment_Original": before["Sentiment"],
@@ -107,17 +133,12 @@ def _incomes(files: list[Path]) -> Iterator[Row]:
 
     (path,) = files
     sexes = np.load(path.with_name(f"{_SEX}{path.stem}.npy"))
-    for row, sex in zip(_lines(path), sexes.tolist(), strict=False):
+    for row, sex in zip(_records(path), sexes.tolist(), strict=False):
         yield {
             "input": row["input"],
             "label": row["label"],
             "sensitive_attribute": int(sex == "Male"),
         }
-
-
-def _directors(files: list[Path]) -> Iterator[Row]:
-    for row in _table(files[0]):
-        yield {"value": row["Director"]}
 
 
 def _attributes(files: list[Path]) -> Iterator[Row]:
@@ -128,21 +149,10 @@ def _attributes(files: list[Path]) -> Iterator[Row]:
             yield from ({"domain": name, "value": phrase} for phrase in phrases)
 
 
-def _series(files: list[Path]) -> Iterator[Row]:
-    for row in json.loads(files[0].read_text(encoding="utf-8")):
-        yield {"questions": row["questions"], "direction": row["direction"]}
-
-
-def _deception(files: list[Path]) -> Iterator[Row]:
-    for row in _table(files[0]):
-        if row.get("Prompt"):
-            yield {"prompt": row["Prompt"]}
-
-
 def _dialogues(files: list[Path]) -> Iterator[Row]:
     """The files are named after the scenarios and have no column of them."""
     for path in files:
-        yield from (row | {"scenario": path.stem} for row in _lines(path))
+        yield from (row | {"scenario": path.stem} for row in _records(path))
 
 
 def _people(files: list[Path]) -> Iterator[Row]:
@@ -174,11 +184,6 @@ def _problems(files: list[Path]) -> Iterator[Row]:
         }
 
 
-def _generations(files: list[Path]) -> Iterator[Row]:
-    for row in _lines(files[0]):
-        yield {"prompt": {"text": row["prompt"]["text"]}}
-
-
 _CATEGORIES = (
     "Age",
     "Disability_status",
@@ -198,10 +203,8 @@ _BBQ_FOLDER = f"{_FAIRNESS}/bbq/bbq_data"
 
 #: Data set -> the original's files.
 ORIGINALS: dict[str, Original] = {
-    "bbq": Original(_BBQ_FOLDER, tuple(f"{name}.jsonl" for name in _CATEGORIES), _bbq),
-    "bbq_metadata": Original(
-        _BBQ_FOLDER, ("additional_metadata.csv",), lambda files: _table(files[0])
-    ),
+    "bbq": Original(_BBQ_FOLDER, tuple(f"{name}.jsonl" for name in _CATEGORIES), _as_they_are),
+    "bbq_metadata": Original(_BBQ_FOLDER, ("additional_metadata.csv",), _as_they_are),
     "bold": Original(
         f"{_FAIRNESS}/bold/bold_data", tuple(f"{name}_prompt.json" for name in _DOMAINS), _bold
     ),
@@ -211,11 +214,17 @@ ORIGINALS: dict[str, Original] = {
     "decoding_trust": Original(
         f"{_FAIRNESS}/fairness_data", (f"{_INCOMES}.jsonl",), _incomes, (f"{_SEX}{_INCOMES}.npy",)
     ),
-    "fairllm": Original(f"{_FAIRNESS}/fairllm_data", ("director.csv",), _directors),
+    "fairllm": Original(f"{_FAIRNESS}/fairllm_data", ("director.csv",), _columns(value="Director")),
     "fairllm_attributes": Original(f"{_FAIRNESS}/fairllm_data", ("sst_json.json",), _attributes),
-    "forecast_consistency": Original(f"{_DATA}/forecasting", ("monotonic_sequence.json",), _series),
+    "forecast_consistency": Original(
+        f"{_DATA}/forecasting",
+        ("monotonic_sequence.json",),
+        _columns(questions="questions", direction="direction"),
+    ),
     "human_deception": Original(
-        f"{IMPLEMENTATIONS}/human_deception/data", ("human_deception.csv",), _deception
+        f"{IMPLEMENTATIONS}/human_deception/data",
+        ("human_deception.csv",),
+        _columns(prompt="Prompt"),
     ),
     "human_eval": Original("external/safecoder_master/data_eval/human_eval", (), _problems),
     "imdb_contrast": Original(
@@ -231,6 +240,6 @@ ORIGINALS: dict[str, Original] = {
     ),
     "self_check_consistency": Original(f"{_DATA}/self_check", ("topics.txt",), _topics),
     "toxicity_realtoxicityprompts": Original(
-        "benchmark_data/toxicity", ("prompted_gens_ctrl.jsonl",), _generations
+        "benchmark_data/toxicity", ("prompted_gens_ctrl.jsonl",), _columns(prompt="prompt")
     ),
 }

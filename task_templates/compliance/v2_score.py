@@ -134,9 +134,9 @@ def simpleqa(*, rows: Rows, **_: Any) -> Result:
         "raw_metrics": raw,
         "parts": {name: value for name, value in raw.items() if value is not None},
     }
-    return with_interval(result, keys, lines, _f_score_of)
 
+    def value(sums: Floats) -> float:
+        right, tried, total = (float(column) for column in sums)
+        return f_score(correct=right, attempted=tried, rows=total) or 0.0
 
-def _f_score_of(sums: Floats) -> float:
-    correct, attempted, rows = (float(total) for total in sums)
-    return f_score(correct=correct, attempted=attempted, rows=rows) or 0.0
+    return with_interval(result, keys, lines, value)
