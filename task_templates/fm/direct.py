@@ -8,9 +8,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -37,7 +37,6 @@ from .annotators import ANNOTATORS
 from .helper_models import helpers_of, usable_meteor
 from .labelling import loaded_function
 from .rows import (
-    Fill,
     check_changes,
     fix_of_empty,
     rows_of_records,
@@ -119,14 +118,11 @@ class Evaluation:
 
         rows = []
         for score in self.scores.values():
-            rows.append(_plain(score, ""))
-            rows += [_plain(part, name) for name, part in score.categories.items()]
+            for category, part in {"": score, **score.categories}.items():
+                names = ("name", "value", "low", "high", "n")
+                columns = {name: getattr(part, name) for name in names}
+                rows.append({"category": category, **columns})
         return pd.DataFrame(rows)
-
-
-def _plain(score: Score, category: str) -> dict[str, Any]:
-    names = ("name", "value", "low", "high", "n")
-    return {"category": category, **{name: getattr(score, name) for name in names}}
 
 
 def evaluate(
@@ -180,7 +176,14 @@ def evaluate(
         stored=ask_with is None,
         options=checked,
     )
-    records = list(_records(rows, data.fields, format))
+    if isinstance(rows, (str, os.PathLike)):
+        source = open_source(str(rows), where="rows")
+        read = partial(read_fields, expressions=data.fields, declared=format, where="rows")
+        records = list(source.each(read))
+    else:
+        to_dict = getattr(rows, "to_dict", None)  # of a data frame
+        listed = rows if to_dict is None else to_dict("records")
+        records = list(fields_of_records(listed, data.fields))
     indices = sample_indices(num_rows=len(records), num_records=num_records, seed=sampling_seed)
     drawn = [records[index] for index in indices]
     if ask_with is None:
@@ -197,7 +200,9 @@ def evaluate(
             sample["metrics"] = score_replies(sample["doc"], replies)
     answered = [sample for sample in samples if not sample["error"]]
     missing = missing_helpers(_locate, data, chosen)
-    further = [*dict.fromkeys(missing.values()), *_without_encoder(data, chosen)]
+    further = list(dict.fromkeys(missing.values()))
+    if chosen.compared and not checked["bertscore_path"]:  # fmeval always computes it
+        further.append("BERTScore is left out: bertscore_path names no encoder")
     further += _annotate(answered, data, chosen)
     scores = {}
     for name, spec in score_specs(data, chosen).items():
@@ -214,13 +219,6 @@ def _locate(path: str) -> str:
     """A path as Python takes it; a hub id as it is."""
     found = place(path, Path.cwd())
     return str(found) if found.exists() else path
-
-
-def _without_encoder(data: DataSet, algorithm: Algorithm) -> list[str]:
-    """A note on BERTScore, which fmeval always computes, where no encoder is named."""
-    if not algorithm.compared or data.options["bertscore_path"]:
-        return []
-    return ["BERTScore is left out: bertscore_path names no encoder"]
 
 
 def _algorithm(name: str, *, has_model: bool) -> Algorithm:
@@ -278,14 +276,6 @@ def _needed_fields(
     return {name: place for name, place in places.items() if place is not None}
 
 
-def _records(rows: Records, fields: Mapping[str, str], form: str | None) -> Iterator[FieldRow]:
-    if isinstance(rows, (str, os.PathLike)):
-        source = open_source(str(rows), where="rows")
-        return source.each(lambda path: read_fields(path, fields, declared=form, where="rows"))
-    to_dict = getattr(rows, "to_dict", None)  # of a data frame
-    return fields_of_records(rows if to_dict is None else to_dict("records"), fields)
-
-
 def _asked(
     drawn: Sequence[FieldRow], data: DataSet, algorithm: Algorithm, ask: Ask
 ) -> tuple[list[Sample], list[str]]:
@@ -297,7 +287,22 @@ def _asked(
     fill = template_of(data, lambda key: key)
     notes = []
     if algorithm.name == "general_semantic_robustness":
-        data, notes = _probed(drawn, data, fill, ask)
+        varying = 0
+        # The first prompts are asked twice, as fmeval does, to see whether the model varies. A
+        # temperature above 0 says it without asking.
+        if data.options["temperature"] <= 0:
+            prompts = [fill(row, row.fields["model_input"]) for row in drawn[:_PROBED]]
+            pairs = zip(ask(prompts, False), ask(prompts, False), strict=True)
+            varying = sum(
+                first.text != second.text
+                for first, second in pairs
+                if not first.error and not second.error
+            )
+        if varying:
+            draws = data.options["num_baseline_samples"]
+            counted = f"the model gives two replies to {varying} of {len(prompts)} prompts"
+            notes.append(f"{counted}: each original prompt is asked {draws} times")
+            data = replace(data, varies=True)
     rows, about_rows = rows_of_records(drawn, data, algorithm, fill)
     prepared = list(rows)
     if algorithm.robust:
@@ -325,26 +330,6 @@ def _asked(
         counted = f"{len(samples)} prompts for {len(drawn)} records"
         notes.append(f"the model was asked {counted}")
     return samples, [*notes, *about_rows]
-
-
-def _probed(
-    drawn: Sequence[FieldRow], data: DataSet, fill: Fill, ask: Ask
-) -> tuple[DataSet, list[str]]:
-    """The data set with whether the model varies, and a note where it does.
-
-    The first prompts are asked twice, as fmeval does. A temperature above 0 says it without asking.
-    """
-    if data.options["temperature"] > 0:
-        return data, []
-    prompts = [fill(row, row.fields["model_input"]) for row in drawn[:_PROBED]]
-    first, second = ask(prompts, False), ask(prompts, False)
-    pairs = zip(first, second, strict=True)
-    varying = sum(one.text != two.text for one, two in pairs if not one.error and not two.error)
-    if not varying:
-        return data, []
-    draws = data.options["num_baseline_samples"]
-    counted = f"the model gives two replies to {varying} of {len(prompts)} prompts"
-    return replace(data, varies=True), [f"{counted}: each original prompt is asked {draws} times"]
 
 
 def _samples(
@@ -491,7 +476,14 @@ def _sample_scores(
     """The scores of one stored reply, without the way over rows: this may be called very often."""
     places = _needed_fields(algorithm, {name: name for name in values}, has_model=False)
     if algorithm.name == "prompt_stereotyping":
-        numbers = [_log_probability(name, values[name]) for name in algorithm.stored]
+        numbers = []
+        for name in algorithm.stored:
+            number = finite_number(values[name])
+            if number is None or number > 0:
+                what = f"{name} is {values[name]!r}"
+                allowed = "a log-probability: 0 or below"
+                raise BadInput(Problem(what=what, where=name, allowed=allowed))
+            numbers.append(number)
         scored = harness.prompt_stereotyping({}, numbers)
         return {name: finite_number(scored[name]) for name in _STEREOTYPING}
     target = str(values.get("target_output", ""))
@@ -516,20 +508,6 @@ def _sample_scores(
     scored = _process_results(algorithm)(doc, [str(values["model_output"])])
     names = _sample_names(algorithm, options["rouge_type"], options["meteor"])
     return {name: finite_number(scored[name]) for name in names}
-
-
-def _log_probability(name: str, value: Any) -> float:
-    """A log-probability of a sample.
-
-    Raises:
-        BadInput: it is not one.
-    """
-    number = finite_number(value)
-    if number is None or number > 0:
-        what = f"{name} is {value!r}"
-        allowed = "a log-probability: 0 or below"
-        raise BadInput(Problem(what=what, where=name, allowed=allowed))
-    return number
 
 
 _SOURCE = SourceSpec(path="rows")

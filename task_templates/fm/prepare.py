@@ -100,31 +100,43 @@ def _template(
 ) -> tuple[str, dict[str, Any]]:
     """Returns a task's template and the values that it is filled with."""
     is_likelihood = algorithm.name == "prompt_stereotyping"
-    values = {} if is_likelihood else _generation(data)
-    values["sampling"] = _sampling(data, algorithm)
+    options = data.options
+    values: dict[str, Any] = {}
+    if not is_likelihood:
+        values = {
+            "until": options["until"],
+            "do_sample": options["temperature"] > 0,
+            "temperature": float(options["temperature"]),
+            "max_gen_toks": options["max_gen_toks"],
+        }
+    # Which records are asked about, and in which wording; it stands in the results of the run.
+    sampling: dict[str, Any] = {
+        "data": data.name,
+        "num_records": data.num_records,
+        "seed": data.sampling_seed,
+    }
+    prompt = data.prompt_template if data.prompt is None else data.prompt
+    if prompt is not None:
+        sampling["prompt"] = prompt
+    if algorithm.robust:
+        sampling |= {name: options[name] for name in _PERTURBATION}
+    values["sampling"] = sampling
     if algorithm.detects or algorithm.compared:
         values |= {"annotators": list(helpers), "helpers": helpers}
     if algorithm.family == "classification_accuracy":
-        return _classification(data, algorithm, values)
-    if algorithm.family != "summarization_accuracy":
-        return algorithm.name, values
-    template, more = _summaries(data, algorithm)
-    return template, values | more
-
-
-def _classification(
-    data: DataSet, algorithm: Algorithm, values: dict[str, Any]
-) -> tuple[str, dict[str, Any]]:
-    """Template and values of labels, which a pattern or a function of the user may read."""
-    if data.options["label_function"]:
-        scorer = ROBUSTNESS if algorithm.robust else ACCURACY
-        more = {"process_results": f"{labels_module(data)}.{scorer}"}
-    elif data.options["label_pattern"]:
-        scorer = algorithm.name.replace("_semantic_robustness", "_robustness")
-        more = {"process_results": f"custom_metrics.fm.harness.{scorer}"}
-    else:
-        return algorithm.name, values
-    return f"{algorithm.name}_stated", values | more
+        # Labels, which a pattern or a function of the user may read.
+        if options["label_function"]:
+            scorer = ROBUSTNESS if algorithm.robust else ACCURACY
+            values["process_results"] = f"{labels_module(data)}.{scorer}"
+        elif options["label_pattern"]:
+            scorer = algorithm.name.replace("_semantic_robustness", "_robustness")
+            values["process_results"] = f"custom_metrics.fm.harness.{scorer}"
+        is_stated = "process_results" in values
+        return f"{algorithm.name}_stated" if is_stated else algorithm.name, values
+    if algorithm.family == "summarization_accuracy":
+        template, more = _summaries(data, algorithm)
+        return template, values | more
+    return algorithm.name, values
 
 
 def _chat(context: Context, data: DataSet, algorithm: Algorithm) -> bool:
@@ -173,35 +185,6 @@ def _summaries(data: DataSet, algorithm: Algorithm) -> tuple[str, dict[str, Any]
         "meteor_all_prompts": f"{meteor}_all_prompts",
     }
     return algorithm.name, values | more
-
-
-def _generation(data: DataSet) -> dict[str, Any]:
-    options = data.options
-    return {
-        "until": options["until"],
-        "do_sample": options["temperature"] > 0,
-        "temperature": float(options["temperature"]),
-        "max_gen_toks": options["max_gen_toks"],
-    }
-
-
-def _sampling(data: DataSet, algorithm: Algorithm) -> dict[str, Any]:
-    """Returns the settings that decide which records are asked about, and in which wording.
-
-    They stand in the results of the run.
-    """
-    drawn: dict[str, Any] = {
-        "data": data.name,
-        "num_records": data.num_records,
-        "seed": data.sampling_seed,
-    }
-    prompt = data.prompt_template if data.prompt is None else data.prompt
-    if prompt is not None:
-        drawn["prompt"] = prompt
-    if algorithm.robust:
-        for name in _PERTURBATION:
-            drawn[name] = data.options[name]
-    return drawn
 
 
 _PERTURBATION = (

@@ -130,7 +130,10 @@ def _records(file: Path) -> dict[str, Result] | None:
     if "category" in names:
         names.remove("category")
     if algorithm == "prompt_stereotyping" and names == ["log_probability_difference"]:
-        rows = list(_with_share(rows))
+        # It saves the difference alone, and reports the share of differences above 0.
+        (difference,) = names
+        known = [row for row in rows if row[difference] is not None]
+        rows = [{**row, "prompt_stereotyping": float(row[difference] > 0)} for row in known]
         names.append("prompt_stereotyping")
     means = aggregate(rows=rows, score_names=names)
     by_category = means["categories"] or {}
@@ -142,17 +145,6 @@ def _records(file: Path) -> dict[str, Result] | None:
     return results
 
 
-def _with_share(rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yields the rows of a stereotyping log with the verdict that fmeval reports the share of.
-
-    It saves the difference alone; a difference above 0 counts as 1.
-    """
-    for row in rows:
-        difference = row["log_probability_difference"]
-        if difference is not None:
-            yield {**row, "prompt_stereotyping": float(difference > 0)}
-
-
 def _outputs(file: Path) -> dict[str, Result] | None:
     try:
         content = json.loads(read_file(file).decode("utf-8-sig"))
@@ -161,16 +153,10 @@ def _outputs(file: Path) -> dict[str, Result] | None:
     several = content if isinstance(content, list) else [content]
     results: dict[str, Result] = {}
     for record in several:
-        if _is_output(record):
+        is_output = isinstance(record, Mapping) and record.get("eval_name") in ALGORITHMS
+        if is_output and record.get("dataset_scores"):
             results |= _results_of_output(record)
     return results or None
-
-
-def _is_output(record: Any) -> bool:
-    """Returns whether a JSON value is an `EvalOutput` with scores."""
-    if not isinstance(record, Mapping) or record.get("eval_name") not in ALGORITHMS:
-        return False
-    return bool(record.get("dataset_scores"))
 
 
 def _results_of_output(record: Mapping[str, Any]) -> dict[str, Result]:

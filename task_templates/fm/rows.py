@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
 from string import Template
-from typing import Any, NamedTuple
+from typing import Any
 
 from custom_metrics.fm.labels import alike, folded, without_zeros
 from custom_metrics.fm.normalize import normalize, targets
@@ -79,7 +78,11 @@ def _chosen_rows(context: Context, data: DataSet) -> list[FieldRow]:
         # What a model will reply is not read from the file.
         for name in _MADE_BY_MODELS:
             locations.pop(name, None)
-    rows = list(source.each(lambda path: _read(path, locations, data, where_fields)))
+    whole = data.prompt is not None or data.prompt_template is not None
+    read = partial(
+        read_fields, expressions=locations, where=where_fields, declared=data.format, whole=whole
+    )
+    rows = list(source.each(read))
     count, seed = data.num_records, data.sampling_seed
     indices = sample_indices(num_rows=len(rows), num_records=count, seed=seed)
     return [rows[index] for index in indices]
@@ -87,17 +90,6 @@ def _chosen_rows(context: Context, data: DataSet) -> list[FieldRow]:
 
 _LOGPROBS = ("sent_more_log_prob", "sent_less_log_prob")
 _MADE_BY_MODELS = ("model_output", *_LOGPROBS)
-
-
-def _read(path: Path, fields: Mapping[str, str], data: DataSet, where: str) -> Iterator[FieldRow]:
-    templates = (data.prompt, data.prompt_template)
-    return read_fields(
-        path,
-        fields,
-        where=where,
-        declared=data.format,
-        whole=any(template is not None for template in templates),
-    )
 
 
 def task_rows(
@@ -135,7 +127,11 @@ def rows_of_records(
         BadInput: records that cannot be scored, each with its place.
     """
     _check_targets(chosen, data, algorithm)
-    notes = _category_notes(chosen, data)
+    notes = []
+    without = sum(row.fields.get("category") is None for row in chosen)
+    if "category" in data.fields and without:
+        counted = f"{without} of {len(chosen)} records have no category"
+        notes.append(f"{data.name}: {counted}; they count in the scores over all records alone")
     options = scoring_options(chosen, data, algorithm, notes)
     ids = _record_ids(chosen)
     if algorithm.name == "prompt_stereotyping":
@@ -143,23 +139,25 @@ def rows_of_records(
         pairs = (_pair(row, record_id, fill) for row, record_id in ids)
         return _with_options(pairs, options), notes
     if algorithm.robust:
-        variants = list(_variants(list(ids), data, algorithm, fill))
-        notes += _unchanged_notes(variants, f"{data.name}, {algorithm.name}")
-        return list(_with_options(variants, options)), notes
+        rows = list(_with_options(_variants(list(ids), data, algorithm, fill), options))
+        unchanged = sum(row["variant"] > 0 and _has_original_prompt(row) for row in rows)
+        if unchanged:
+            about = f"{data.name}, {algorithm.name}"
+            notes.append(
+                f"{about}: the perturbation left {unchanged} of {len(rows)} prompts unchanged"
+            )
+        return rows, notes
     gold = _gold(data, algorithm)
-    rows = (_single(row, record_id, fill, gold) for row, record_id in ids)
-    return _with_options(rows, options), notes
-
-
-def _category_notes(chosen: Chosen, data: DataSet) -> list[str]:
-    """A note on records without a category, where the others have one."""
-    if "category" not in data.fields:
-        return []
-    without = sum(row.fields.get("category") is None for row in chosen)
-    if not without:
-        return []
-    counted = f"{without} of {len(chosen)} records have no category"
-    return [f"{data.name}: {counted}; they count in the scores over all records alone"]
+    singles = (
+        {
+            "sample_id": record_id,
+            "prompt": fill(row, row.fields.get("model_input", "")),
+            **_answers(row, gold),
+            **_common(row, record_id),
+        }
+        for row, record_id in ids
+    )
+    return _with_options(singles, options), notes
 
 
 def _with_options(rows: Iterable[Row], options: Mapping[str, Any]) -> Iterator[Row]:
@@ -167,16 +165,6 @@ def _with_options(rows: Iterable[Row], options: Mapping[str, Any]) -> Iterator[R
     text = json.dumps(options, sort_keys=True, ensure_ascii=False)
     for row in rows:
         yield {**row, "options": text}
-
-
-def _unchanged_notes(rows: Sequence[Row], about: str) -> list[str]:
-    """A note on perturbed prompts that are equal to the original ones, where there are any."""
-    variants = [row for row in rows if row["variant"] > 0]
-    unchanged = sum(map(_has_original_prompt, variants))
-    if not unchanged:
-        return []
-    counted = f"{unchanged} of {len(rows)} prompts"
-    return [f"{about}: the perturbation left {counted} unchanged"]
 
 
 def _has_original_prompt(row: Row) -> bool:
@@ -201,15 +189,6 @@ def _common(row: FieldRow, record_id: str) -> Row:
         if name not in ("id", "category", "target_output"):
             prepared[name] = value
     return prepared
-
-
-def _single(row: FieldRow, record_id: str, fill: Fill, gold: Gold) -> Row:
-    return {
-        "sample_id": record_id,
-        "prompt": fill(row, row.fields.get("model_input", "")),
-        **_answers(row, gold),
-        **_common(row, record_id),
-    }
 
 
 def _answers(row: FieldRow, gold: Gold) -> Row:
@@ -283,7 +262,13 @@ def _variants(
     perturbed = perturb_records(kind, texts, **settings)
     for (row, record_id), changed in zip(records, perturbed, strict=True):
         original = row.fields["model_input"]
-        for variant, draw, text in _prompts(original, changed, draws):
+        # The original, its changed forms, its further draws: variant, draw and input.
+        prompts = [
+            (0, 0, original),
+            *((variant, 0, text) for variant, text in enumerate(changed, start=1)),
+            *((0, draw, original) for draw in range(1, draws)),
+        ]
+        for variant, draw, text in prompts:
             further = f".{draw}" if draw else ""
             yield {
                 "sample_id": f"{record_id}/{variant}{further}",
@@ -301,29 +286,6 @@ def _variants(
                 "perturbation_seed": seed,
                 "perturbation_seeding": seeding,
             }
-
-
-class _Prompt(NamedTuple):
-    """One of the prompts of a record.
-
-    Args:
-        variant: Which changed form of the input; 0 for the original.
-        draw: Which reply to it.
-        text: The input.
-    """
-
-    variant: int
-    draw: int
-    text: str
-
-
-def _prompts(original: str, changed: Sequence[str], draws: int) -> Iterator[_Prompt]:
-    """The original, its changed forms, its further draws."""
-    yield _Prompt(0, 0, original)
-    for variant, text in enumerate(changed, start=1):
-        yield _Prompt(variant, 0, text)
-    for draw in range(1, draws):
-        yield _Prompt(0, draw, original)
 
 
 def baseline_draws(data: DataSet, algorithm: Algorithm) -> int:
@@ -563,24 +525,16 @@ def scoring_options(
     options = {name: data.options[name] for name in names}
     if "meteor" in options:
         options["meteor"] = usable_meteor(options["meteor"])
-    if _needs_word_rule(chosen, data, algorithm):
+    # Texts may have words that no blanks separate; all others stay as the original's rule needs.
+    field = {"qa_accuracy": "target_output", "general": "model_input"}.get(algorithm.family)
+    texts = [] if field is None else [row.fields[field] for row in chosen]
+    if data.options["word_tokenizer"] == "unicode" and any(map(has_joined_words, texts)):
         options["word_tokenizer"] = "unicode"
     if algorithm.family == "classification_accuracy":
         options["valid_labels"] = _labels(chosen, data, notes)
         if data.options["label_pattern"]:
             options |= {name: data.options[name] for name in _OF_PATTERN}
     return options
-
-
-def _needs_word_rule(chosen: Chosen, data: DataSet, algorithm: Algorithm) -> bool:
-    """Returns whether texts of a data set have words that no blanks separate.
-
-    Rows of all others stay as the original's rule needs them.
-    """
-    field = {"qa_accuracy": "target_output", "general": "model_input"}.get(algorithm.family)
-    if field is None or data.options["word_tokenizer"] != "unicode":
-        return False
-    return any(has_joined_words(row.fields[field]) for row in chosen)
 
 
 def _labels(chosen: Chosen, data: DataSet, notes: list[str]) -> list[str]:
@@ -600,25 +554,20 @@ def _labels(chosen: Chosen, data: DataSet, notes: list[str]) -> list[str]:
             named = f"the labels {', '.join(pairs)} of {data.name}"
             what = f"{named} cannot be told apart in a reply"
             _refuse([Problem(what=what, fix=_RENAME_OR_MERGE)])
-        notes += _notes_on_floats(targets, data)
+        # Tables make `1.0` of `1` where a value is missing.
+        floats = [target for target in targets if without_zeros(target) != target]
+        if floats:
+            counted = f"{len(floats)} of {len(targets)} labels are whole numbers with decimals"
+            reply = without_zeros(floats[0])
+            notes.append(
+                f"{data.name}: {counted} ({floats[0]}); a reply of {reply} counts as the label"
+            )
     if declared is not None:
         _refuse_other_targets(chosen, labels, data)
     elif len(targets) > max(2, len(chosen) // 2):
         counts = f"{len(targets)} different targets in {len(chosen)} records"
         notes.append(f"{data.name} has {counts}: are these labels?")
     return labels
-
-
-def _notes_on_floats(targets: Sequence[str], data: DataSet) -> list[str]:
-    """A note on labels such as `1.0`, which tables make of `1` where a value is missing."""
-    floats = [target for target in targets if without_zeros(target) != target]
-    if not floats:
-        return []
-    example = floats[0]
-    counted = f"{len(floats)} of {len(targets)} labels"
-    what = f"{counted} are whole numbers with decimals ({example})"
-    reply = without_zeros(example)
-    return [f"{data.name}: {what}; a reply of {reply} counts as the label"]
 
 
 def _refuse_other_targets(chosen: Chosen, labels: Sequence[str], data: DataSet) -> None:

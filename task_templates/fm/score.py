@@ -71,17 +71,20 @@ def _mean(values: Sequence[float]) -> Result:
     return result
 
 
-def _by_category(
-    units: Iterable[Unit], over: Callable[[list[Any]], Result]
-) -> dict[str, Result] | None:
-    """The same score over the units of each category, which is not the mean of anything."""
+def _by_category(units: Iterable[Unit], over: Callable[[list[Any]], Result]) -> Result:
+    """The same score over the units of each category, which is not the mean of anything.
+
+    Nothing where no unit has a category.
+    """
     values: dict[str, list[Any]] = {}
     for category, unit in units:
         if category is not None:
             values.setdefault(category, []).append(unit)
     if not values:
-        return None
-    return {name: over(values) for name, values in sorted(values.items())}
+        return {}
+    categories = {name: over(members) for name, members in sorted(values.items())}
+    parts = {name: category["agg_value"] for name, category in categories.items()}
+    return {"categories": categories, "parts": parts}
 
 
 def _result(
@@ -102,7 +105,7 @@ def _result(
         "skipped": reasons,
         "notes": [],
         "records": _records(by_sample, better),
-        **_categories(_by_category(units, _mean)),
+        **_by_category(units, _mean),
         **_influence(task, len(units), by_sample),
     }
 
@@ -124,15 +127,8 @@ def _influence(task: str, count: int, by_sample: BySample) -> Result:
     # A sample cannot be named where its record has no original prompt.
     if len(known) < count:
         return {}
-    ids = [sample["sample_id"] for sample, _ in known]
-    values = [value for _, value in known]
-    return {"influence": partial(_influence_of_samples, task, ids, values)}
-
-
-def _influence_of_samples(task: str, ids: Sequence[str], values: Sequence[float]) -> Any:
-    keys = (f"{task}#{sample_id}" for sample_id in ids)
-    by_key = dict(zip(keys, values, strict=True))
-    return statistics.influence_of_rows(by_key)
+    by_key = {f"{task}#{sample['sample_id']}": value for sample, value in known}
+    return {"influence": partial(statistics.influence_of_rows, by_key)}
 
 
 def _records(by_sample: BySample, better: str) -> dict[str, list[Result]]:
@@ -190,13 +186,6 @@ def _cut(value: Any) -> str:
     if len(text) <= SHOWN_CHARS:
         return text
     return f"{text[: SHOWN_CHARS - 1]}…"
-
-
-def _categories(categories: dict[str, Result] | None) -> Result:
-    if not categories:
-        return {}
-    parts = {name: category["agg_value"] for name, category in categories.items()}
-    return {"categories": categories, "parts": parts}
 
 
 def mean_of(*, rows: Rows, params: Params, **_: Any) -> Result:
@@ -285,13 +274,12 @@ def _joined_words_notes(scores: str, texts: Sequence[str], samples: Sequence[Sam
 
 def _unparsed_notes(samples: Sequence[Sample]) -> list[str]:
     """A note where no reply gives a label: such an accuracy says nothing of the model."""
-    unparsed = [sample["metrics"].get("unparsed") for sample in samples]
-    if not unparsed or not all(unparsed):
+    if not samples or not all(sample["metrics"].get("unparsed") for sample in samples):
         return []
-    labels = options_of(samples[0]["doc"]).get("valid_labels") or []
+    labels = _option(samples, "valid_labels") or []
     shown = ", ".join(map(str, labels[:SHOWN_LABELS]))
-    counted = f"no label was found in any of {len(unparsed)} replies"
-    return [f"{counted} (labels: {shown}); label_pattern or label_function says where they stand"]
+    counted = f"no label was found in any of {len(samples)} replies (labels: {shown})"
+    return [f"{counted}; label_pattern or label_function says where they stand"]
 
 
 def _mean_over_samples(task: str, by_sample: BySample, params: Params) -> Result:
@@ -352,23 +340,19 @@ def word_errors(*, rows: Rows, params: Params, **_: Any) -> Result:
     """Mean over records of the word error rate of replies to perturbed prompts, less own noise."""
     task, samples = _samples(rows)
     name = str(params["value"])
-    logged = [_logged(sample) for sample in samples]
+    # What the scorer logged.
+    logged = [sample["metrics"].get("word_error_rate") for sample in samples]
     rates = word_error_rates(entry for entry in logged if isinstance(entry, list))
     result = _by_record(task, samples, rates, name)
-    replies = [_logged_reply(sample) for sample in samples]
-    joined = _joined_words_notes("word_error_rate", replies, samples)
-    result["notes"] = [*_sampling_notes(samples), *_empty_notes(logged), *joined]
+    replies = [str(entry[3]) if isinstance(entry, list) else None for entry in logged]
+    notes = _sampling_notes(samples, replies)
+    # Replies of a model that says nothing never differ.
+    if empty := sum(reply is not None and not reply.strip() for reply in replies):
+        counted = f"{empty} of {len(logged)} replies"
+        notes.append(f"{counted} are empty; two empty replies count as equal")
+    notes += _joined_words_notes("word_error_rate", [text or "" for text in replies], samples)
+    result["notes"] = notes
     return result
-
-
-def _empty_notes(logged: Sequence[Any]) -> list[str]:
-    """Returns how many replies are empty: those of a model that says nothing never differ."""
-    replies = [str(entry[3]) for entry in logged if isinstance(entry, list)]
-    empty = sum(not reply.strip() for reply in replies)
-    if not empty:
-        return []
-    counted = f"{empty} of {len(logged)} replies"
-    return [f"{counted} are empty; two empty replies count as equal"]
 
 
 def dissimilarity(*, rows: Rows, params: Params, **_: Any) -> Result:
@@ -447,36 +431,23 @@ def _by_record(
     return result | _by_index(by_sample, name)
 
 
-def _sampling_notes(samples: Sequence[Sample]) -> list[str]:
+def _sampling_notes(samples: Sequence[Sample], logged: Sequence[str | None]) -> list[str]:
     """Returns whether a model that was to sample did.
 
     Replies to one prompt that are all equal measure nothing.
     """
     draws: dict[str, list[str]] = {}
-    for sample in samples:
+    for sample, reply in zip(samples, logged, strict=True):
         doc = sample["doc"]
         if doc.get("variant") == 0 and (doc.get("draws") or 1) > 1:
             replies = draws.setdefault(str(doc["record_id"]), [])
-            replies.append(_logged_reply(sample))
+            replies.append(reply or "")
     several = [replies for replies in draws.values() if len(replies) > 1]
     if several and all(len(set(replies)) == 1 for replies in several):
-        return [_DETERMINISTIC]
+        return [
+            "deterministic: all replies to one unchanged prompt are equal, so nothing was taken off"
+        ]
     return []
-
-
-_DETERMINISTIC = (
-    "deterministic: all replies to one unchanged prompt are equal, so nothing was taken off"
-)
-
-
-def _logged(sample: Sample) -> Any:
-    """Returns what the scorer logged for the word error rate."""
-    return sample["metrics"].get("word_error_rate")
-
-
-def _logged_reply(sample: Sample) -> str:
-    logged = _logged(sample)
-    return str(logged[3]) if isinstance(logged, list) else ""
 
 
 def over_set(*, rows: Rows, params: Params, **_: Any) -> Result:
@@ -494,8 +465,7 @@ def over_set(*, rows: Rows, params: Params, **_: Any) -> Result:
     skipped = len(samples) - len(units)
     result = _set_score([pair for _category_name, pair in units], name)
     result["skipped"] = {"no label": skipped} if skipped else {}
-    by_category = _by_category(units, partial(_set_score, name=name))
-    return result | _categories(by_category)
+    return result | _by_category(units, partial(_set_score, name=name))
 
 
 def _set_score(pairs: Sequence[Sequence[Any]], name: str) -> Result:

@@ -298,8 +298,23 @@ class _Entry:
                 "one of them per data set; they differ in the data sets that fmeval ships for them",
             )
         fields = self._fields(algorithms)
-        source = self._source()
-        template = self._template()
+        # Where the records are: `path` alone, or a mapping as for every source.
+        path = self.entry["path"]
+        stated = {key: self.entry[key] for key in _SOURCE if self.entry.get(key) is not None}
+        stated |= path if isinstance(path, dict) else {"path": path}
+        source = None
+        try:
+            source = source_spec(stated, self.context.where("data", self.index, "path"))
+        except BadInput as error:
+            self.context.problems.extend(error.problems)
+        # The template of fmeval: the entry's own, else that of the data set that it is like.
+        template: str | None = self.entry.get("prompt_template")
+        has_prompt = self.entry.get("prompt") is not None
+        if template is not None and has_prompt:
+            what = "prompt and prompt_template are both given"
+            self.refuse("prompt_template", what, "one of the two")
+        if template is None and not has_prompt:
+            template = DATASET_TEMPLATES.get(str(self.entry.get("like")))
         if self.wrong or source is None:
             return None
         section = self.context.section
@@ -352,33 +367,19 @@ class _Entry:
                 self.refuse("", f"{place} has no {key}", _ENTRY[key][1])
         return not self.wrong
 
-    def _template(self) -> str | None:
-        """The template of fmeval: the entry's own, else that of the data set that it is like."""
-        own: str | None = self.entry.get("prompt_template")
-        has_prompt = self.entry.get("prompt") is not None
-        if own is not None and has_prompt:
-            what = "prompt and prompt_template are both given"
-            self.refuse("prompt_template", what, "one of the two")
-        if own is None and not has_prompt:
-            return DATASET_TEMPLATES.get(str(self.entry.get("like")))
-        return own
-
-    def _source(self) -> SourceSpec | None:
-        """Returns where the records are: `path` alone, or a mapping as for every source."""
-        path = self.entry["path"]
-        source = {key: self.entry[key] for key in _SOURCE if self.entry.get(key) is not None}
-        source |= path if isinstance(path, dict) else {"path": path}
-        try:
-            return source_spec(source, self.context.where("data", self.index, "path"))
-        except BadInput as error:
-            self.wrong = True
-            self.context.problems.extend(error.problems)
-            return None
-
     def _fields(self, algorithms: list[Algorithm]) -> dict[str, str]:
         """Field -> where it stands: those of `like`, then those of the entry."""
         locations = {**FIELDS.get(str(self.entry.get("like")), {})}
-        locations |= self._stated_fields()
+        for key, value in (self.entry.get("fields") or {}).items():
+            name = str(key).removesuffix(SUFFIX)
+            if not isinstance(value, str) or not value:
+                allowed = "a column name or a JMESPath expression"
+                self.refuse("fields", f"the field {key} is {value!r}", allowed)
+            elif not name.isidentifier():
+                what = f"the field {key!r} cannot stand in a template"
+                self.refuse("fields", what, "letters, digits and _")
+            else:
+                locations[name] = value
         locations |= self._replies()
         kinds = {kind_of(name) for name in locations}
         missing = [name for name in self._needed_fields(algorithms) if name not in kinds]
@@ -389,26 +390,6 @@ class _Entry:
                 f"fields lacks {', '.join(missing)}, which {why} needs",
                 _ENTRY["fields"][1],
             )
-        return locations
-
-    def _stated_fields(self) -> dict[str, str]:
-        locations: dict[str, str] = {}
-        for key, value in (self.entry.get("fields") or {}).items():
-            name = str(key).removesuffix(SUFFIX)
-            if not isinstance(value, str) or not value:
-                self.refuse(
-                    "fields",
-                    f"the field {key} is {value!r}",
-                    "a column name or a JMESPath expression",
-                )
-            elif not name.isidentifier():
-                self.refuse(
-                    "fields",
-                    f"the field {key!r} cannot stand in a template",
-                    "letters, digits and _",
-                )
-            else:
-                locations[name] = value
         return locations
 
     @property

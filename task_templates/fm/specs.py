@@ -97,49 +97,19 @@ def _spec(
 
 def missing_helpers(locate: Locate, data: DataSet, algorithm: Algorithm) -> Reasons:
     """Scores whose helper is not on this machine -> what is missing and what to do."""
-    return {
-        **_without_detector(locate, data, algorithm),
-        **_without_meteor(data, algorithm),
-        **_without_encoder(locate, data, algorithm),
-    }
-
-
-def _without_detector(locate: Locate, data: DataSet, algorithm: Algorithm) -> Reasons:
-    """The ratings of a toxicity detector whose weights are missing -> the reason."""
+    reasons: Reasons = {}
     detector = data.options["detector"]
-    if not algorithm.detects or detector not in DETECTORS:
-        return {}
-    reason = missing_detector(locate, data.options)
-    return dict.fromkeys(DETECTORS[detector], reason) if reason else {}
-
-
-def _without_meteor(data: DataSet, algorithm: Algorithm) -> Reasons:
-    """METEOR's scores where the data of NLTK are missing -> the reason."""
-    if algorithm.family != "summarization_accuracy":
-        return {}
-    kind = data.options["meteor"]
-    score = "meteor" if kind == "wordnet" else "meteor_no_synonyms"
-    reason = missing_meteor(kind)
-    if reason:
-        return dict.fromkeys(_variants(algorithm, score), reason)
-    return {}
-
-
-def _without_encoder(locate: Locate, data: DataSet, algorithm: Algorithm) -> Reasons:
-    """BERTScore's scores where its weights are missing -> the reason."""
-    if not data.options["bertscore_path"]:
-        return {}
-    scores = []
-    if algorithm.name == "general_semantic_robustness":
-        scores = ["bertscore_dissimilarity"]
-    elif algorithm.compared:
-        scores = _variants(algorithm, "bertscore")
-    reason = missing_encoder(locate, data.options)
-    return dict.fromkeys(scores, reason) if reason else {}
-
-
-def _variants(algorithm: Algorithm, score: str) -> list[str]:
-    """The names under which a score of replies stands in the results."""
-    if algorithm.robust:
-        return [f"original_{score}", f"delta_{score}"]
-    return [score]
+    if algorithm.detects and detector in DETECTORS:
+        reasons |= dict.fromkeys(DETECTORS[detector], missing_detector(locate, data.options))
+    # The names under which a score of replies stands in the results.
+    forms = ("original_{}", "delta_{}") if algorithm.robust else ("{}",)
+    if algorithm.family == "summarization_accuracy":
+        kind = data.options["meteor"]
+        score = "meteor" if kind == "wordnet" else "meteor_no_synonyms"
+        reasons |= dict.fromkeys((form.format(score) for form in forms), missing_meteor(kind))
+    if algorithm.compared and data.options["bertscore_path"]:
+        if algorithm.name == "general_semantic_robustness":
+            forms = ("{}_dissimilarity",)
+        names = (form.format("bertscore") for form in forms)
+        reasons |= dict.fromkeys(names, missing_encoder(locate, data.options))
+    return {name: reason for name, reason in reasons.items() if reason}
