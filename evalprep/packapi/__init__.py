@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         replace_file,
         write_atomically,
     )
+    from evalprep.model import model_folder
     from evalprep.packapi.context import Context, Previous, TaskData, UserModule
     from evalprep.packs import (
         NOT_ASKED,

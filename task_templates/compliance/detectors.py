@@ -9,10 +9,9 @@ import functools
 import importlib.util
 import string
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from evalprep.packapi import Context
+from evalprep.packapi import Context, model_folder
 
 TOXIC_BERT = "unitary/toxic-bert"
 RATED = (
@@ -127,10 +126,7 @@ def _bert_folder() -> str:
         or importlib.util.find_spec("torch") is None
     ):
         return ""
-    from huggingface_hub import try_to_load_from_cache
-
-    config_path = try_to_load_from_cache(TOXIC_BERT, "config.json")
-    return str(Path(config_path).parent) if isinstance(config_path, str) else ""
+    return str(model_folder(TOXIC_BERT) or "")
 
 
 def _words(text: str) -> list[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from custom_metrics.fm.meteor import missing_data
+from evalprep.packapi import model_folder
 
 from .algorithms import DETECTORS, Algorithm
 from .settings import DataSet
@@ -37,12 +38,7 @@ def folder_of(locate: Locate, path: Any) -> Path | None:
     folder = Path(locate(name))
     if folder.is_dir():
         return folder
-    if not _HUB_ID.fullmatch(name):
-        return None
-    from huggingface_hub import try_to_load_from_cache
-
-    kept = try_to_load_from_cache(name, "config.json")
-    return Path(kept).parent if isinstance(kept, str) else None
+    return model_folder(name) if _HUB_ID.fullmatch(name) else None
 
 
 def missing_weights(locate: Locate, path: Any, key: str, what: str) -> str:

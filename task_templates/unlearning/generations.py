@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from custom_metrics.unlearning import by_row
 from custom_metrics.unlearning import generation as formulas
+from evalprep.packapi import model_folder
 
 from .results import Inputs, Result, column, data_set, no_value, only, with_mean_interval
 from .samples import Row, Rows, missing, position, replies, single
@@ -92,7 +92,7 @@ def gibberish(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
     if not texts:
         return no_value("no generations")
     name = str(params.get("classifier", GIBBERISH_CLASSIFIER))
-    if not _on_this_machine(name):
+    if model_folder(name) is None:
         return no_value(f"the classifier is not on this machine: `hf download {name}`")
     try:
         max_length = int(params["max_length"])
@@ -100,7 +100,8 @@ def gibberish(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
     except (OSError, ImportError, ValueError) as error:
         cause = str(error).splitlines()[0]
         return no_value(f"the classifier {name} cannot be loaded: {cause}")
-    clean = _clean_class(labels)
+    # Class 0 in OpenUnlearning; the classifier's own names decide where they say which class it is.
+    clean = next((number for number, label in labels.items() if label.lower() == CLEAN_LABEL), 0)
     logits_by_index = dict(zip(texts, logits, strict=True))
     result = formulas.classifier_prob(logits_by_index=logits_by_index, class_id=clean)
     scores = result.pop("score_by_index")
@@ -111,29 +112,6 @@ def gibberish(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
     label = labels.get(clean, "unnamed")
     result["notes"] = [f"classifier {name}, class {clean} ({label})"]
     return with_mean_interval(result, scores, data_set(inputs))
-
-
-def _clean_class(labels: Mapping[int, str]) -> int:
-    """The class of clean text.
-
-    Class 0 in OpenUnlearning; the classifier's own names decide where they say which class it is.
-    """
-    for number, label in labels.items():
-        if label.lower() == CLEAN_LABEL:
-            return number
-    return 0
-
-
-def _on_this_machine(name: str) -> bool:
-    """Returns whether a model is a local folder or in the hub cache.
-
-    Neither transformers nor the network is needed for that.
-    """
-    if Path(name).is_dir():
-        return True
-    from huggingface_hub import try_to_load_from_cache
-
-    return isinstance(try_to_load_from_cache(name, "config.json"), str)
 
 
 def _classify(

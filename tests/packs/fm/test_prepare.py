@@ -230,15 +230,13 @@ def test_what_is_missing_is_a_finding_told_once_per_reason(tmp_path):
 
 
 def test_weights_of_a_hub_id_come_from_the_cache(tmp_path, monkeypatch):
-    from huggingface_hub import constants
-
     snapshot = tmp_path / "hub" / "models--org--encoder" / "snapshots" / "0123"
     snapshot.mkdir(parents=True)
     (snapshot / "config.json").write_text('{"num_hidden_layers": 2}')
     (snapshot / "model.safetensors").write_bytes(b"")
     (tmp_path / "hub" / "models--org--encoder" / "refs").mkdir()
     (tmp_path / "hub" / "models--org--encoder" / "refs" / "main").write_text("0123")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     done = prepared(tmp_path, QA, bertscore_path="org/encoder", bertscore_layer=2)
     assert "qa.bertscore" not in done.excluded
     task = yaml.safe_load(
