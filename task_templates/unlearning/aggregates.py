@@ -39,7 +39,10 @@ def closeness(auc: float, retain_auc: float) -> float:
 
 def memorization(*, inputs: Inputs, **_: Any) -> Result:
     """Harmonic mean of 1 minus each measure of what is still memorised."""
-    removed = {name: _complement(result.get("agg_value")) for name, result in inputs.items()}
+    removed: dict[str, float | None] = {}
+    for name, result in inputs.items():
+        value = result.get("agg_value")
+        removed[name] = 1 - value if by_row.finite(value) else None
     return _harmonic_mean(removed)
 
 
@@ -69,12 +72,6 @@ def _shares(inputs: Inputs, finetuned: Inputs | None) -> dict[str, float | None]
         known = by_row.finite(value) and by_row.finite(base) and base > 0
         shares[name] = value / base if known else None
     return shares
-
-
-def _complement(value: float | None) -> float | None:
-    if value is not None and by_row.finite(value):
-        return 1 - value
-    return None
 
 
 def privacy(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Result:

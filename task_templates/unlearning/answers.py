@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from custom_metrics.token_logprobs import Response
@@ -70,34 +70,23 @@ def probability(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     for row in samples:
         replies = responses(row, role)
         seen += replies
-        values[position(row)] = _likelihood(replies, as_list=role == "wrong")
+        probs = [reply.prob for reply in replies]
+        losses = [reply.avg_loss for reply in replies]
+        # Of an answer its first continuation, of wrong answers all.
+        of_row = {"prob": next(iter(probs), None), "avg_loss": next(iter(losses), None)}
+        values[position(row)] = {"prob": probs, "avg_loss": losses} if role == "wrong" else of_row
     means = {index: by_row.mean(by_row.entries(row["prob"])) for index, row in values.items()}
     result = {"value_by_index": values, **split(samples) | answers(samples)}
     if not option(samples, "missing", default=False):
         result |= formulas.probability_aggregate(value_by_index=values)
         return tally(with_mean_interval(result, means, data_set(rows)), seen)
-    result |= as_original(_aggregate_of_all(values), means.values())
+    # The mean as OpenUnlearning has it: NaN where a row has no value.
+    complete = {index: {"prob": by_row.values_or_nan(row["prob"])} for index, row in values.items()}
+    of_all = formulas.probability_aggregate(value_by_index=complete, compat=True)
+    result |= as_original(of_all, means.values())
     if result["agg_value"] is None:
         return tally(result, seen)
     return tally(with_mean_interval(result, means, data_set(rows)), seen)
-
-
-def _likelihood(replies: Sequence[Response], *, as_list: bool) -> dict[str, Any]:
-    """Returns probability and loss of a row's first continuation, or lists of all of them."""
-    if as_list:
-        return {
-            "prob": [reply.prob for reply in replies],
-            "avg_loss": [reply.avg_loss for reply in replies],
-        }
-    if not replies:
-        return {"prob": None, "avg_loss": None}
-    return {"prob": replies[0].prob, "avg_loss": replies[0].avg_loss}
-
-
-def _aggregate_of_all(values: Mapping[str, Mapping[str, Any]]) -> Result:
-    """Returns the mean as OpenUnlearning has it: NaN where a row has no value."""
-    rows = {index: {"prob": by_row.values_or_nan(row["prob"])} for index, row in values.items()}
-    return formulas.probability_aggregate(value_by_index=rows, compat=True)
 
 
 def probability_w_options(*, inputs: Inputs, **_: Any) -> Result:
@@ -166,7 +155,9 @@ def _correct_and_wrong(inputs: Inputs, name: str) -> tuple[dict[str, Any], dict[
     own = column(inputs[correct], name)
     others = column(inputs[wrong], name)
     if any(result.get("missing") for result in inputs.values()):
-        return _with_nan(own), _lists_with_nan(others)
+        # A value that a row lacks is NaN in OpenUnlearning, and not absent.
+        own = {index: value if by_row.finite(value) else math.nan for index, value in own.items()}
+        others = {index: by_row.values_or_nan(value) for index, value in others.items()}
     return own, others
 
 
@@ -177,13 +168,3 @@ def _no_rows(inputs: Inputs, score: str) -> Result | None:
         return None
     named = score or "a score this one needs"
     return no_value(result.get("reason") or f"no rows of {named}")
-
-
-def _with_nan(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of rows; one without a value is NaN in OpenUnlearning, and not absent."""
-    return {index: value if by_row.finite(value) else math.nan for index, value in values.items()}
-
-
-def _lists_with_nan(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same where a row has several values."""
-    return {index: by_row.values_or_nan(value) for index, value in values.items()}

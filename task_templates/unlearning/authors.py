@@ -16,6 +16,7 @@ from custom_metrics.unlearning.truth_ratio import truth_ratio
 from custom_metrics.unlearning.utility import hm_aggregate
 from evalprep.packapi import open_file
 
+from .names import aggregator_of, truth_ratio_of
 from .results import Result
 
 # Sections of the logs and configs of their tables, by the prefix of our metrics.
@@ -76,12 +77,18 @@ def _from_section(log: Mapping[str, Any], prefix: str) -> dict[str, Result]:
 
 def from_table(path: Path) -> dict[str, Result] | None:
     """Results out of the same numbers as a parquet table; None for a table with other columns."""
-    table = _table(path)
-    if table is None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(open_file(path))
+    except (OSError, pa.ArrowInvalid):
+        return None
+    if not set(_TABLE_COLUMNS) <= set(file.schema_arrow.names):
         return None
     parts: dict[str, list[Mapping[str, Any]]] = {}
     forget_split = ""
-    for row in table:
+    for row in file.read().to_pylist():
         config = str(row["config"])
         prefix = _CONFIGS.get(config)
         if config.startswith("forget"):
@@ -103,21 +110,6 @@ def from_table(path: Path) -> dict[str, Result] | None:
         if name.startswith("forget") and forget_split:
             result["split"] = forget_split
     return _with_utility(results)
-
-
-def _table(path: Path) -> list[dict[str, Any]] | None:
-    """The rows of a parquet file; None for no such file, and for one with other columns."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(open_file(path))
-    except (OSError, pa.ArrowInvalid):
-        return None
-    if not set(_TABLE_COLUMNS) <= set(file.schema_arrow.names):
-        return None
-    rows: list[dict[str, Any]] = file.read().to_pylist()
-    return rows
 
 
 def _average(row: Mapping[str, Any], name: str) -> float | None:
@@ -163,14 +155,11 @@ def _scores(
     The logs measure the correct answer of the truth ratio in a pass of its own and call it
     paraphrase for all four data sets; for facts it is the original answer once more.
     """
-    truth_ratio_name = "forget_truth_ratio" if prefix == "forget" else f"{prefix}_Truth_Ratio"
     results = {
         f"{prefix}_Q_A_Prob": _probability(answer),
         f"{prefix}_Q_A_PERT_Prob": _probability(wrong),
-        truth_ratio_name: truth_ratio(
-            aggregator="closer_to_1_better" if prefix == "forget" else "true_better",
-            correct_avg_loss=paraphrase,
-            wrong_avg_loss=wrong,
+        truth_ratio_of(prefix): truth_ratio(
+            aggregator=aggregator_of(prefix), correct_avg_loss=paraphrase, wrong_avg_loss=wrong
         ),
     }
     if prefix in {"ra", "wf"}:  # facts: the answer beside its options
@@ -184,27 +173,18 @@ def _scores(
         results[f"{prefix}_Q_A_PARA_Prob"] = _probability(paraphrase)
     # ROUGE-L recall of each row, with the texts that were compared.
     texts_by_row = by_row.by_string(texts)
-    recalls = {
-        index: {"rougeL_recall": value, **_texts(texts_by_row.get(index))}
-        for index, value in by_row.by_string(recall).items()
-    }
-    known = by_row.usable(row["rougeL_recall"] for row in recalls.values())
-    results[f"{prefix}_Q_A_ROUGE"] = {"agg_value": by_row.mean(known), "value_by_index": recalls}
+    recalls: dict[str, Result] = {}
+    for index, value in by_row.by_string(recall).items():
+        recalls[index] = {"rougeL_recall": value}
+        # A question as it was sent, the generation and the answer, in this order.
+        kept = texts_by_row.get(index)
+        known = kept[:3] if isinstance(kept, list) else []
+        if len(known) == 3 and all(isinstance(text, str) for text in known):
+            names = ("input", "generation", "ground_truth")
+            recalls[index] |= dict(zip(names, known, strict=True))
+    mean = by_row.mean(by_row.usable(row["rougeL_recall"] for row in recalls.values()))
+    results[f"{prefix}_Q_A_ROUGE"] = {"agg_value": mean, "value_by_index": recalls}
     return results
-
-
-def _texts(texts: Any) -> Result:
-    """A question as it was sent, the generation and the answer.
-
-    What the logs keep of a row, in this order.
-    """
-    if (
-        not isinstance(texts, list)
-        or len(texts) < 3
-        or not all(isinstance(text, str) for text in texts[:3])
-    ):
-        return {}
-    return {"input": texts[0], "generation": texts[1], "ground_truth": texts[2]}
 
 
 _UTILITY = (

@@ -22,14 +22,7 @@ from typing import Any
 
 from custom_metrics import token_logprobs, unlearning
 from custom_metrics.unlearning.utility import summary
-from evalprep.packapi import (
-    ExportRun,
-    ExportTask,
-    file_sha256,
-    indented_json,
-    make_folder,
-    write_atomically,
-)
+from evalprep.packapi import ExportRun, file_sha256, indented_json, make_folder, write_atomically
 
 from .harness import HARNESS, HARNESS_ROWS, harness_summary, read_object, write_rows
 from .names import suite_of, upstream_name
@@ -83,8 +76,11 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: 
             written += _write_suite(suite, own, run, out_dir)
     numbers = harness_summary(run)
     if numbers:
+        # These files name no model, only the folder may.
         folder = next(
-            place for place in _folders(out_dir, _model(run)) if _may_write(place, out_dir, numbers)
+            place
+            for place in _folders(out_dir, _model(run))
+            if place != out_dir or read_object(place / HARNESS) in ({}, _plain(numbers))
         )
         make_folder(folder, within=out_dir)
         _write(folder / HARNESS, numbers)
@@ -94,26 +90,34 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: 
     return written
 
 
-def _may_write(folder: Path, out_dir: Path, numbers: Mapping[str, Any]) -> bool:
-    """Returns whether the harness' numbers may go into a folder.
-
-    These files name no model, only the folder may.
-    """
-    return folder != out_dir or read_object(folder / HARNESS) in ({}, _plain(numbers))
-
-
 def _write_suite(
     suite: str, results: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: Path
 ) -> list[Path]:
     tasks = {name: task for name, task in run.tasks.items() if name.startswith(f"{suite.lower()}_")}
-    facts = {name: _task_facts(task) for name, task in tasks.items()}
+    # What decides the samples of each task: their file, the data and the prompt settings.
+    facts = {
+        name: {
+            "samples": Path(task.path).name,
+            "samples_sha256": task.digest(),
+            "rule": task.metadata.get("rule"),
+            "settings": dict(task.metadata.get("unlearning") or {}),
+            "token_logprobs": dict(task.metadata.get("token_logprobs") or {}),
+        }
+        for name, task in tasks.items()
+    }
     model = _model(run)
-    folder, known = _place_of(suite, out_dir, model)
+    # The first folder whose result file may be replaced, and what that file holds.
+    places = (
+        (place, _known(place / f"{suite}_EVAL.json", model)) for place in _folders(out_dir, model)
+    )
+    folder, known = next((place, content) for place, content in places if content is not None)
     content: dict[str, Any] = {}
     metrics: dict[str, Any] = {}
     for name, result in results.items():
         fingerprint = _fingerprint(name, result, model, facts)
-        content[name] = _kept(name, known, fingerprint) or _exported(result)
+        content[name] = _kept(name, known, fingerprint) or _plain(
+            {key: value for key, value in result.items() if key != "distributions"}
+        )
         skipped = content[name].get("skipped", {})
         metrics[name] = {"fingerprint": fingerprint, "skipped": skipped}
     content["meta"] = {
@@ -126,19 +130,16 @@ def _write_suite(
         "tasks": facts,
         "metrics": metrics,
     }
-    short = summary(logs=content, configured_metrics=_configured_metrics(suite, facts))
+    # The suite's usual metrics, then those that its tasks were prepared with.
+    configured = dict.fromkeys(DEFAULTS[suite])
+    for facts_of_task in facts.values():
+        configured |= dict.fromkeys(facts_of_task["settings"].get("metrics", []))
+    short = summary(logs=content, configured_metrics=list(configured))
     make_folder(folder, within=out_dir)
     files = [folder / f"{suite}_EVAL.json", folder / f"{suite}_SUMMARY.json"]
     for file, written in zip(files, (content, short), strict=True):
         _write(file, written)
     return files
-
-
-def _place_of(suite: str, out_dir: Path, model: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
-    """Returns the first folder whose result file may be replaced, and what that file holds."""
-    name = f"{suite}_EVAL.json"
-    places = ((folder, _known(folder / name, model)) for folder in _folders(out_dir, model))
-    return next((folder, known) for folder, known in places if known is not None)
 
 
 def _kept(name: str, known: Mapping[str, Any], fingerprint: str) -> dict[str, Any] | None:
@@ -148,21 +149,6 @@ def _kept(name: str, known: Mapping[str, Any], fingerprint: str) -> dict[str, An
     if metrics.get(name, {}).get("fingerprint") != fingerprint or not isinstance(result, dict):
         return None
     return result if result.get("agg_value") is not None else None
-
-
-def _exported(result: Mapping[str, Any]) -> dict[str, Any]:
-    plain: dict[str, Any] = _plain(
-        {key: value for key, value in result.items() if key != "distributions"}
-    )
-    return plain
-
-
-def _configured_metrics(suite: str, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Returns the suite's usual metrics, then those that its tasks were prepared with."""
-    metrics = dict.fromkeys(DEFAULTS[suite])
-    for facts_of_task in facts.values():
-        metrics |= dict.fromkeys(facts_of_task["settings"].get("metrics", []))
-    return list(metrics)
 
 
 def _model(run: ExportRun) -> dict[str, Any]:
@@ -212,20 +198,6 @@ def _rules() -> str:
     for module in (token_logprobs, unlearning):
         files += sorted(Path(str(module.__file__)).parent.glob("*.py"))
     return hashlib.sha256("".join(map(file_sha256, files)).encode()).hexdigest()
-
-
-def _task_facts(task: ExportTask) -> dict[str, Any]:
-    """Returns what decides the samples of one task.
-
-    Their file, the data and the prompt settings.
-    """
-    return {
-        "samples": Path(task.path).name,
-        "samples_sha256": task.digest(),
-        "rule": task.metadata.get("rule"),
-        "settings": dict(task.metadata.get("unlearning") or {}),
-        "token_logprobs": dict(task.metadata.get("token_logprobs") or {}),
-    }
 
 
 def _fingerprint(

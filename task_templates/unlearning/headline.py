@@ -38,21 +38,17 @@ def forget_quality(*, inputs: Inputs, reference: Inputs | None = None, **_: Any)
     if shared:
         ratios = {index: ratios[index] for index in shared}
         others = {index: others[index] for index in shared}
-    return _tested(list(ratios.values()), list(others.values())) | digest(reference)
-
-
-def _tested(ratios: list[Any], others: list[Any]) -> Result:
-    """Returns the KS test of two models' truth ratios, with their distributions."""
-    result = ks_test(forget_scores=ratios, retain_scores=others)
+    own_ratios, other_ratios = list(ratios.values()), list(others.values())
+    result = ks_test(forget_scores=own_ratios, retain_scores=other_ratios)
     if "statistic" in result:
         result["parts"] = {"ks_statistic": result["statistic"]}
     # The test does not depend on the scale.
     result["distributions"] = {
-        "log10 of the truth ratio, model": drawn(by_row.usable(ratios)),
-        "log10 of the truth ratio, reference": drawn(by_row.usable(others)),
+        "log10 of the truth ratio, model": drawn(by_row.usable(own_ratios)),
+        "log10 of the truth ratio, reference": drawn(by_row.usable(other_ratios)),
     }
     result["notes"] = ["a p-value itself: it has no interval, and two of them are not tested"]
-    return result
+    return result | digest(reference)
 
 
 def model_utility(*, inputs: Inputs, **_: Any) -> Result:

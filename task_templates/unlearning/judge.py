@@ -10,7 +10,7 @@ import importlib.util
 import json
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +105,12 @@ def judged(*, rows: Rows, **_: Any) -> Result:
     parts: dict[str, float] = {}
     for metric in CONTEXTS[task][1]:
         ratings = [ratings_of_row[metric] for ratings_of_row in values.values()]
-        for part, value in _spread(ratings):
-            parts[f"{metric}_{part}"] = value
+        parts[f"{metric}_mean"] = statistics.fmean(ratings)
+        parts[f"{metric}_median"] = statistics.median(ratings)
+        if len(ratings) > 1:
+            parts[f"{metric}_std"] = statistics.stdev(ratings)
+        parts[f"{metric}_min"] = min(ratings)
+        parts[f"{metric}_max"] = max(ratings)
     result: Result = {
         "agg_value": statistics.fmean(means.values()),
         "value_by_index": values,
@@ -117,12 +121,3 @@ def judged(*, rows: Rows, **_: Any) -> Result:
     }
     least, most = RANGE
     return with_mean_interval(result, means, data_set(rows), (least, most))
-
-
-def _spread(column: Sequence[float]) -> Iterator[tuple[str, float]]:
-    yield "mean", statistics.fmean(column)
-    yield "median", statistics.median(column)
-    if len(column) > 1:
-        yield "std", statistics.stdev(column)
-    yield "min", min(column)
-    yield "max", max(column)

@@ -15,7 +15,7 @@ from evalprep.packapi import LoggedRow, LoggedTask
 from .answers import described
 from .leakage import DEFAULT
 from .membership import area_of
-from .names import MUSE_PREFIX, suite_of
+from .names import MUSE_PREFIX, aggregator_of, data_set_of, suite_of, truth_ratio_of
 from .question import question_in
 from .results import Result, answer_keys, by_index, column, no_value, with_mean_interval
 
@@ -87,7 +87,7 @@ def with_answers(results: Results) -> dict[str, Result]:
         answers = answer_keys(texts)
         if answers:
             scores = [f"{data_set}_Q_A_{part}" for part in _PREFIXES]
-            for score in (*scores, _truth_ratio_of(data_set)):
+            for score in (*scores, truth_ratio_of(data_set)):
                 if score in extended:
                     extended[score] = answers | extended[score]
             if data_set == "forget":
@@ -96,12 +96,6 @@ def with_answers(results: Results) -> dict[str, Result]:
                     if isinstance(rows, Mapping):
                         extended[attack]["forget"] = answers | dict(rows)
     return extended
-
-
-def _truth_ratio_of(data_set: str) -> str:
-    if data_set == "forget":
-        return "forget_truth_ratio"
-    return f"{data_set}_Truth_Ratio"
 
 
 def tasks_of(results: Results) -> dict[str, LoggedTask]:
@@ -126,9 +120,21 @@ def _generations(task: str, result: Result) -> LoggedTask:
     metrics: set[str] = set()
     for index, generation in by_index(result).items():
         if isinstance(generation, Mapping) and index.isdecimal():
-            row = _generation(int(index), generation)
-            rows.append(row)
-            metrics.update(row.values)
+            prompt, reply, target = (
+                text if isinstance(text, str) else None
+                for text in map(generation.get, ("input", "generation", "ground_truth"))
+            )
+            doc: dict[str, Any] = {"stopwords": []}
+            if prompt is not None:
+                doc |= {"prompt": prompt, "question": question_in(prompt)}
+            doc["target"] = target or ""
+            overlaps = {
+                name: value
+                for name, value in generation.items()
+                if name.startswith("rouge") and by_row.finite(value)
+            }
+            metrics.update(overlaps)
+            rows.append(LoggedRow(int(index), overlaps, prompt or "", target or "", reply, doc))
     usual = _rouge_of("TOFU" if task.startswith("tofu_") else "MUSE")
     primary = usual if usual in metrics else min(metrics, default=usual)
     directions = dict.fromkeys(metrics, not _is_forgotten(task))
@@ -145,71 +151,40 @@ def _is_forgotten(task: str) -> bool:
     return "forget" in task or "verbmem" in task
 
 
-def _generation(position: int, row: Mapping[str, Any]) -> LoggedRow:
-    prompt = _text(row, "input")
-    reply = _text(row, "generation")
-    target = _text(row, "ground_truth") or ""
-    doc: dict[str, Any] = {"stopwords": []}
-    if prompt is not None:
-        doc |= {"prompt": prompt, "question": question_in(prompt)}
-    doc["target"] = target
-    overlaps = {
-        name: value
-        for name, value in row.items()
-        if name.startswith("rouge") and by_row.finite(value)
-    }
-    return LoggedRow(
-        index=position, values=overlaps, prompt=prompt or "", target=target, reply=reply, doc=doc
-    )
-
-
-def _text(row: Mapping[str, Any], key: str) -> str | None:
-    text = row.get(key)
-    return text if isinstance(text, str) else None
-
-
 def _likelihoods(results: Results) -> dict[str, dict[str, dict[str, float]]]:
     """Task -> metric -> position -> value."""
     tasks: dict[str, dict[str, dict[str, float]]] = {}
-    for columns in (_answer_columns, _memorization_columns, _attack_columns):
-        for task, metric, values in columns(results):
-            known = {}
-            for index, value in values.items():
-                if not index.isdecimal():
-                    continue
-                mean = by_row.mean(by_row.entries(value))
-                if mean is not None:
-                    known[index] = mean
-            if known:
-                tasks.setdefault(task, {})[metric] = known
+    for task, metric, values in _columns(results):
+        known = {}
+        for index, value in values.items():
+            if not index.isdecimal():
+                continue
+            mean = by_row.mean(by_row.entries(value))
+            if mean is not None:
+                known[index] = mean
+        if known:
+            tasks.setdefault(task, {})[metric] = known
     return tasks
 
 
-def _answer_columns(results: Results) -> Iterator[_Column]:
+def _columns(results: Results) -> Iterator[_Column]:
+    """Yields the columns of answers, of what is memorised, and of attacks."""
     for data_set in _DATA_SETS:
         task = f"tofu_{data_set}_lp"
         for part, prefix in _PREFIXES.items():
             score = results.get(f"{data_set}_Q_A_{part}")
             for name in ("prob", "avg_loss"):
                 yield task, f"{prefix}{name}", column(score, name)
-        ratio = results.get(_truth_ratio_of(data_set))
+        ratio = results.get(truth_ratio_of(data_set))
         yield task, "truth_ratio", column(ratio, "score")
-
-
-def _memorization_columns(results: Results) -> Iterator[_Column]:
     for prefix, task in (("", "tofu_forget_lp"), (MUSE_PREFIX, "muse_verbmem_lp")):
         for name in ("exact_memorization", "extraction_strength"):
-            score = results.get(prefix + name)
-            yield task, name, column(score, "score")
-
-
-def _attack_columns(results: Results) -> Iterator[_Column]:
+            yield task, name, column(results.get(prefix + name), "score")
     for prefix, stem in (("", "tofu_"), (MUSE_PREFIX, "muse_privleak_")):
         for name in _ATTACKS:
             attack = results.get(prefix + name, {})
             for side in ("forget", "holdout"):
-                task = f"{stem}{side}_lp"
-                yield task, name, column(attack.get(side), "score")
+                yield f"{stem}{side}_lp", name, column(attack.get(side), "score")
 
 
 def _values(task: str, values: _Metrics, generated: LoggedTask | None) -> LoggedTask:
@@ -220,8 +195,13 @@ def _values(task: str, values: _Metrics, generated: LoggedTask | None) -> Logged
     positions = {int(index) for index in set().union(*values.values())}
     rows = []
     for position in sorted(positions):
-        text = texts.get(position)
-        rows.append(_row_of_values(position, values, text))
+        index, text = str(position), texts.get(position)
+        known = {name: of_rows[index] for name, of_rows in values.items() if index in of_rows}
+        row = LoggedRow(position, known)
+        if text is not None:
+            doc = {key: text.doc[key] for key in ("prompt", "question") if key in text.doc}
+            row = LoggedRow(position, known, text.prompt, text.target, doc=doc)
+        rows.append(row)
     headline = next((name for name in _HEADLINES if name in values), "")
     # Metric -> more is better.
     # A forgotten answer should be unlikely: its loss is high, its probability is low.
@@ -233,34 +213,17 @@ def _values(task: str, values: _Metrics, generated: LoggedTask | None) -> Logged
     return LoggedTask(rows, headline or min(values), directions)
 
 
-def _row_of_values(position: int, values: _Metrics, text: LoggedRow | None) -> LoggedRow:
-    index = str(position)
-    known = {}
-    for name, column_of_name in values.items():
-        if index in column_of_name:
-            known[name] = column_of_name[index]
-    if text is None:
-        return LoggedRow(position, known)
-    doc = {}
-    for key in ("prompt", "question"):
-        if key in text.doc:
-            doc[key] = text.doc[key]
-    return LoggedRow(position, known, text.prompt, text.target, doc=doc)
-
-
 def with_numbers(results: Results) -> dict[str, Result]:
     """The results with numbers for values: rows without one are left out and counted.
 
     OpenUnlearning writes NaN where one row has none. What has no rows gives the reason.
     """
-    return {
-        name: _with_number(name, result) if _is_nan(result.get("agg_value")) else result
-        for name, result in results.items()
-    }
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
+    numbers = {}
+    for name, result in results.items():
+        value = result.get("agg_value")
+        is_nan = isinstance(value, float) and not math.isfinite(value)
+        numbers[name] = _with_number(name, result) if is_nan else result
+    return numbers
 
 
 def _with_number(name: str, result: Result) -> Result:
@@ -270,19 +233,12 @@ def _with_number(name: str, result: Result) -> Result:
         area = area_of({"forget": sides[0], "holdout": sides[1]})
         known = {key: area[key] for key in ("agg_value", "auc", "reason", "skipped") if key in area}
         return {**result, **known}
-    # What a row adds to the mean of a score.
-    if not name.lower().endswith("truth_ratio"):
-        added = float
-    else:
-        data_set = name.removeprefix(MUSE_PREFIX).partition("_")[0]
-        added = AGGREGATORS["closer_to_1_better" if data_set == "forget" else "true_better"]
-    means = dict(_means(name, result))
-    known_means = [added(mean) for mean in means.values() if mean is not None]
-    if not known_means:
+    means = _means(name, result)
+    known = [mean for mean in means.values() if mean is not None]
+    if not known:
         return {**result, **no_value(_NO_NUMBER)}
-    lost = len(means) - len(known_means)
-    value = by_row.mean(known_means)
-    return by_row.counted({**result, "agg_value": value}, not_a_number=lost)
+    value = by_row.mean(known)
+    return by_row.counted({**result, "agg_value": value}, not_a_number=len(means) - len(known))
 
 
 _NO_NUMBER = "the log states no number (NaN), and has no row with one"
@@ -339,29 +295,30 @@ def completed(name: str, result: Result) -> Result:
 
 
 def _completed_mean(name: str, result: Result) -> Result:
-    data_set = name.removeprefix(MUSE_PREFIX).partition("_")[0]
-    aggregator = "closer_to_1_better" if data_set == "forget" else "true_better"
-    is_ratio = name.lower().endswith("truth_ratio")
-    added = AGGREGATORS[aggregator] if is_ratio else float
-    means = {}
-    for index, mean_of_row in _means(name, result):
-        if mean_of_row is not None:
-            means[index] = added(mean_of_row)
+    means = {index: mean for index, mean in _means(name, result).items() if mean is not None}
     mean, logged = by_row.mean(means.values()), result["agg_value"]
     if mean is None:
         return result | {"notes": [_UNKNOWN_ROWS]}
     if not math.isclose(mean, logged, rel_tol=_AGREED, abs_tol=_AGREED):
         return result | {"notes": [_OTHER_VALUE.format(mean)]}
-    if is_ratio:
-        return described(result, aggregator, data_set)
+    data_set = data_set_of(name)
+    if _is_truth_ratio(name):
+        return described(result, aggregator_of(data_set), data_set)
     return with_mean_interval(result, means, data_set)
 
 
-def _means(name: str, result: Result) -> Iterator[tuple[str, float | None]]:
-    """Yields what each row adds to the mean."""
+def _is_truth_ratio(name: str) -> bool:
+    return name.lower().endswith("truth_ratio")
+
+
+def _means(name: str, result: Result) -> dict[str, float | None]:
+    """Position -> what a row adds to the mean of a score; None where it has no value."""
     metric = "prob" if "_Prob" in name else "score"
     if name.endswith("_ROUGE"):
         metric = _rouge_of(suite_of(name))
+    aggregate = AGGREGATORS[aggregator_of(data_set_of(name))] if _is_truth_ratio(name) else float
+    means: dict[str, float | None] = {}
     for index, value in column(result, metric).items():
-        entries = by_row.entries(value)
-        yield index, by_row.mean(entries)
+        mean = by_row.mean(by_row.entries(value))
+        means[index] = None if mean is None else aggregate(mean)
+    return means

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from custom_metrics.statistics import Influence, influence_of_auc
+from custom_metrics.statistics import influence_of_auc
 from custom_metrics.token_logprobs import Response
 from custom_metrics.unlearning import bootstrap, by_row
 from custom_metrics.unlearning import membership as formulas
@@ -149,16 +149,12 @@ def area_of(blocks: Mapping[str, Result]) -> Result:
     result["n"] = len(forget) + len(holdout)
     if auc is None:
         return result
-    result["influence"] = partial(_influence, forget_scores, holdout_scores)
+    # Holdout texts are to lie above forgotten ones.
+    above = _keys_and_scores("holdout", holdout_scores)
+    below = _keys_and_scores("forget", forget_scores)
+    result["influence"] = partial(influence_of_auc, *above, *below)
     interval = bootstrap.auc_interval(forget, holdout)
     return with_interval(result, interval)
-
-
-def _influence(forget: Scores, holdout: Scores) -> Influence:
-    """Returns what each text adds to the AUC: holdout texts are to lie above forgotten ones."""
-    above = _keys_and_scores("holdout", holdout)
-    below = _keys_and_scores("forget", forget)
-    return influence_of_auc(*above, *below)
 
 
 def _keys_and_scores(side: str, scores: Scores) -> tuple[list[str], list[float]]:

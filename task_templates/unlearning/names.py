@@ -28,6 +28,25 @@ def suite_of(name: str) -> str:
     return "TOFU"
 
 
+def data_set_of(score: str) -> str:
+    """The data set of a score of a log: `forget`, `retain`, `ra` or `wf`.
+
+    >>> data_set_of("muse_forget_knowmem_ROUGE")
+    'forget'
+    """
+    return score.removeprefix(MUSE_PREFIX).partition("_")[0]
+
+
+def aggregator_of(data_set: str) -> str:
+    """The aggregator of a data set's truth ratios, as OpenUnlearning has it."""
+    return "closer_to_1_better" if data_set == "forget" else "true_better"
+
+
+def truth_ratio_of(data_set: str) -> str:
+    """The name of a data set's truth ratio in a log."""
+    return "forget_truth_ratio" if data_set == "forget" else f"{data_set}_Truth_Ratio"
+
+
 def upstream_name(name: str) -> str:
     """Returns what OpenUnlearning's file of the suite calls a score."""
     return name.removeprefix(MUSE_PREFIX)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from evalprep.packapi import Context, Excluded, Plan, Source, TaskData
@@ -26,7 +26,7 @@ from .prompts import Shot, Template
 from .recipe import choices_of
 from .rows import generation_rows, likelihood_rows
 from .settings import check_settings, length_note, retain_results
-from .style import Style, style_of
+from .style import style_of
 from .unmeasured import scores_without
 
 #: How prompts are made, by the style's name.
@@ -212,41 +212,30 @@ def _generation(
     shots: list[Shot] = []
     stopwords: list[str] = []
     if data.config == "knowmem":
-        shots = _shots(context, data)
+        source = open_data(context, data, split=f"{data.split}_icl")
+        solved = read_rows(source, ["question", "answer"])[:SHOTS]
+        shots = [(row["question"], row["answer"]) for row in solved]
         stopwords = STOPWORDS
     rouge = "rougeL_recall" if data.suite == "tofu" else "rougeL_f1"
     is_forgotten = "forget" in task or data.config == "verbmem"
     prepared = generation_rows(context, data, rows, question, shots=shots, stopwords=stopwords)
     until = stopwords + (style.until if style else [])
     first = style.prompt("?") if style else None
+    # The shots that lm-eval adds; in every other style the prompts hold them.
+    added = shots if style is not None and style.name == "harness" else []
     return TaskData(
         rows=prepared,
         values={
             "until": until,
             "max_gen_toks": data.reply_tokens,
-            **_harness_shots(style, shots),
+            "num_fewshot": len(added),
+            "shots": [{"prompt": prompt, "target": answer} for prompt, answer in added],
             "primary_metric": rouge,
             "higher_is_better": not is_forgotten,
             "settings": {"shots": len(shots)},
         },
         notes=_notes(context, data, first=first),
     )
-
-
-def _harness_shots(style: Style | None, shots: Sequence[Shot]) -> dict[str, Any]:
-    """The shots that lm-eval adds; in every other style the prompts hold them."""
-    if style is None or style.name != "harness":
-        shots = []
-    return {
-        "num_fewshot": len(shots),
-        "shots": [{"prompt": prompt, "target": answer} for prompt, answer in shots],
-    }
-
-
-def _shots(context: Context, data: Data) -> list[Shot]:
-    source = open_data(context, data, split=f"{data.split}_icl")
-    rows = read_rows(source, ["question", "answer"])
-    return [(row["question"], row["answer"]) for row in rows[:SHOTS]]
 
 
 def _notes(context: Context, data: Data, first: str | None = None) -> list[str]:

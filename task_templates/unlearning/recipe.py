@@ -103,7 +103,19 @@ def _choose(context: Context) -> Choices:
     section = context.section
     own = {key: getattr(section, key) for key in KEYS}
     requested = str(section.recipe)
-    name, why = _configuration(context, requested)
+    name, why = "", ""
+    if requested in CONFIGURATIONS:
+        name, why = requested, "as named"
+    elif requested in {AUTO, RULE}:
+        name, why = recognised(context)
+    if not name and requested not in {AUTO, OWN}:
+        known = [RULE, AUTO, OWN, *CONFIGURATIONS]
+        what, fix = f"unknown recipe {requested!r}", near(requested, known)
+        if requested == RULE:
+            what = f"no configuration of OpenUnlearning is for {context.config.core.model_name}"
+            fix = "name the one that it was trained with"
+        where = context.where("recipe")
+        raise BadInput(Problem(what=what, where=where, allowed=", ".join(known), fix=fix))
     if not name:
         return Choices(**own, without_recipe=unpublished(context) if requested == AUTO else "")
     style = CONFIGURATIONS[name]["style"]
@@ -125,16 +137,6 @@ def _choose(context: Context) -> Choices:
     )
 
 
-def _configuration(context: Context, requested: str) -> tuple[str, str]:
-    """Returns the name of the configuration to follow and how it was found; empty for none."""
-    if requested in CONFIGURATIONS:
-        return requested, "as named"
-    name, why = recognised(context) if requested in {AUTO, RULE} else ("", "")
-    if not name and requested not in {AUTO, OWN}:
-        raise BadInput(_unknown(context, requested))
-    return name, why
-
-
 def _changes(section: Any, style: Mapping[str, Any], set_here: Mapping[str, Any]) -> Iterator[str]:
     """Yields the keys of the config that differ from the recipe."""
     for key, value in set_here.items():
@@ -145,17 +147,6 @@ def _changes(section: Any, style: Mapping[str, Any], set_here: Mapping[str, Any]
     for key, usual in _SCORING.items():
         if getattr(section, key) != usual:
             yield key
-
-
-def _unknown(context: Context, recipe: str) -> Problem:
-    known = [RULE, AUTO, OWN, *CONFIGURATIONS]
-    if recipe == RULE:
-        what = f"no configuration of OpenUnlearning is for {context.config.core.model_name}"
-        fix = "name the one that it was trained with"
-    else:
-        what = f"unknown recipe {recipe!r}"
-        fix = near(recipe, known)
-    return Problem(what=what, where=context.where("recipe"), allowed=", ".join(known), fix=fix)
 
 
 @dataclass(frozen=True)

@@ -58,42 +58,39 @@ def load(path: Path | str) -> Log | None:
         BadInput: a file of one of these names that is not JSON, such as a truncated copy.
     """
     path = Path(path)
-    results, metadata = _load_files(path)
+    results: dict[str, Result] = {}
+    metadata: dict[str, Any] = {}
+    for log in _files(path):
+        results_of_file, metadata_of_file = _load_file(log)
+        if results_of_file:
+            results |= results_of_file
+            metadata |= metadata_of_file
     file = path / HARNESS if path.is_dir() else path
     stored = {} if file.name != HARNESS else harness_scores(read_object(file) or {})
     if not results and not stored:
         return None
-    results = with_answers(_with_summary(path, results, metadata))
+    # The folder of a log, or of its model, names the split.
+    folder = path if path.is_dir() else path.parent
+    split = split_in([*reversed(folder.absolute().parts[-3:])])
+    if metadata.get("layout") == RULE and not any(map(by_index, results.values())):
+        # OpenUnlearning's summary has no rows that would tell the split.
+        origin = {"scored_by": RULE, **({"scored_with": {"split": split}} if split else {})}
+        results = {name: {**result, **origin} for name, result in results.items()}
+    results = with_answers(results)
     tasks = {}
     for name, task in tasks_of(results).items():
         stated = _metadata(name, metadata, results)
-        data = _data_of(name, stated, path)
+        # Data set and split of a task whose rows are another for each split.
+        suite, _, part = name.partition("_")
+        settings = stated.get("unlearning")
+        named = (settings.get("split") if isinstance(settings, Mapping) else None) or split
+        has_splits = suite != "tofu" or part.startswith(("forget", "holdout"))
+        data = f"{suite.upper()} {named}" if has_splits and named else ""
         tasks[name] = replace(task, metadata=stated, data=data)
     model = str(metadata.get("model") or "") or model_at(path)
     arguments = metadata.get("model_args")
-    settings = {"model_args": arguments} if isinstance(arguments, dict) else {}
-    return Log(results, model, tasks, settings, stored=stored)
-
-
-def _load_files(path: Path) -> tuple[dict[str, Result], dict[str, Any]]:
-    results: dict[str, Result] = {}
-    metadata: dict[str, Any] = {}
-    for file in _files(path):
-        results_of_file, metadata_of_file = _load_file(file)
-        if results_of_file:
-            results |= results_of_file
-            metadata |= metadata_of_file
-    return results, metadata
-
-
-def _with_summary(
-    path: Path, results: dict[str, Result], metadata: Mapping[str, Any]
-) -> dict[str, Result]:
-    """Returns the results with rule and split, where OpenUnlearning's log has no rows."""
-    has_rows = any(by_index(result) for result in results.values())
-    if metadata.get("layout") != RULE or has_rows:
-        return results
-    return {name: {**result, **_of_summary(path)} for name, result in results.items()}
+    of_run = {"model_args": arguments} if isinstance(arguments, dict) else {}
+    return Log(results, model, tasks, of_run, stored=stored)
 
 
 def logs(path: Path) -> list[Path]:
@@ -159,16 +156,6 @@ def doubt_of(results: Mapping[str, Mapping[str, Any]]) -> str:
     )
 
 
-def _of_summary(path: Path) -> Result:
-    """Returns what the place of an OpenUnlearning summary tells of its scores.
-
-    They follow OpenUnlearning's rule; the folder of the log or of the model names the split.
-    """
-    folder = path if path.is_dir() else path.parent
-    split = split_in([*reversed(folder.absolute().parts[-3:])])
-    return {"scored_by": RULE, **({"scored_with": {"split": split}} if split else {})}
-
-
 def _metadata(
     task: str, stated: Mapping[str, Any], results: Mapping[str, Result]
 ) -> dict[str, Any]:
@@ -188,18 +175,6 @@ def _metadata(
     if not isinstance(settings, dict):
         settings = {}
     return {"rule": facts.get("rule"), "unlearning": settings}
-
-
-def _data_of(task: str, stated: Mapping[str, Any], path: Path) -> str:
-    """Data set and split of a task whose rows are another for each split; empty for the others."""
-    suite, _, name = task.partition("_")
-    if suite == "tofu" and not name.startswith(("forget", "holdout")):
-        return ""
-    folder = path if path.is_dir() else path.parent
-    settings = stated.get("unlearning")
-    split = settings.get("split") if isinstance(settings, Mapping) else None
-    named = split or split_in([*reversed(folder.absolute().parts[-3:])])
-    return f"{suite.upper()} {named}" if named else ""
 
 
 def _files(path: Path) -> list[Path]:

@@ -93,7 +93,11 @@ def generation_rows(
     scoring = {"stopwords": stopwords, "rouge_stemmer": context.section.rouge_stemmer}
     for common, row in _identify(rows, data.columns(question)):
         if data.kind == "continuation":
-            target = _reference(context, row["gt"], data.reply_tokens)
+            target = row["gt"]
+            if context.section.cut_reference:  # to the generated length
+                tokenizer = tokenizer_of(context)
+                ids = tokenizer(target, add_special_tokens=False)["input_ids"]
+                target = str(tokenizer.decode(ids[: data.reply_tokens], skip_special_tokens=True))
             yield {
                 **common,
                 **scoring,
@@ -114,12 +118,3 @@ def generation_rows(
             "question": row[question],
             **extra,
         }
-
-
-def _reference(context: Context, text: str, tokens: int) -> str:
-    """The verbatim reference, cut to the generated length if the config says so."""
-    if not context.section.cut_reference:
-        return text
-    tokenizer = tokenizer_of(context)
-    ids = tokenizer(text, add_special_tokens=False)["input_ids"][:tokens]
-    return str(tokenizer.decode(ids, skip_special_tokens=True))

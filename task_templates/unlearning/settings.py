@@ -20,9 +20,21 @@ COMPATIBILITY = ("boundary", "tail", "length", "missing")
 def check_settings(context: Context, planned: Plan) -> None:
     """Adds every mistake to the context's problems."""
     _check_names(context)
-    _check_keys(context)
     _check_values(context)
-    _check_chat_template(context, planned)
+    try:
+        choices = choices_of(context)
+    except BadInput as error:
+        context.problems.extend(error.problems)
+        return
+    # Who applies the chat template, and whether every task can live with it.
+    if context.config.core.apply_chat_template:
+        _check_applied_template(context, choices, planned)
+    elif choices.prompts == "harness":
+        context.problems.add(
+            "prompts: harness needs lm-eval to apply the template",
+            where=context.where("prompts"),
+            fix="add `apply_chat_template: true`",
+        )
 
 
 def retain_results(context: Context) -> Path | None:
@@ -39,31 +51,26 @@ def retain_results(context: Context) -> Path | None:
 
 
 def _check_names(context: Context) -> None:
-    """Names inside lists."""
+    """Names inside lists and mappings, and the values of these."""
     section = context.section
     problems = context.problems
     where = context.where
     metrics = dict.fromkeys(name.removeprefix("muse_") for name in context.pack.suite_scores)
-    for name in [name for name in section.metrics if name not in metrics]:
-        problems.add(
-            f"unknown metric {name!r}",
-            where=where("metrics"),
-            allowed=", ".join(metrics),
-            fix=near(str(name), metrics),
-        )
-    for name in [name for name in section.openunlearning if name not in COMPATIBILITY]:
-        problems.add(
-            f"unknown choice {name!r} in openunlearning",
-            where=where("openunlearning"),
-            allowed=", ".join(COMPATIBILITY),
-        )
-
-
-def _check_keys(context: Context) -> None:
-    """Keys and values inside mappings."""
-    section = context.section
-    problems = context.problems
-    where = context.where
+    for name in section.metrics:
+        if name not in metrics:
+            problems.add(
+                f"unknown metric {name!r}",
+                where=where("metrics"),
+                allowed=", ".join(metrics),
+                fix=near(str(name), metrics),
+            )
+    for name in section.openunlearning:
+        if name not in COMPATIBILITY:
+            problems.add(
+                f"unknown choice {name!r} in openunlearning",
+                where=where("openunlearning"),
+                allowed=", ".join(COMPATIBILITY),
+            )
     for name, value in section.plain_tags.items():
         if name not in PLAIN_TAGS or not isinstance(value, str):
             problems.add(
@@ -71,10 +78,13 @@ def _check_keys(context: Context) -> None:
                 where=where("plain_tags", name),
                 allowed=f"texts for {', '.join(PLAIN_TAGS)}",
             )
-    for name in [name for name in section.revision if name not in {"tofu", "muse"}]:
-        problems.add(
-            f"unknown key {name!r} in revision", where=where("revision", name), allowed="tofu, muse"
-        )
+    for name in section.revision:
+        if name not in {"tofu", "muse"}:
+            problems.add(
+                f"unknown key {name!r} in revision",
+                where=where("revision", name),
+                allowed="tofu, muse",
+            )
 
 
 def _check_values(context: Context) -> None:
@@ -104,24 +114,6 @@ def _check_values(context: Context) -> None:
                 "with such a log"
             ),
             fix="evaluate the retain model first, or leave it out and score with --reference later",
-        )
-
-
-def _check_chat_template(context: Context, planned: Plan) -> None:
-    """Checks who applies the chat template, and that every task can live with it."""
-    problems, where = context.problems, context.where
-    try:
-        choices = choices_of(context)
-    except BadInput as error:
-        problems.extend(error.problems)
-        return
-    if context.config.core.apply_chat_template:
-        _check_applied_template(context, choices, planned)
-    elif choices.prompts == "harness":
-        problems.add(
-            "prompts: harness needs lm-eval to apply the template",
-            where=where("prompts"),
-            fix="add `apply_chat_template: true`",
         )
 
 

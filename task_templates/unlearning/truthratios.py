@@ -14,15 +14,16 @@ from collections.abc import Mapping
 from custom_metrics.unlearning import by_row
 from custom_metrics.unlearning.truth_ratio import AGGREGATORS, truth_ratio
 
+from .names import aggregator_of, data_set_of
 from .results import Result, by_index, carried, column, no_value
 
 Results = Mapping[str, Result]
-#: Score -> scores with the losses of the right and of the wrong answers, and its aggregator.
+#: Score -> scores with the losses of the right and of the wrong answers.
 _MADE_OF = {
-    "forget_truth_ratio": ("forget_Q_A_PARA_Prob", "forget_Q_A_PERT_Prob", "closer_to_1_better"),
-    "retain_Truth_Ratio": ("retain_Q_A_PARA_Prob", "retain_Q_A_PERT_Prob", "true_better"),
-    "ra_Truth_Ratio": ("ra_Q_A_Prob", "ra_Q_A_PERT_Prob", "true_better"),
-    "wf_Truth_Ratio": ("wf_Q_A_Prob", "wf_Q_A_PERT_Prob", "true_better"),
+    "forget_truth_ratio": ("forget_Q_A_PARA_Prob", "forget_Q_A_PERT_Prob"),
+    "retain_Truth_Ratio": ("retain_Q_A_PARA_Prob", "retain_Q_A_PERT_Prob"),
+    "ra_Truth_Ratio": ("ra_Q_A_Prob", "ra_Q_A_PERT_Prob"),
+    "wf_Truth_Ratio": ("wf_Q_A_Prob", "wf_Q_A_PERT_Prob"),
 }
 _SHARE = "prob_mean"  # form of rows, and the aggregator of upstream that writes it
 _USUAL, _UNKNOWN = "usual", "unknown"
@@ -49,7 +50,8 @@ def with_known_ratios(results: Results) -> dict[str, Result]:
 def _form_of(name: str, results: Results) -> str:
     """The form of a score's rows; empty where nothing in the log tells."""
     stated = results[name]
-    ratios = _from_losses(name, results, _MADE_OF[name][2])
+    aggregator = aggregator_of(data_set_of(name))
+    ratios = _from_losses(name, results, aggregator)
     if ratios is not None:
         if _agree(stated, ratios):
             return _USUAL
@@ -60,7 +62,7 @@ def _form_of(name: str, results: Results) -> str:
     if not scores or not by_row.finite(value):
         return ""
     usual, plain = (
-        by_row.mean(map(AGGREGATORS[form], scores)) or 0.0 for form in (_MADE_OF[name][2], _SHARE)
+        by_row.mean(map(AGGREGATORS[form], scores)) or 0.0 for form in (aggregator, _SHARE)
     )
     is_usual, is_plain = (
         math.isclose(value, mean, rel_tol=_AGREED, abs_tol=_AGREED) for mean in (usual, plain)
@@ -77,7 +79,7 @@ def _in_usual_form(name: str, results: Results, form: str) -> dict[str, Result]:
     if form == _USUAL:
         return {}
     stated = results[name]
-    aggregator = _MADE_OF[name][2]
+    aggregator = aggregator_of(data_set_of(name))
     ratios = _from_losses(name, results, aggregator)
     if form == _UNKNOWN and ratios is None:
         return {name: {**no_value(_UNKNOWN_FORM), "stated": stated["agg_value"]}}
@@ -104,8 +106,7 @@ def _from_shares(stated: Result, aggregator: str) -> Result:
 
 def _from_losses(name: str, results: Results, aggregator: str) -> Result | None:
     """The score from the losses of a log; None where it lacks them."""
-    correct, wrong, _ = _MADE_OF[name]
-    losses, others = (column(results.get(name), "avg_loss") for name in (correct, wrong))
+    losses, others = (column(results.get(part), "avg_loss") for part in _MADE_OF[name])
     if not by_row.usable(losses.values()) or not others:
         return None
     return truth_ratio(aggregator=aggregator, correct_avg_loss=losses, wrong_avg_loss=others)
