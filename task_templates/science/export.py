@@ -99,7 +99,10 @@ def _name(by_model: Path, run: ExportRun) -> str:
         again = f"{name}__{run.id}"
         if not _is_of_another(by_model / name, run):
             return name
-        if _origin(run) in _origins(by_model / name) and not _is_of_another(by_model / again, run):
+        # Where the runs lie whose results the folder holds.
+        files = (by_model / name).glob("*/metrics.json")
+        origins = {str(read(file)["source"].get("run", "")) for file in files}
+        if _origin(run) in origins and not _is_of_another(by_model / again, run):
             return again
     return f"{next(_names(run))}__{next(iter(run.tasks.values())).digest()[:8]}"
 
@@ -114,11 +117,6 @@ def _names(run: ExportRun) -> Iterator[str]:
         parts[-1] = run.model.rstrip("/").rpartition("/")[2]
     for count in range(1, len(parts) + 1):
         yield "__".join(parts[-count:])
-
-
-def _origins(folder: Path) -> set[str]:
-    """Returns where the runs lie whose results a folder holds."""
-    return {str(read(file)["source"].get("run", "")) for file in folder.glob("*/metrics.json")}
 
 
 def _is_of_another(folder: Path, run: ExportRun) -> bool:
@@ -220,20 +218,17 @@ def _write_files(
     flat = flat_metrics(kind, metrics)
     with open_atomically(folder / "raw_predictions.jsonl") as file:
         for sample, row in zip(samples, rows, strict=True):
-            file.write(json.dumps(_raw(sample, row)) + "\n")
+            raw = {
+                "sample_id": sample.doc.get("_instance_id") or sample.sample_id,
+                "prompt": sample.prompt,
+                "pred": row.reply,
+                "ref": row.reference,
+                "status": row.status,
+            }
+            file.write(json.dumps(raw) + "\n")
     _write_json(folder / "metrics.json", metrics | about)
     _write_json(folder / "metrics_flat.json", flat)
     _write_json(folder / "metrics_summary.json", summary_metrics(kind, flat))
-
-
-def _raw(sample: Sample, row: Row) -> dict[str, Any]:
-    return {
-        "sample_id": sample.doc.get("_instance_id") or sample.sample_id,
-        "prompt": sample.prompt,
-        "pred": row.reply,
-        "ref": row.reference,
-        "status": row.status,
-    }
 
 
 def _with_judge(

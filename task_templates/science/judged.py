@@ -47,7 +47,13 @@ def mean(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
         result["notes"] = [
             f"rated by {judgements[0]['judge']}: {len(known)} of {len(judgements)} questions"
         ]
-    result["by_metric"] = {"median": _median(name, known) | {"notes": result.get("notes", [])}}
+    # Its interval is over papers; no row adds a share of its own to it.
+    scores = [score for _, score in known]
+    median = median_interval(scores, units_of(name, [sample for sample, _ in known]))
+    of_median: dict[str, Any] = {"agg_value": median.value, "n": median.n}
+    if median.low is not None:
+        of_median["interval"] = [median.low, median.high]
+    result["by_metric"] = {"median": of_median | {"notes": result.get("notes", [])}}
     return result
 
 
@@ -135,16 +141,3 @@ def _mean(name: str, known: Sequence[tuple[Sample, float]]) -> dict[str, Any]:
         "distributions": {"rating, scaled": values},
     }
     return with_interval(result, influence_of_mean(units, values))
-
-
-def _median(name: str, known: Sequence[tuple[Sample, float]]) -> dict[str, Any]:
-    """Median of scaled ratings with its interval over papers.
-
-    No row adds a share of its own to it.
-    """
-    units = units_of(name, [sample for sample, _ in known])
-    median = median_interval([score for _, score in known], units)
-    result: dict[str, Any] = {"agg_value": median.value, "n": median.n}
-    if median.low is not None:
-        result["interval"] = [median.low, median.high]
-    return result

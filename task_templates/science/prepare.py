@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from custom_metrics.science.judge import PAPER_FIELDS
 from custom_metrics.science.reply import json_parse
 from custom_metrics.science.tasks import TASKS
-from evalprep.packapi import BadInput, Context, Plan, Problem, TaskData, near
+from evalprep.packapi import BadInput, Context, Plan, Problem, TaskData, model_folder, near
 
 Row = dict[str, Any]
 COLUMNS = ("input", "output", "_instance_id")
@@ -91,23 +90,6 @@ def _without_bos(context: Context) -> bool:
     return context.backend.loads_model and not stated and not core.apply_chat_template
 
 
-def _bos_note(context: Context) -> str:
-    """Returns what is sent at the start of a prompt, in one sentence."""
-    if not _without_bos(context):
-        return ""
-    section = context.section
-    family = "wrapper" if section.wrapper is not None else section.prompt_family
-    text = section.wrapper or WRAPPERS.get(section.prompt_family, "")
-    held = next((token for token in BEGINNINGS if text.startswith(token)), "")
-    meaning = {"chat": "the one of the model's chat template, if it writes one"}.get(
-        family, held or "none"
-    )
-    return (
-        f"science: BOS as the original's vLLM sends it for {family}: {meaning}; add_bos_token: "
-        "true adds the model's own"
-    )
-
-
 def prepare(context: Context, task: str) -> TaskData:
     """Rows of one task.
 
@@ -133,10 +115,17 @@ def prepare(context: Context, task: str) -> TaskData:
         prepared.append(entry)
     limit, notes = _room(context, task, prepared)
     notes += _bad_references(task, prepared)
-    bos_note = _bos_note(context)
-    if bos_note and context.is_first("BOS"):
-        notes.insert(0, bos_note)
     family = "wrapper" if section.wrapper is not None else section.prompt_family
+    if _without_bos(context) and context.is_first("BOS"):
+        text = section.wrapper or WRAPPERS.get(section.prompt_family, "")
+        bos = next((token for token in BEGINNINGS if text.startswith(token)), "none")
+        if family == "chat":
+            bos = "the one of the model's chat template, if it writes one"
+        notes.insert(
+            0,
+            f"science: BOS as the original's vLLM sends it for {family}: {bos}; add_bos_token: "
+            "true adds the model's own",
+        )
     return TaskData(
         rows=prepared, values={"max_gen_toks": limit, "prompt_family": family}, notes=notes
     )
@@ -206,15 +195,14 @@ def _bad_references(task: str, rows: Iterable[Row]) -> list[str]:
     name = TASKS[task].original_class
     if default is None:
         return []
-    bad = [row["sample_id"] for row in rows if not _is_reference(row["target"], default, name)]
+    bad = []
+    for row in rows:
+        parsed = json_parse(row["target"], default, name)
+        if parsed["status"] != "valid_json" or not isinstance(parsed["value"], type(default)):
+            bad.append(row["sample_id"])
     if bad:
         return [f"{task}: {len(bad)} references are not the task's JSON ({', '.join(bad[:3])})"]
     return []
-
-
-def _is_reference(text: str, default: Any, name: str) -> bool:
-    parsed = json_parse(text, default, name)
-    return parsed["status"] == "valid_json" and isinstance(parsed["value"], type(default))
 
 
 # ---- prompts
@@ -266,7 +254,7 @@ def _chat(
     messages = []
     for shot, answer in shots:
         messages += [{"role": "user", "content": shot}, {"role": "assistant", "content": answer}]
-    return template([*messages, {"role": "user", "content": text}])
+    return str(template([*messages, {"role": "user", "content": text}]))
 
 
 def _chat_template(context: Context) -> Callable[[list[dict[str, str]]], str]:
@@ -282,11 +270,7 @@ def _chat_template(context: Context) -> Callable[[list[dict[str, str]]], str]:
         raise BadInput(
             Problem(what=f"{name} has no chat template", where=context.where("model_name"), fix=fix)
         )
-    return partial(_apply, tokenizer)
-
-
-def _apply(tokenizer: Any, messages: list[dict[str, str]]) -> str:
-    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+    return partial(tokenizer.apply_chat_template, tokenize=False, add_generation_prompt=True)
 
 
 def _shots(context: Context, rows: Sequence[Row]) -> Iterator[tuple[Row]]:
@@ -328,7 +312,8 @@ def _room(context: Context, task: str, rows: Sequence[Mapping[str, Any]]) -> tup
     core = context.config.core
     for_all_tasks = core.gen_kwargs.get("max_gen_toks")
     window = core.max_model_len
-    needed = _reply_tokens(context)
+    # Tokens for the reply: what the config gives to all tasks, else what the pack says.
+    needed = for_all_tasks if isinstance(for_all_tasks, int) else context.section.max_gen_toks
     lengths = _lengths(context, [str(row["prompt"]) for row in rows])
     if lengths is None:
         return needed, [
@@ -372,22 +357,13 @@ def _room(context: Context, task: str, rows: Sequence[Mapping[str, Any]]) -> tup
     )
 
 
-def _reply_tokens(context: Context) -> int:
-    """Tokens for the reply: what the config gives to all tasks, else what the pack says."""
-    for_all_tasks = context.config.core.gen_kwargs.get("max_gen_toks")
-    if isinstance(for_all_tasks, int):
-        return for_all_tasks
-    tokens: int = context.section.max_gen_toks
-    return tokens
-
-
 def _lengths(context: Context, prompts: list[str]) -> list[int] | None:
     """Tokens of each prompt, None without a tokenizer file of the model.
 
     Nothing is downloaded for a check.
     """
-    file = _tokenizer_file(context.locate(context.config.core.model_name))
-    if file is None:
+    folder = model_folder(context.config.core.model_name, context.folder)
+    if folder is None or not (folder / "tokenizer.json").is_file():
         return None
     from tokenizers import Tokenizer
 
@@ -398,17 +374,5 @@ def _lengths(context: Context, prompts: list[str]) -> list[int] | None:
             system.append({"role": "system", "content": core.system_instruction})
         template = _chat_template(context)
         prompts = [template([*system, {"role": "user", "content": prompt}]) for prompt in prompts]
-    tokenizer = Tokenizer.from_file(str(file))
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     return [len(encoded.ids) for encoded in tokenizer.encode_batch(prompts)]
-
-
-def _tokenizer_file(model: str) -> Path | None:
-    local = Path(model) / "tokenizer.json"
-    if local.is_file():
-        return local
-    if model.count("/") != 1 or model.startswith((".", "/", "~")):
-        return None
-    from huggingface_hub import try_to_load_from_cache
-
-    cached = try_to_load_from_cache(model, "tokenizer.json")
-    return Path(cached) if isinstance(cached, str) else None

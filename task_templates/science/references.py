@@ -28,23 +28,18 @@ def load(path: Path | str) -> Log | None:
     Raises:
         BadInput: a line that is no prediction.
     """
-    files = _files(Path(path))
+    # Task -> its file, of a model's folder, of a task's folder or of one file.
+    path = Path(path)
+    file = path / FILE if path.is_dir() else path
+    name = file.absolute().parent.name
+    files = {task: path / task / FILE for task in TASKS if (path / task / FILE).is_file()}
+    if file.name == FILE and file.is_file() and name in TASKS:
+        files = {name: file}
     if not files:
         return None
     tasks = {name: _task(name, file) for name, file in files.items()}
     home = next(iter(files.values())).absolute().parent.parent
     return Log({}, model=home.name, tasks=tasks)
-
-
-def _files(path: Path) -> dict[str, Path]:
-    """Task -> its file, of a model's folder, of a task's folder or of one file."""
-    file = path / FILE if path.is_dir() else path
-    name = file.absolute().parent.name
-    if file.name == FILE and file.is_file() and name in TASKS:
-        return {name: file}
-    if not path.is_dir():
-        return {}
-    return {task: path / task / FILE for task in TASKS if (path / task / FILE).is_file()}
 
 
 def logs(path: Path) -> list[Path]:

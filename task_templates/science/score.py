@@ -41,7 +41,11 @@ def task(*, rows: Mapping[str, Samples], params: Params, **_: Any) -> Result:
     name, task_samples = next(iter(rows.items()))
     kind = TASKS[name]
     samples = own_rows(name, task_samples)
-    foreign = _of_others(name, task_samples)
+    others = Counter(_task_of(sample) for sample in task_samples)
+    foreign = []
+    if names := sorted(others.keys() - {"", name}):
+        counted = f"{sum(others[other] for other in names)} of {len(task_samples)} rows"
+        foreign = [f"{counted} are of another task and left out: {', '.join(names)}"]
     if not samples:
         reason = "; ".join(foreign) or f"no samples of {name}"
         return {"agg_value": None, "reason": reason}
@@ -167,18 +171,6 @@ def own_rows(name: str, samples: Samples) -> list[Sample]:
     return [sample for sample in samples if _task_of(sample) in {"", name}]
 
 
-def _of_others(name: str, samples: Samples) -> list[str]:
-    """Returns which rows of a file are left out."""
-    others = Counter(_task_of(sample) for sample in samples)
-    foreign = [task for task in sorted(others) if task not in {"", name}]
-    if not foreign:
-        return []
-    count = sum(others[task] for task in foreign)
-    counted = f"{count} of {len(samples)} rows"
-    names = ", ".join(foreign)
-    return [f"{counted} are of another task and left out: {names}"]
-
-
 def _odd_rows(samples: Samples) -> list[str]:
     """Notes on row ids (`task:split:number`) that matter where scores are compared."""
     ids = [str(sample["doc"].get("_instance_id") or sample["sample_id"]) for sample in samples]
@@ -278,13 +270,9 @@ def suite(*, inputs: Results, params: Params, **_: Any) -> Result:
     if absent:
         counted = f"{len(known)} of {len(inputs)} columns"
         result["notes"] = [f"over {counted}, without {absent}"]
-    if is_median:
-        return _with_median_interval(result, columns)
-    return with_interval(result, influence)
-
-
-def _with_median_interval(result: Result, columns: Sequence[Mapping[str, Any]]) -> Result:
-    """A median with its own interval, and with what each row adds to the columns in the middle."""
+    if not is_median:
+        return with_interval(result, influence)
+    # A median has an interval of its own, and what each row adds to the columns in the middle.
     ordered = sorted(columns, key=lambda column: float(column["agg_value"]))
     count = len(ordered)
     middle = ordered[(count - 1) // 2 : count // 2 + 1]

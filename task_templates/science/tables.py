@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -78,11 +77,6 @@ class Model:
     name: str
     entries: list[Entry] = field(default_factory=list)
 
-    def numbers(self, value: Callable[[Entry], float | None]) -> list[float]:
-        """A number of each run that has it."""
-        values = (value(entry) for entry in self.entries)
-        return [float(number) for number in values if number is not None]
-
 
 def read(path: Path) -> Any:
     """A JSON file; None where there is none."""
@@ -94,15 +88,20 @@ def read(path: Path) -> Any:
 def models_of(by_model: Path) -> list[Model]:
     """The rows, in the order of the original: families together, sizes ascending."""
     folders = sorted(folder.name for folder in by_model.iterdir() if folder.is_dir())
-    runs = [
-        Entry(
+    # Each run stands with the first runs that are its model with other seeds.
+    groups: list[list[Entry]] = []
+    for name in model_sort(folders):
+        run = Entry(
             name,
             tasks=_read_per_task(by_model / name, "metrics.json"),
             flat=_read_per_task(by_model / name, "metrics_flat.json"),
         )
-        for name in model_sort(folders)
-    ]
-    groups = _seeds_together(runs)
+        for group in groups:
+            if all(run.is_seed_of(other) for other in group):
+                group.append(run)
+                break
+        else:
+            groups.append([run])
     models = [
         Model(name, group) for name, group in zip(_names_of_groups(groups), groups, strict=True)
     ]
@@ -119,25 +118,15 @@ def _read_per_task(folder: Path, file_name: str) -> dict[str, dict[str, Any]]:
     return {task: content for task, content in contents.items() if content is not None}
 
 
-def _seeds_together(runs: Iterable[Entry]) -> list[list[Entry]]:
-    """The runs in groups: each stands with the first runs that are its model with other seeds."""
-    groups: list[list[Entry]] = []
-    for run in runs:
-        for group in groups:
-            if all(run.is_seed_of(other) for other in group):
-                group.append(run)
-                break
-        else:
-            groups.append([run])
-    return groups
-
-
 def _names_of_groups(groups: Sequence[Sequence[Entry]]) -> list[str]:
     """The name of each row: the model's where it has several seeds, else the run's folder.
 
     The model's name counts only where no other row has it as its model or folder.
     """
-    bases = [_base_name(group[0]) for group in groups]
+    # The last part of the path or hub id of a run's model.
+    bases = [
+        str(group[0].source.get("base") or "").rstrip("/").rpartition("/")[2] for group in groups
+    ]
     folders = [group[0].name for group in groups]
     names = []
     for group, base, folder in zip(groups, bases, folders, strict=True):
@@ -145,12 +134,6 @@ def _names_of_groups(groups: Sequence[Sequence[Entry]]) -> list[str]:
         is_clear = base != "" and bases.count(base) == 1 and base not in others
         names.append(base if len(group) > 1 and is_clear else folder)
     return names
-
-
-def _base_name(run: Entry) -> str:
-    """The last part of the path or hub id of a run's model."""
-    base = str(run.source.get("base") or "")
-    return base.rstrip("/").rpartition("/")[2]
 
 
 def write_tables(root: Path) -> list[Path]:
@@ -177,10 +160,15 @@ def write_tables(root: Path) -> list[Path]:
         write_csv(table, folder / f"{table.title}.tsv")
     heads = ["model", "task", "sample_id", "reply"]
     tables.append(_table("unparsable", heads, _unparsable(by_model, models)))
-    return [
-        *(folder / f"{name}.tsv" for name in over_all_tasks),
-        *_write_spreadsheet(folder / "tables.xlsx", tables),
-    ]
+    written = [folder / f"{name}.tsv" for name in over_all_tasks]
+    spreadsheet = folder / "tables.xlsx"
+    try:
+        with Workbook(spreadsheet) as book:
+            for table in tables:
+                book.add(table)
+    except ImportError:  # the package of spreadsheets is optional
+        return written
+    return [*written, spreadsheet]
 
 
 def _task_tables(models: Sequence[Model]) -> Iterator[Table]:
@@ -197,7 +185,8 @@ def _task_tables(models: Sequence[Model]) -> Iterator[Table]:
                 heads += [*(f"{key}_sd" for key in keys), "seeds"]
             lines: list[Line] = []
             for model in models:
-                columns = [model.numbers(partial(_flat_value, name=name, key=key)) for key in keys]
+                flats = [entry.flat.get(name, {}) for entry in model.entries]
+                columns = [_known(flat.get(key) for flat in flats) for key in keys]
                 line: Line = [model.name, *map(_mean, columns)]
                 if with_seeds:
                     line += [*map(_sd, columns), len(model.entries)]
@@ -226,15 +215,11 @@ def _table(
     above = over or [""] * len(heads)
     columns = []
     for place, (name, title_above) in enumerate(zip(heads, above, strict=True)):
-        texts = [name, title_above, *(_width_text(line[place]) for line in rows)]
-        width = min(max(map(len, texts)) + 2, MAX_WIDTH)
+        cells = [name, title_above, *(line[place] for line in rows)]
+        widths = [len(cell) if isinstance(cell, str) else NUMBER_WIDTH for cell in cells]
+        width = min(max(widths) + 2, MAX_WIDTH)
         columns.append(Column(name, Kind.TEXT, over=title_above, width=width, digits=digits))
     return Table(title, columns, rows)
-
-
-def _width_text(cell: Cell) -> str:
-    """A text as long as a cell is shown."""
-    return cell if isinstance(cell, str) else " " * NUMBER_WIDTH
 
 
 def _seeds(models: Sequence[Model]) -> bool:
@@ -248,10 +233,6 @@ def _mean(numbers: Sequence[float]) -> Cell:
 def _sd(numbers: Sequence[float]) -> Cell:
     """Sample standard deviation over seeds; empty for fewer than two."""
     return statistics.stdev(numbers) if len(numbers) > 1 else ""
-
-
-def _flat_value(entry: Entry, name: str, key: str) -> Any:
-    return entry.flat.get(name, {}).get(key)
 
 
 def _columns(entry: Entry) -> list[float | None]:
@@ -279,29 +260,24 @@ def _summary(models: Sequence[Model]) -> Table:
     if with_seeds:
         top += ["seeds", *aliases, "mean", "median"]
         below += ["", *(f"{metric} sd" for metric in metrics), "sd", "sd"]
-    lines = [_summary_line(model, with_seeds=with_seeds) for model in models]
+    lines: list[Line] = []
+    for model in models:
+        seeds = [_columns(entry) for entry in model.entries]
+        columns = list(map(_known, zip(*seeds, strict=True)))
+        count = sum(bool(column) for column in columns)
+        # A seed that lacks a column has a mean over others.
+        complete = [values for values in map(_known, seeds) if values and len(values) == count]
+        columns.append([statistics.fmean(values) for values in complete])
+        columns.append([statistics.median(values) for values in complete])
+        line: Line = [model.name, *map(_mean, columns), count]
+        if with_seeds:
+            line += [len(model.entries), *map(_sd, columns)]
+        lines.append(line)
     return _table("summary", below, lines, over=top, digits=2)
 
 
-def _summary_line(model: Model, *, with_seeds: bool) -> Line:
-    places = range(len(SUMMARY_COLUMNS))
-    columns = [model.numbers(partial(_column, place=place)) for place in places]
-    count = sum(bool(column) for column in columns)
-    # A seed that lacks a column has a mean over others.
-    values_of_seeds = [
-        [value for value in _columns(entry) if value is not None] for entry in model.entries
-    ]
-    complete = [values for values in values_of_seeds if values and len(values) == count]
-    columns.append([statistics.fmean(values) for values in complete])
-    columns.append([statistics.median(values) for values in complete])
-    line: Line = [model.name, *map(_mean, columns), count]
-    if with_seeds:
-        line += [len(model.entries), *map(_sd, columns)]
-    return line
-
-
-def _column(entry: Entry, place: int) -> float | None:
-    return _columns(entry)[place]
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [float(value) for value in values if value is not None]
 
 
 def _entries(models: Iterable[Model]) -> Iterator[Entry]:
@@ -357,14 +333,3 @@ def _unparsable(by_model: Path, models: Iterable[Model]) -> Iterator[Line]:
             for row in map(json.loads, lines):
                 if row["status"] == "extract_failure":
                     yield [entry.name, name, str(row["sample_id"]), row["pred"][:_MAX_CELL]]
-
-
-def _write_spreadsheet(path: Path, tables: Iterable[Table]) -> list[Path]:
-    """All tables as one workbook; nothing where the optional package is absent."""
-    try:
-        with Workbook(path) as book:
-            for table in tables:
-                book.add(table)
-    except ImportError:
-        return []
-    return [path]
