@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         open_atomically,
         open_file,
         read_file,
+        read_object,
         replace_file,
         write_atomically,
     )

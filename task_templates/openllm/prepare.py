@@ -74,7 +74,15 @@ def plan(context: Context) -> Plan:
     """Decides the tasks, their calls, and the published values that stand beside the scores."""
     if context.section.version == "v1":
         return archived.plan(context)
-    row = _reference(context)
+    section = context.section
+    row = None
+    if section.reference:
+        where = context.where("contents")
+        table = context.open(section.contents, split=None, where=where)
+        query = Wanted(
+            section.reference, section.precision, section.revision, section.chat_template
+        )
+        row = choose_row(read_rows(table.rows()), query, context.where("reference"))
     planned = context.static_plan()
     frozen = _frozen(context, planned, row)
     context.cache[_KEPT] = (frozen, row)
@@ -90,17 +98,6 @@ def plan(context: Context) -> Plan:
         _note_settings(context, row)
     _note_seeds(context, planned)
     return planned
-
-
-def _reference(context: Context) -> PublishedRow | None:
-    """The row of the published table that the run is to be like; None where none is named."""
-    section = context.section
-    if not section.reference:
-        return None
-    where = context.where("contents")
-    source = context.open(section.contents, split=None, where=where)
-    query = Wanted(section.reference, section.precision, section.revision, section.chat_template)
-    return choose_row(read_rows(source.rows()), query, context.where("reference"))
 
 
 def _frozen(context: Context, planned: Plan, row: PublishedRow | None) -> Frozen | None:
@@ -146,19 +143,14 @@ def _frozen(context: Context, planned: Plan, row: PublishedRow | None) -> Frozen
     return Frozen(folder, files)
 
 
-def _is_frozen(task: str, row: PublishedRow | None, frozen: Frozen | None) -> bool:
-    """Returns whether the rows of a task are made of published samples."""
-    if frozen is None or task not in frozen.files:
-        return False
-    return is_gpqa(task) or row is None or not row.chat_template
-
-
 def _planned(
     task: TaskPlan, context: Context, row: PublishedRow | None, frozen: Frozen | None
 ) -> TaskPlan:
     """A leaf task with the settings of the reference."""
-    is_frozen = _is_frozen(task.name, row, frozen)
     is_chat = row is not None and row.chat_template
+    # Whether its rows are made of published samples.
+    has_samples = frozen is not None and task.name in frozen.files
+    is_frozen = has_samples and (is_gpqa(task.name) or not is_chat)
     # Nothing is drawn where all rows are frozen; else one command asks for all tasks.
     seed = None if is_frozen and not is_chat else _SEEDS
     call = Call(model_args=_model_args(context, row), seed=seed)
@@ -194,20 +186,8 @@ def _model_args(context: Context, row: PublishedRow | None) -> dict[str, Any]:
 def _note_settings(context: Context, row: PublishedRow) -> None:
     """Notes for each setting of the reference whether it is taken over."""
     context.notes.append(f"openllm: the reference is {row.title}")
-    arguments = _model_args(context, row)
-    _note_dtype(context, row, arguments)
-    own = context.config.core.model_revision
-    if "revision" in arguments:
-        context.notes.append(f"openllm: model revision {row.revision}, from the reference")
-    elif own and not row.revision.startswith(own):
-        context.notes.append(
-            f"openllm: model revision {own} is yours; the reference has {row.revision or 'none'}"
-        )
-    _note_template(context, row)
-
-
-def _note_dtype(context: Context, row: PublishedRow, arguments: Mapping[str, Any]) -> None:
     core, add = context.config.core, context.notes.append
+    arguments = _model_args(context, row)
     dtype = core.model_args.get("dtype") or (core.dtype if core.states("dtype") else None)
     if "dtype" in arguments and not dtype:
         add(f"openllm: dtype {row.precision}, from the reference")
@@ -219,19 +199,20 @@ def _note_dtype(context: Context, row: PublishedRow, arguments: Mapping[str, Any
             "evalprep does not set it: "
             f"{_QUANTISED.get(row.precision.lower(), 'name a checkpoint in that format')}"
         )
-
-
-def _note_template(context: Context, row: PublishedRow) -> None:
-    own = context.config.core.apply_chat_template
-    words = {True: "with", False: "without"}
-    published = words[row.chat_template]
-    if own is not None and own != row.chat_template:
-        context.notes.append(
+    revision = core.model_revision
+    if "revision" in arguments:
+        add(f"openllm: model revision {row.revision}, from the reference")
+    elif revision and not row.revision.startswith(revision):
+        published = row.revision or "none"
+        add(f"openllm: model revision {revision} is yours; the reference has {published}")
+    own, form = core.apply_chat_template, "with" if row.chat_template else "without"
+    if own is None:
+        add(f"openllm: {form} a chat template, as the reference")
+    elif own != row.chat_template:
+        add(
             f"openllm: not the published setting: apply_chat_template is {str(own).lower()}, and "
-            f"the reference was run {published} a chat template"
+            f"the reference was run {form} a chat template"
         )
-    elif own is None:
-        context.notes.append(f"openllm: {published} a chat template, as the reference")
 
 
 def _note_seeds(context: Context, planned: Plan) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from custom_metrics.openllm import BENCHMARKS, LEAVES, details_repository, parse_file_name
 from evalprep.packapi import (
     BadInput,
-    DataFolder,
     Problem,
     Publication,
     PublishedPart,
@@ -25,7 +23,7 @@ from evalprep.packapi import (
 )
 
 from .contents import SOURCE, PublishedRow, Wanted, choose_row, read_rows
-from .samples import SampleFile, newest_samples
+from .samples import newest_samples
 
 _MATH = next(board for board in BENCHMARKS if board.name == "math")
 
@@ -43,19 +41,41 @@ def fetch(name: str, section: Any, *, folder: Path, where: str) -> Publication:
         BadInput: there are no published samples.
     """
     if section.version == "v1":
-        raise BadInput(_of_first_leaderboard(name, where))
+        raise BadInput(
+            Problem(
+                what="published samples of leaderboard v1 are parquet files of another layout",
+                where=where,
+                fix=f"fetch {details_repository(name, 1)}, and name one of its files as BASELINE: "
+                "evalprep compare RUN details_harness|<task>|<shots>_<time>.parquet",
+            )
+        )
     is_place = on_hub(name) or is_folder(place(name, folder))
     details = name if is_place else section.details or details_repository(name)
     spec = source_spec(details, where)
     samples = open_folder(spec.path, revision=spec.revision, folder=folder, where=where)
     files = newest_samples(samples.names)
     if not files:
-        raise BadInput(_without_samples(samples, where))
-    sample_files = (file.name for file in files.values())
+        raise BadInput(
+            Problem(
+                what=f"no published samples of the leaderboard's tasks at {samples.location}",
+                where=where,
+                allowed="samples_leaderboard_<task>_<time>.json or .jsonl",
+                fix="name the folder of a details repository",
+            )
+        )
+    names = [file.name for file in files.values()]
     stamps = {file.stamp for file in files.values()}
-    results_files = [name for name in samples.names if _is_results_of(name, stamps)]
-    local = samples.fetch([*sample_files, *results_files], where)
-    notes = list(_notes(samples, files))
+    for file_name in samples.names:
+        parts = parse_file_name(file_name)
+        if parts is not None and parts.kind == "results" and parts.stamp in stamps:
+            names.append(file_name)
+    local = samples.fetch(names, where)
+    version = f"commit {samples.commit}" if samples.commit else "a local folder"
+    notes = [f"published samples: {samples.location}, {version}"]
+    if absent := [task for task in LEAVES if task not in files]:
+        notes.append(f"without published samples: {', '.join(absent)}")
+    if len(stamps) > 1:
+        notes.append(f"the newest samples of each task are of {len(stamps)} runs")
     row = _row(name, section, is_place=is_place, folder=folder, notes=notes)
     folders = {file.parent for file in local}
     first = local[0].parent
@@ -80,50 +100,19 @@ def fetch(name: str, section: Any, *, folder: Path, where: str) -> Publication:
     return replace(publication, title=row.title, values=values, precision=row.precision)
 
 
-def _of_first_leaderboard(name: str, where: str) -> Problem:
-    return Problem(
-        what="published samples of leaderboard v1 are parquet files of another layout",
-        where=where,
-        fix=f"fetch {details_repository(name, 1)}, and name one of its files as BASELINE: "
-        "evalprep compare RUN details_harness|<task>|<shots>_<time>.parquet",
-    )
-
-
-def _without_samples(samples: DataFolder, where: str) -> Problem:
-    return Problem(
-        what=f"no published samples of the leaderboard's tasks at {samples.location}",
-        where=where,
-        allowed="samples_leaderboard_<task>_<time>.json or .jsonl",
-        fix="name the folder of a details repository",
-    )
-
-
-def _notes(samples: DataFolder, files: Mapping[str, SampleFile]) -> Iterator[str]:
-    version = f"commit {samples.commit}" if samples.commit else "a local folder"
-    yield f"published samples: {samples.location}, {version}"
-    absent = [task for task in LEAVES if task not in files]
-    if absent:
-        yield f"without published samples: {', '.join(absent)}"
-    runs = len({file.stamp for file in files.values()})
-    if runs > 1:
-        yield f"the newest samples of each task are of {runs} runs"
-
-
 def search(query: str, section: Any, *, folder: Path) -> list[str]:
     """Returns the rows of the published table whose model's name contains a text, in one line each.
 
     Raises:
         BadInput: the table cannot be had.
     """
-    rows = read_rows(_table(section, folder).rows())
-    return [_line(row) for row in rows if query.lower() in row.model.lower()]
-
-
-def _line(row: PublishedRow) -> str:
-    average = row.values.get("openllm_average")
-    if average is None:
-        return row.title
-    return f"{row.title}, average {average:.2f}"
+    lines = []
+    for row in read_rows(_table(section, folder).rows()):
+        if query.lower() in row.model.lower():
+            average = row.values.get("openllm_average")
+            value = "" if average is None else f", average {average:.2f}"
+            lines.append(f"{row.title}{value}")
+    return lines
 
 
 def _table(section: Any, folder: Path) -> Source:
@@ -132,11 +121,6 @@ def _table(section: Any, folder: Path) -> Source:
     return open_source(
         spec.path, split=spec.split, revision=spec.revision, folder=folder, where=where
     )
-
-
-def _is_results_of(name: str, stamps: set[str]) -> bool:
-    parts = parse_file_name(name)
-    return parts is not None and parts.kind == "results" and parts.stamp in stamps
 
 
 def _row(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,9 @@ Rows = Mapping[str, Sequence[Row]]
 Params = Mapping[str, Any]
 Result = dict[str, Any]
 Inputs = Mapping[str, Mapping[str, Any]]  # name of a score -> its result
-_BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}
-_STRICT = ("prompt_level_strict_acc", "inst_level_strict_acc")
+BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}
+#: The two accuracies of IFEval, over prompts and over instructions.
+STRICT = ("prompt_level_strict_acc", "inst_level_strict_acc")
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,13 @@ class Column:
 
 def raw(*, rows: Rows, params: Params, **_: Any) -> Result:
     """Returns the raw value of a benchmark, 0 to 1."""
-    benchmark = _BY_NAME[params["benchmark"]]
+    benchmark = BY_NAME[params["benchmark"]]
     return _score(rows, benchmark, is_raw=True)
 
 
 def normalised(*, rows: Rows, params: Params, **_: Any) -> Result:
     """Returns the normalised value of a benchmark, 0 to 100."""
-    benchmark = _BY_NAME[params["benchmark"]]
+    benchmark = BY_NAME[params["benchmark"]]
     return _score(rows, benchmark, is_raw=False)
 
 
@@ -78,25 +80,22 @@ def average(*, inputs: Inputs, **_: Any) -> Result:
         values[name.removeprefix("openllm_")] = score["agg_value"]
     value = board_average(values)
     if value is None:
-        reason = _why_no_average(inputs)
+        missing = [name for name, score in inputs.items() if score["agg_value"] is None]
+        reason = f"no value of {', '.join(missing)}"
+        if len(missing) == 1 and inputs[missing[0]].get("reason"):
+            reason = f"{missing[0]}: {inputs[missing[0]]['reason']}"
         return {"agg_value": None, "reason": reason, "parts": values}
     result: Result = {"agg_value": value, "parts": values}
     influences = [score.get("influence") for score in inputs.values()]
     known = [influence for influence in influences if callable(influence)]
     if len(known) == len(influences):
         return _with_interval(result, partial(_mean_influence, known), 100)
-    errors = [score.get("stderr") for score in inputs.values()]
-    return result | _interval_of_errors(value, errors)
-
-
-def _why_no_average(inputs: Inputs) -> str:
-    missing = [name for name, score in inputs.items() if score["agg_value"] is None]
-    if len(missing) == 1:
-        (name,) = missing
-        reason = inputs[name].get("reason")
-        if reason:
-            return f"{name}: {reason}"
-    return f"no value of {', '.join(missing)}"
+    # Standard error and interval of a mean of independent scores, where each has an error.
+    errors = [score["stderr"] for score in inputs.values() if score.get("stderr") is not None]
+    if len(errors) < len(inputs):
+        return result
+    stderr = float(np.hypot.reduce(errors)) / len(errors)
+    return result | {"stderr": stderr, "interval": clipped(value, stderr, 100)}
 
 
 def _mean_influence(influences: Sequence[Callable[[], Influence]]) -> Influence:
@@ -104,16 +103,6 @@ def _mean_influence(influences: Sequence[Callable[[], Influence]]) -> Influence:
     weight = 1 / len(influences)
     parts = [(weight, influence()) for influence in influences]
     return combined_influence(parts)
-
-
-def _interval_of_errors(value: float, errors: Sequence[float | None]) -> Result:
-    """Standard error and interval of a mean of independent scores, where each has an error."""
-    known = [error for error in errors if error is not None]
-    if len(known) < len(errors):
-        return {}
-    stderr = float(np.hypot.reduce(known)) / len(known)
-    interval = clipped(value, stderr, 100)
-    return {"stderr": stderr, "interval": interval}
 
 
 def clipped(value: float, stderr: float, most: float) -> list[float]:
@@ -140,7 +129,15 @@ def _score(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> Result:
     if result["agg_value"] is None:
         return result
     if is_raw and not benchmark.floor_per_leaf:
-        return _with_interval_of_rows(result, columns.values())
+        # A mean over rows has the interval that a task of these rows has.
+        keys = list(chain.from_iterable(column.keys for column in columns.values()))
+        values = list(chain.from_iterable(column.values for column in columns.values()))
+        over_rows = influence_of_mean(keys, values)
+        if over_rows.values is None:  # rows share documents
+            return _with_interval(result, lambda: over_rows, 1)
+        interval = rows_interval(values)
+        bounds = {} if interval is None else {"interval": list(interval)}
+        return {**result, **bounds, "influence": over_rows}
     slopes = slopes_of(benchmark, sizes, is_raw=is_raw)
     influence = partial(_influence, columns, slopes)
     return _with_interval(result, influence, 1 if is_raw else 100)
@@ -204,21 +201,6 @@ def _influence(columns: Mapping[str, Column], slopes: Mapping[str, float]) -> In
     return combined_influence(parts)
 
 
-def _with_interval_of_rows(result: Result, columns: Iterable[Column]) -> Result:
-    """A mean over rows with the interval that a task of these rows has."""
-    keys: list[str] = []
-    values: list[float] = []
-    for column in columns:
-        keys += column.keys
-        values += column.values
-    influence = influence_of_mean(keys, values)
-    if influence.values is None:  # rows share documents
-        return _with_interval(result, lambda: influence, 1)
-    interval = rows_interval(values)
-    bounds = {} if interval is None else {"interval": list(interval)}
-    return {**result, **bounds, "influence": influence}
-
-
 def _with_interval(result: Result, influence: Callable[[], Influence], most: float) -> Result:
     interval = bounded_interval(result["agg_value"], influence(), 0.0, most)
     bounds = {} if interval is None else {"interval": list(interval)}
@@ -245,14 +227,20 @@ def _column(task: str, rows: Sequence[Row], metric: str) -> Column:
 def _ifeval(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> Result:
     """IFEval: the mean of its two strict accuracies; instructions are pooled over prompts."""
     task = benchmark.leaves[0].task
-    strict = set(_STRICT)
+    strict = set(STRICT)
     scored = [row for row in rows.get(task, ()) if strict <= row["metrics"].keys()]
     if not scored:
         no_score = BenchmarkScore(None, None, (task,))
         return as_result(benchmark, no_score, {}, is_raw=is_raw)
-    counts = np.array([_checks(row) for row in scored], dtype=float)
+    # Prompts, prompts right, instructions and instructions right of each row.
+    lines = []
+    for row in scored:
+        prompt, instructions = (row["metrics"][name] for name in STRICT)
+        verdicts = instructions if isinstance(instructions, list) else [instructions]
+        lines.append([1, bool(prompt), len(verdicts), sum(map(bool, verdicts))])
+    counts = np.array(lines, dtype=float)
     totals = counts.sum(axis=0)
-    accuracies = dict(zip(_STRICT, _accuracies(totals), strict=True))
+    accuracies = dict(zip(STRICT, _accuracies(totals), strict=True))
     score = score_benchmark(benchmark, accuracies)
     result = as_result(benchmark, score, {task: len(scored)}, is_raw=is_raw)
     result["parts"] = accuracies
@@ -264,14 +252,6 @@ def _ifeval(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> Result:
     keys = [_key(task, row) for row in scored]
     influence = partial(influence_of_counts, keys, counts, value)
     return _with_interval(result, influence, scale)
-
-
-def _checks(row: Row) -> list[float]:
-    """Prompts, prompts right, instructions and instructions right of one row."""
-    prompt, instructions = (row["metrics"][name] for name in _STRICT)
-    verdicts = instructions if isinstance(instructions, list) else [instructions]
-    right = sum(map(bool, verdicts))
-    return [1.0, float(bool(prompt)), float(len(verdicts)), float(right)]
 
 
 def _accuracies(sums: Any) -> tuple[float, float]:

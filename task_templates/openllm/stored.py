@@ -6,23 +6,20 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from custom_metrics.openllm import BENCHMARKS, Benchmark, score_benchmark
+from custom_metrics.openllm import Benchmark, score_benchmark
 from evalprep.packapi import StoredTask
 
-from .score import as_result, clipped, slopes_of, why_other_data
-
-_BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}
-_STRICT = ("prompt_level_strict_acc", "inst_level_strict_acc")
+from .score import BY_NAME, STRICT, as_result, clipped, slopes_of, why_other_data
 
 
 def raw(*, tasks: Mapping[str, StoredTask], params: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the raw value of a benchmark, 0 to 1."""
-    return _score(tasks, _BY_NAME[params["benchmark"]], is_raw=True)
+    return _score(tasks, BY_NAME[params["benchmark"]], is_raw=True)
 
 
 def normalised(*, tasks: Mapping[str, StoredTask], params: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the normalised value of a benchmark, 0 to 100."""
-    return _score(tasks, _BY_NAME[params["benchmark"]], is_raw=False)
+    return _score(tasks, BY_NAME[params["benchmark"]], is_raw=False)
 
 
 def _score(
@@ -36,7 +33,7 @@ def _score(
         return {"agg_value": None, "reason": reason}
     if benchmark.weighting == "metrics":
         stored = tasks[benchmark.leaves[0].task].values
-        accuracies = {name: stored.get(name) for name in _STRICT}
+        accuracies = {name: stored.get(name) for name in STRICT}
         score = score_benchmark(benchmark, accuracies)
         return {**as_result(benchmark, score, sizes, is_raw=is_raw), "parts": accuracies}
     means = {name: task.values.get(benchmark.metric) for name, task in tasks.items()}
@@ -45,21 +42,10 @@ def _score(
     if result["agg_value"] is None:
         return result
     slopes = slopes_of(benchmark, sizes, is_raw=is_raw)
-    return result | _interval(result["agg_value"], tasks, benchmark.metric, slopes, is_raw=is_raw)
-
-
-def _interval(
-    value: float,
-    tasks: Mapping[str, StoredTask],
-    metric: str,
-    slopes: Mapping[str, float],
-    *,
-    is_raw: bool,
-) -> dict[str, Any]:
-    """Returns standard error and interval of the score; empty where a task has no error."""
-    errors = {name: task.stderrs.get(metric) for name, task in tasks.items()}
+    errors = {name: task.stderrs.get(benchmark.metric) for name, task in tasks.items()}
     moved = [slopes[name] * error for name, error in errors.items() if error is not None]
-    if len(moved) < len(errors):
-        return {}
+    if len(moved) < len(errors):  # a task has no error
+        return result
     stderr = math.hypot(*moved)
-    return {"stderr": stderr, "interval": clipped(value, stderr, 1 if is_raw else 100)}
+    interval = clipped(result["agg_value"], stderr, 1 if is_raw else 100)
+    return result | {"stderr": stderr, "interval": interval}

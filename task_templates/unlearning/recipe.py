@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from evalprep.packapi import BadInput, Context, Problem, near
+from evalprep.packapi import BadInput, Context, Problem, near, read_object
 
 RULE = "openunlearning"  # of published values, and of runs that follow a configuration
 AUTO, OWN = "auto", "own"
@@ -170,12 +170,12 @@ class _Files:
     def of(cls, context: Context) -> _Files:
         """Reads the files, as far as the model lies here."""
         folder = Path(context.locate(str(context.config.core.model_name)))
-        template = _read(folder / "tokenizer_config.json").get("chat_template")
+        template = read_object(folder / "tokenizer_config.json").get("chat_template")
         text_file = folder / "chat_template.jinja"
         if not template and text_file.is_file():
             template = text_file.read_text(encoding="utf-8", errors="replace")
         text = json.dumps(template, ensure_ascii=False) if template else ""
-        return cls(_read(folder / "config.json"), text)
+        return cls(read_object(folder / "config.json"), text)
 
 
 def recognised(context: Context) -> tuple[str, str]:
@@ -235,11 +235,3 @@ def _by_shape(files: _Files, models: Mapping[str, Mapping[str, Any]]) -> str:
         if has_shape and is_chat_known and is_template_known:
             return name
     return ""
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
