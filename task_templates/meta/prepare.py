@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from evalprep.packapi import (
@@ -70,10 +71,19 @@ def plan(context: Context) -> Plan:
         )
         for name, task in planned.tasks.items()
     }
-    _check_names(context)
-    _check_reply_lengths(context)
-    _check_places(context)
-    _check_lengths(context, planned, family)
+    _check_entries(context)
+    # A reply may not be as long as the whole context: the prompt would be cut away.
+    limit = context.config.core.max_model_len
+    for task in planned.tasks:
+        longest = longest_reply(context, task, family)
+        if longest is not None and longest >= limit:
+            context.problems.add(
+                f"max_model_len is {limit}, and {task} may generate {longest} tokens",
+                where=context.where("max_model_len"),
+                allowed=f"max_model_len > {longest}",
+                fix="raise max_model_len within the context of the model, or lower "
+                "meta.max_gen_toks for the task",
+            )
     return planned
 
 
@@ -90,102 +100,55 @@ def _check_requested(
     """
     filled = [name for name, members in groups.items() if members]
     allowed = ", ".join([*filled, *dataset.offered()]) or "nothing"
+    family, offered = dataset.family, dataset.offered()
     for name in requested:
         if name in context.pack.groups:
-            what, fix = _group_mistake(dataset, groups, name)
+            is_fitting = bool(groups.get(name))
+            kind = "an instruct" if family["kind"] == "instruct" else "a pretrained"
+            what = f"{name} does not fit {dataset.name}, which is {kind} model's data set"
+            fix = near(name, groups)
         elif name in context.pack.tasks:
-            what, fix = _task_mistake(dataset, name)
+            is_fitting = name in offered
+            what = f"{name} is not a task of {family['name']} data sets such as {dataset.name}"
+            fix = near(name, offered)
+            if name in family["tasks"]:
+                what = f"{dataset.name} has no config {dataset.config_of(name)}, which {name} needs"
+                fix = "choose another task or data set"
         else:
             continue
-        if what:
+        if not is_fitting:
             context.problems.add(what, where=context.where("tasks"), allowed=allowed, fix=fix)
 
 
-def _group_mistake(dataset: Dataset, groups: dict[str, list[str]], name: str) -> tuple[str, str]:
-    """Returns why a group does not fit the data set, and what to do; empty where it fits."""
-    if groups.get(name):
-        return "", ""
-    kind = "an instruct" if dataset.family["kind"] == "instruct" else "a pretrained"
-    what = f"{name} does not fit {dataset.name}, which is {kind} model's data set"
-    return what, near(name, groups)
-
-
-def _task_mistake(dataset: Dataset, name: str) -> tuple[str, str]:
-    """Returns why a task does not fit the data set, and what to do; empty where it fits."""
-    family, offered = dataset.family, dataset.offered()
-    if name not in family["tasks"]:
-        what = f"{name} is not a task of {family['name']} data sets such as {dataset.name}"
-        return what, near(name, offered)
-    if name not in offered:
-        what = f"{dataset.name} has no config {dataset.config_of(name)}, which {name} needs"
-        return what, "choose another task or data set"
-    return "", ""
-
-
-def _entries_of(context: Context, key: str) -> dict[Any, Any]:
-    """The entries of a setting; none where it is not a mapping."""
-    setting = getattr(context.section, key)
-    return setting if isinstance(setting, dict) else {}
-
-
-def _check_names(context: Context) -> None:
-    """Each entry must be of a known ground truth or task."""
-    known_names: dict[str, tuple[str, ...]] = {
-        "ground_truth": tuple(GROUND_TRUTH),
-        "revision": ("evals", *GROUND_TRUTH),
-        "max_gen_toks": tuple(families()["longest_reply"]),
+def _check_entries(context: Context) -> None:
+    """Each entry must be of a known ground truth or task, and of a fitting value."""
+    # Setting -> the names of its entries, what fits as a value, and that in words. Null leaves a
+    # value to the pack; the long form of a ground truth is checked where it is opened.
+    settings: dict[str, tuple[tuple[str, ...], tuple[type, ...], str]] = {
+        "ground_truth": (
+            tuple(GROUND_TRUTH),
+            (str, dict, NoneType),
+            "a hub id, a path, or {path: owner/name, split: test, ...}",
+        ),
+        "revision": (
+            ("evals", *GROUND_TRUTH),
+            (str, NoneType),
+            "text; a commit of digits alone needs quotes",
+        ),
+        "max_gen_toks": (tuple(families()["longest_reply"]), (int,), "a whole number >= 1"),
     }
-    for key, known in known_names.items():
-        for name in _entries_of(context, key):
+    for key, (known, types, allowed) in settings.items():
+        entries = getattr(context.section, key)
+        for name, value in entries.items() if isinstance(entries, dict) else ():
+            where = context.where(key, name)
             if name not in known:
-                context.problems.add(
-                    f"unknown key {name!r} in {key}",
-                    where=context.where(key, name),
-                    allowed=", ".join(known),
-                    fix=near(str(name), known),
-                )
-
-
-def _check_reply_lengths(context: Context) -> None:
-    """Each reply limit must be a number of tokens."""
-    for name, value in context.section.max_gen_toks.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            context.problems.add(
-                f"max_gen_toks of {name} is {value!r}",
-                where=context.where("max_gen_toks", name),
-                allowed="a whole number >= 1",
-            )
-
-
-def _check_places(context: Context) -> None:
-    """Each ground truth must be a place, each revision a text; null leaves it to the pack."""
-    texts = {
-        "ground_truth": "a hub id, a path, or {path: owner/name, split: test, ...}",
-        "revision": "text; a commit of digits alone needs quotes",
-    }
-    for key, allowed in texts.items():
-        # The long form of a ground truth is checked where it is opened.
-        fitting = (str, dict) if key == "ground_truth" else (str,)
-        for name, value in _entries_of(context, key).items():
-            if value is not None and not isinstance(value, fitting):
-                context.problems.add(
-                    f"{key}.{name} is {value!r}", where=context.where(key, name), allowed=allowed
-                )
-
-
-def _check_lengths(context: Context, planned: Plan, family: dict[str, Any]) -> None:
-    """A reply may not be as long as the whole context: the prompt would be cut away."""
-    limit = context.config.core.max_model_len
-    for task in planned.tasks:
-        longest = longest_reply(context, task, family)
-        if longest is not None and longest >= limit:
-            context.problems.add(
-                f"max_model_len is {limit}, and {task} may generate {longest} tokens",
-                where=context.where("max_model_len"),
-                allowed=f"max_model_len > {longest}",
-                fix="raise max_model_len within the context of the model, or lower "
-                "meta.max_gen_toks for the task",
-            )
+                what = f"unknown key {name!r} in {key}"
+                fix = near(str(name), known)
+                context.problems.add(what, where=where, allowed=", ".join(known), fix=fix)
+            is_fitting = isinstance(value, types) and not isinstance(value, bool)
+            if not is_fitting or (isinstance(value, int) and value < 1):
+                what = f"{key}.{name} is {value!r}"
+                context.problems.add(what, where=where, allowed=allowed)
 
 
 def longest_reply(context: Context, task: str, family: dict[str, Any]) -> int | None:
@@ -227,7 +190,7 @@ def prepare(context: Context, task: str) -> TaskData:
         values=values,
         join=report,
         previous=previous,
-        notes=_notes(context, dataset),
+        notes=_notes(context, dataset) if context.is_first("notes") else [],
         max_unmatched=context.section.max_unmatched,
     )
 
@@ -250,20 +213,7 @@ def _open(context: Context, dataset: Dataset, task: str) -> Source:
 
 
 def _notes(context: Context, dataset: Dataset) -> list[str]:
-    """The notes on the whole run, once: translated names, a model that is not the published one."""
-    if not context.is_first("notes"):
-        return []
-    notes = [*_replaced_templates(context), *context.cache.get("notes", [])]
-    model = context.config.core.model_name.rstrip("/").rsplit("/", 1)[-1]
-    published = dataset.name.removesuffix("-evals")
-    if model.lower() != published.lower():
-        summary = f"the model {model} is compared with published verdicts of {published}"
-        notes.append(f"{summary}: flips then tell the models apart, not two runs")
-    return notes
-
-
-def _replaced_templates(context: Context) -> list[str]:
-    """A note where the config names the templates of the recipe, which this pack replaces."""
+    """The notes on the whole run: replaced templates, translated names, another model."""
     named = context.config.source.data.get("template_dir")
     with_packs = {folder.name for folder in context.config.core.template_dir}
     notes = []
@@ -271,10 +221,15 @@ def _replaced_templates(context: Context) -> list[str]:
         folder = Path(str(name)).name
         if folder in context.pack.replaces and folder not in with_packs:
             notes.append(
-                f"template_dir {name} is the recipe's own: the pack meta stands for it, "
-                "and no file "
-                "in it is read"
+                f"template_dir {name} is the recipe's own: the pack meta stands for it, and no "
+                "file in it is read"
             )
+    notes += context.cache.get("notes", [])
+    model = context.config.core.model_name.rstrip("/").rsplit("/", 1)[-1]
+    published = dataset.name.removesuffix("-evals")
+    if model.lower() != published.lower():
+        summary = f"the model {model} is compared with published verdicts of {published}"
+        notes.append(f"{summary}: flips then tell the models apart, not two runs")
     return notes
 
 

@@ -49,11 +49,6 @@ _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def _with_lists(row: Row) -> Row:
-    """A row whose columns of lists are lists, also out of a flat file."""
-    return {**row, **{name: list_cell(row[name]) for name in _OF_LISTS if name in row}}
-
-
 _OF_LISTS = ("input_final_prompts", "input_correct_responses", "input_final_prompts_hash")
 
 
@@ -63,7 +58,9 @@ def published(rows: Iterator[Row], previous: Previous) -> Iterator[Row]:
     Raises:
         BadInput: a column of the wrong type; names the row and the column.
     """
-    for row in map(_with_lists, rows):
+    for flat in rows:
+        # Columns of lists are lists, also out of a flat file.
+        row = {**flat, **{name: list_cell(flat[name]) for name in _OF_LISTS if name in flat}}
         for column, (fits, allowed) in _SHAPES.items():
             if not fits(row.get(column)):
                 raise BadInput(

@@ -71,6 +71,10 @@ def _mean_of(
     keys = [f"{first_task}#{row['sample_id']}" for row in scored]
     counts = np.hstack([passed, checks])
 
+    def mean_of_shares(sums: Any) -> float:
+        half = len(names)
+        return float((sums[:half] / sums[half:]).mean())
+
     # The 95 % interval of the mean accuracy over 2,000 draws of the prompts.
     rng = np.random.default_rng(0)
     draws = []
@@ -83,10 +87,5 @@ def _mean_of(
         "n": len(scored),
         "interval": [float(low), float(high)],
         "parts": dict(zip(names, accuracies.tolist(), strict=True)),
-        "influence": partial(influence_of_counts, keys, counts, _mean_of_shares),
+        "influence": partial(influence_of_counts, keys, counts, mean_of_shares),
     }
-
-
-def _mean_of_shares(sums: Any) -> float:
-    half = len(sums) // 2
-    return float((sums[:half] / sums[half:]).mean())
