@@ -86,13 +86,9 @@ def round_3_significant(*, value: float | None) -> float | str:
     return 0 if value == 0 else round(value, 2 - math.floor(math.log10(abs(value))))
 
 
-def _first_number(text: Any) -> float | None:
-    match = _FIRST_NUMBER.search(str(text)) if text is not None else None
-    return float(match.group()) if match else None
-
-
-def _comma_number(text: Any) -> float | None:
-    match = _COMMA_NUMBER.search(str(text)) if text is not None else None
+def _number(pattern: re.Pattern[str], text: Any) -> float | None:
+    """The first number of a text that a pattern finds; None without one."""
+    match = pattern.search(str(text)) if text is not None else None
     return float(match.group().replace(",", "")) if match else None
 
 
@@ -115,7 +111,7 @@ def environment(*, environment: Mapping[str, Any]) -> dict[str, float | None]:
     Returns:
         `energy` and `co2`; None where a number is missing.
     """
-    read = {name: _first_number(environment.get(name)) for name in environment}
+    read = {name: _number(_FIRST_NUMBER, environment.get(name)) for name in environment}
     computed_energy = None
     if "energy" not in environment:
         computed_energy = _product(
@@ -138,7 +134,7 @@ def environment_amounts(*, environment: Mapping[str, Any]) -> dict[str, float | 
     >>> environment_amounts(environment=card)["co2"]
     516000.0
     """
-    read = {name: _comma_number(text) for name, text in environment.items()}
+    read = {name: _number(_COMMA_NUMBER, text) for name, text in environment.items()}
     energy = read.get("energy")
     if energy is None:
         energy = _product(

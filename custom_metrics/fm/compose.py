@@ -109,47 +109,37 @@ def _name(step: Step) -> str:
 
 
 def _added_by(step: Step, name: str, working: dict[str, Any]) -> dict[str, Any]:
-    """Runs one step over its own copy; what it gives back unchanged is not its own."""
-    if isinstance(step, Transform):
-        return _added_by_transform(step, name, working)
-    result = _mapping_of(step(dict(working)), name)
-    added = {key: value for key, value in result.items() if not _is_unchanged(key, value, working)}
-    replaced = sorted(set(added) & set(working))
-    if replaced:
-        raise StepError(
-            f"{name}: replaces {', '.join(replaced)}; declare it with transform(outputs=...)"
-        )
-    return added
+    """Runs one step over its own copy; what it gives back unchanged is not its own.
 
-
-def _added_by_transform(step: Transform, name: str, working: dict[str, Any]) -> dict[str, Any]:
-    """Returns what a declared step adds: its outputs, all of them and nothing else."""
-    missing = [key for key in step.inputs if key not in working]
+    A declared step adds its outputs, all of them and nothing else.
+    """
+    transform = step if isinstance(step, Transform) else None
+    missing = [key for key in transform.inputs if key not in working] if transform else []
     if missing:
         raise StepError(
             f"{name}: the record lacks {', '.join(missing)}; it has {', '.join(map(str, working))}"
         )
-    result = _mapping_of(step.function(dict(working)), name)
-    absent = [key for key in step.outputs if key not in result]
-    if absent:
+    result = (transform.function if transform else step)(dict(working))
+    if not isinstance(result, Mapping):
+        raise StepError(
+            f"{name}: gave a {type(result).__name__}, expected a mapping of the keys that it adds"
+        )
+    new = {
+        key: value
+        for key, value in result.items()
+        if key not in working or working[key] is not value
+    }
+    if transform is None:
+        if replaced := sorted(set(new) & set(working)):
+            raise StepError(
+                f"{name}: replaces {', '.join(replaced)}; declare it with transform(outputs=...)"
+            )
+        return new
+    if absent := [key for key in transform.outputs if key not in result]:
         raise StepError(f"{name}: did not give {', '.join(absent)}")
-    kept = [key for key, value in result.items() if _is_unchanged(key, value, working)]
-    undeclared = sorted(set(result) - set(step.outputs) - set(kept))
-    if undeclared:
+    if undeclared := sorted(set(new) - set(transform.outputs)):
         raise StepError(f"{name}: gave {', '.join(undeclared)}, which it does not declare")
-    return {key: result[key] for key in step.outputs}
-
-
-def _mapping_of(result: object, name: str) -> Mapping[str, Any]:
-    if isinstance(result, Mapping):
-        return result
-    raise StepError(
-        f"{name}: gave a {type(result).__name__}, expected a mapping of the keys that it adds"
-    )
-
-
-def _is_unchanged(key: str, value: object, working: Mapping[str, Any]) -> bool:
-    return key in working and working[key] is value
+    return {key: result[key] for key in transform.outputs}
 
 
 def _flat(steps: Steps | Pipeline) -> Iterable[Step]:

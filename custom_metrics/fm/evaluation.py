@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from custom_metrics.fm.columns import JSON, json_lines, known_mime_type, parse_c
 from custom_metrics.fm.factual_knowledge import factual_knowledge
 from custom_metrics.fm.meteor import meteor
 from custom_metrics.fm.normalize import targets
+from custom_metrics.fm.perturbation import bound
 from custom_metrics.fm.qa_accuracy import qa_accuracy
 from custom_metrics.fm.robustness import Similarity
 from custom_metrics.fm.sampling import sample_indices
@@ -194,12 +194,6 @@ def _score_rows(
     return names
 
 
-def _bound(algorithm: str) -> Callable[..., dict[str, Any]]:
-    bound = functools.partial(evaluate_byo, algorithm=algorithm)
-    bound.__doc__ = evaluate_byo.__doc__
-    return bound
-
-
 METRICS: dict[str, Callable[..., Any]] = {
-    f"fm.evaluate_byo.{name}": _bound(name) for name in REQUIRED
+    f"fm.evaluate_byo.{name}": bound(evaluate_byo, algorithm=name) for name in REQUIRED
 }

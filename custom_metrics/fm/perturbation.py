@@ -232,16 +232,16 @@ def perturb_stream(
     return _stream(kind, texts, seed, num_perturbations, **probabilities)
 
 
-def of_kind(function: Callable[..., Any], kind: str) -> Callable[..., Any]:
-    """Bind a function of this family to one kind of perturbation; it keeps its documentation."""
-    bound = functools.partial(function, kind=kind)
-    bound.__doc__ = function.__doc__
-    return bound
+def bound(function: Callable[..., Any], **arguments: str) -> Callable[..., Any]:
+    """Binds arguments of a function, which keeps its documentation."""
+    partial = functools.partial(function, **arguments)
+    partial.__doc__ = function.__doc__
+    return partial
 
 
 METRICS: dict[str, Callable[..., Any]] = {
     "fm.perturb": perturb,
     "fm.perturb_stream": perturb_stream,
-    **{f"fm.perturb.{kind}": of_kind(perturb, kind) for kind in PERTURBATIONS},
-    **{f"fm.perturb_stream.{kind}": of_kind(perturb_stream, kind) for kind in PERTURBATIONS},
+    **{f"fm.perturb.{kind}": bound(perturb, kind=kind) for kind in PERTURBATIONS},
+    **{f"fm.perturb_stream.{kind}": bound(perturb_stream, kind=kind) for kind in PERTURBATIONS},
 }

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from custom_metrics.fm.perturbation import NEIGHBOURS, of_kind, perturb
+from custom_metrics.fm.perturbation import NEIGHBOURS, bound, perturb
 
 Property = Callable[[str, str], bool]
 
@@ -124,5 +124,5 @@ def perturb_property(
 
 
 METRICS: dict[str, Callable[..., Any]] = {
-    f"fm.perturb_property.{kind}": of_kind(perturb_property, kind) for kind in PROPERTIES
+    f"fm.perturb_property.{kind}": bound(perturb_property, kind=kind) for kind in PROPERTIES
 }

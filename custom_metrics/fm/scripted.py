@@ -6,13 +6,12 @@ run over many records, the prompts are made beforehand and the scores come from 
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from custom_metrics.fm.evaluation import accuracy_scores, similarity_of
-from custom_metrics.fm.perturbation import perturb
+from custom_metrics.fm.perturbation import bound, perturb
 from custom_metrics.fm.prompt import DEFAULT_TEMPLATE, prompt
 from custom_metrics.fm.robustness import Similarity, general_robustness, mean_delta
 from custom_metrics.fm.settings import probabilities, settings
@@ -102,10 +101,6 @@ def semantic_robustness(
     return {**scores, "scores": scores, "prompts": model.prompts}
 
 
-def _bound(algorithm: str) -> Callable[..., dict[str, Any]]:
-    bound = functools.partial(semantic_robustness, algorithm=algorithm)
-    bound.__doc__ = semantic_robustness.__doc__
-    return bound
-
-
-METRICS: dict[str, Callable[..., Any]] = {f"fm.{name}": _bound(name) for name in ALGORITHMS}
+METRICS: dict[str, Callable[..., Any]] = {
+    f"fm.{name}": bound(semantic_robustness, algorithm=name) for name in ALGORITHMS
+}

@@ -107,8 +107,7 @@ def _title(_checker: Any, text: str) -> bool:
 
 
 def _response_language(checker: Any, text: str) -> bool:
-    expected = checker.get_instruction_args()["language"]
-    return _may_be_in(expected, text)
+    return _may_be_in(checker.get_instruction_args()["language"], text)
 
 
 def _may_be_in(expected: str, text: str) -> bool:
@@ -155,7 +154,7 @@ _EXACT_MARKERS = ("P.S.", "P.P.S")
 def _plain(name: str, value: Any) -> Any:
     """Escape a text that lm-eval's checker would run as a regular expression."""
     if name == "keywords":
-        return list(map(_plain_word, value))
+        return [re.escape(str(word)) if _EXPRESSION.search(str(word)) else word for word in value]
     if name not in _TEXTS:
         return value
     text = str(value)
@@ -164,13 +163,6 @@ def _plain(name: str, value: Any) -> Any:
     if _EXPRESSION.search(text):
         return re.escape(text.strip())
     return value
-
-
-def _plain_word(word: Any) -> Any:
-    text = str(word)
-    if _EXPRESSION.search(text):
-        return re.escape(text)
-    return word
 
 
 def _costly(arguments: Mapping[str, Any]) -> str | None:
@@ -229,28 +221,20 @@ def build(
         raise ValueError(reason)
     if rule == "ours":
         cleaned = {name: _plain(name, value) for name, value in cleaned.items()}
-    _describe(checker, instruction_id, cleaned, prompt)
-    own_check = _own(instruction_id, cleaned) if rule == "ours" else None
-    return own_check or _check_of(checker, instruction_id)
-
-
-def _describe(checker: Any, instruction_id: str, arguments: Mapping[str, Any], prompt: str) -> None:
-    """Hands a checker its arguments; it takes them where it builds the text of its instruction."""
+    # A checker takes its arguments where it builds the text of its instruction.
+    described = cleaned
     is_lettered = instruction_id == "keywords:letter_frequency"
-    if is_lettered and official_refusal(arguments) is not None:
+    if is_lettered and official_refusal(cleaned) is not None:
         # It would draw a letter; ours counts the real one.
-        arguments = {**arguments, "letter": "a"}
-    checker.build_description(**arguments)
+        described = {**cleaned, "letter": "a"}
+    checker.build_description(**described)
     built = checker.get_instruction_args()
     if built and "prompt" in built:
         checker.build_description(prompt=prompt)
-
-
-def _check_of(checker: Any, instruction_id: str) -> Follows:
-    """Chooses the check of an instruction.
-
-    It is one that is linear in time, seeded or without punkt, or the checker's own.
-    """
+    own_check = _own(instruction_id, cleaned) if rule == "ours" else None
+    if own_check is not None:
+        return own_check
+    # One that is linear in time, seeded or without punkt, or the checker's own.
     ours = _LINEAR.get(instruction_id) or _SEEDED.get(instruction_id)
     if ours is None and not punkt_available():
         ours = WITHOUT_PUNKT.get(instruction_id)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from custom_metrics.ifeval.checkers import WITHOUT_PUNKT, Follows, Rule, build
+from custom_metrics.ifeval.checkers import WITHOUT_PUNKT, Rule, build
 from custom_metrics.ifeval.sentences import punkt_available
 
 MAX_CHARS = 60_000
@@ -53,22 +53,17 @@ def _check(
     if not response.strip() or errors:
         return {"strict": strict, "loose": loose, "errors": errors, "approximated": approximated}
 
+    readings = [text for text in loose_variants(response) if text.strip()]
+    variants = list(dict.fromkeys(_LONG_BLANK.sub(r"\1", text) for text in readings))
     for position, name in enumerate(ids):
         try:
             follows = build(name, arguments[position], prompt, rule)
-            strict[position], loose[position] = _followed(follows, response)
+            strict[position] = bool(follows(variants[0]))
+            loose[position] = strict[position] or any(map(follows, variants[1:]))
         except Exception as error:  # noqa: BLE001
             # Any failure of a checker is this instruction's and is reported.
             errors.append(f"{name}: {error or type(error).__name__}")
     return {"strict": strict, "loose": loose, "errors": errors, "approximated": approximated}
-
-
-def _followed(follows: Follows, response: str) -> tuple[bool, bool]:
-    """Tells whether a reply follows one instruction strictly, and in any of the loose readings."""
-    readings = [text for text in loose_variants(response) if text.strip()]
-    variants = list(dict.fromkeys(_LONG_BLANK.sub(r"\1", text) for text in readings))
-    strict = bool(follows(variants[0]))
-    return strict, strict or any(follows(text) for text in variants[1:])
 
 
 def check_instructions(

@@ -9,10 +9,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from custom_metrics.judging.objects import finite_number, json_spans, nested_objects
+from custom_metrics.judging.objects import (
+    LONGEST,
+    finite_number,
+    json_spans,
+    nested_objects,
+    turned_quotes,
+)
 
-#: Longer replies are cut from the front: the verdict stands at the end, and the search stays short.
-_LONGEST = 200_000
 _DECORATION = r"[\s*_`'\"\[({<~=$]{0,12}"
 _BOXED = r"(?:\\boxed\s?\{\s?)?"
 _WORDS = {
@@ -55,7 +59,6 @@ _PERCENT = re.compile(r"\s?%")
 _ASIDE = r"(?:\s?[(\[](?P<aside>[^()\[\]\n]{0,40})[)\]])?"
 _ALONE = re.compile(rf"[\s*_`'\"\[(<$]{{0,12}}{_BOXED}{_NUMBER}", re.IGNORECASE)
 _END = re.compile(r"[\s*_`'\"\])}>$.!]{0,12}")
-_SINGLE_QUOTE = re.compile(r"(?<=[{\[,:\s])'|'(?=\s{0,8}[}\],:])")
 
 
 def judge_ratings(
@@ -87,14 +90,18 @@ def judge_ratings(
     >>> judge_ratings(reply="Rating: 3 or 4", names=["rating"], low=1, high=5)["reason"]
     'rating is stated as a range'
     """
-    text = reply[-_LONGEST:]
+    text = reply[-LONGEST:]
     ratings: dict[str, float] = {}
     for name in names:
         statements = _statements(text, name, low, high, is_only=len(names) == 1)
         numbers = {stated for stated in statements if isinstance(stated, float)}
         oddities = [stated for stated in statements if isinstance(stated, str)]
         if oddities or len(numbers) > 1:
-            return _unread(name, sorted(numbers), oddities)
+            stated = " and ".join(f"{number:g}" for number in sorted(numbers))
+            reason = oddities[0] if oddities else f"is stated as {stated}"
+            is_no_number = oddities == ["is no number"] and not numbers
+            status = "invalid_score" if is_no_number else "parse_error"
+            return _without_ratings(status, f"{name} {reason}")
         if numbers:
             ratings[name] = numbers.pop()
     # The result where no name has two ratings: some may be missing, or lie off the scale.
@@ -102,7 +109,10 @@ def judge_ratings(
     if missing:
         status = "incomplete" if ratings else "parse_error"
         return _without_ratings(status, f"without {', '.join(missing)}")
-    off = [name for name, number in ratings.items() if not _on_scale(number, low, high, whole)]
+    off = []
+    for name, number in ratings.items():
+        if not low <= number <= high or (whole and number != int(number)):
+            off.append(name)
     if off:
         reason = f"{', '.join(off)} not on the scale of {low:g} to {high:g}"
         return _without_ratings("invalid_score", reason)
@@ -145,19 +155,6 @@ def _statements(
     return statements
 
 
-def _unread(name: str, numbers: Sequence[float], oddities: Sequence[str]) -> dict[str, Any]:
-    """The result where a name has several numbers, or one that is not a rating."""
-    stated = " and ".join(f"{number:g}" for number in numbers)
-    reason = oddities[0] if oddities else f"is stated as {stated}"
-    is_no_number = list(oddities) == ["is no number"] and not numbers
-    status = "invalid_score" if is_no_number else "parse_error"
-    return _without_ratings(status, f"{name} {reason}")
-
-
-def _on_scale(number: float, low: float, high: float, whole: bool) -> bool:
-    return low <= number <= high and not (whole and number != int(number))
-
-
 def judge_preference(*, reply: str) -> dict[str, Any]:
     r"""Returns which of two answers a reply prefers: 1 for A, 0 for B, 0.5 for a tie.
 
@@ -167,7 +164,7 @@ def judge_preference(*, reply: str) -> dict[str, Any]:
     >>> judge_preference(reply="Verdict: [[B]]")["ratings"]
     {'preference': 0.0}
     """
-    text = reply[-_LONGEST:]
+    text = reply[-LONGEST:]
     verdicts = [*_verdicts_in_objects(text)] or _verdicts_in_words(text)
     if None in verdicts or len({*verdicts}) != 1:
         reason = "two verdicts" if verdicts else "without a verdict"
@@ -252,8 +249,7 @@ def _in_objects(text: str, spellings: set[str], high: float) -> tuple[list[float
     """Returns what JSON objects in the text have for a name, and the text without them."""
     spans = list(json_spans(text))
     if not spans:
-        # Each quote becomes another character, so that places stay the same.
-        spans = list(json_spans(_SINGLE_QUOTE.sub('"', text)))
+        spans = list(json_spans(turned_quotes(text)))
     ratings: list[float | str] = []
     outside = []
     position = 0
@@ -271,16 +267,12 @@ def _said_in(whole: Mapping[str, Any], spellings: set[str], high: float) -> Iter
     for candidate in nested_objects(whole):
         for key, value in candidate.items():
             if str(key).strip().lower() in spellings:
-                rating = _inner_rating(value) if isinstance(value, Mapping) else value
+                rating = value
+                if isinstance(value, Mapping):  # that stands for one: {"score": 4, "reason": ...}
+                    names = {"score", "rating"}
+                    inner = (value[name] for name in value if str(name).lower() in names)
+                    rating = next(inner, None)
                 yield _number(rating, high)
-
-
-def _inner_rating(value: Mapping[str, Any]) -> Any:
-    """The rating in an object that stands for one: `{"score": 4, "reason": "..."}`."""
-    for name, rating in value.items():
-        if str(name).lower() in {"score", "rating"}:
-            return rating
-    return None
 
 
 def _number(value: Any, high: float) -> float | str:

@@ -34,19 +34,16 @@ class EachDraw:
             most_draws = max(most_draws, len(instance.resps))
         for draw in range(most_draws):
             drawn = [instance for instance in instances if draw < len(instance.resps)]
-            singles = [_single(instance, draw) for instance in drawn]
+            singles = []
+            for instance in drawn:
+                single = copy.copy(instance)
+                single.resps = [instance.resps[draw]]
+                single.filtered_resps = {}
+                singles.append(single)
             self._ensemble.apply(singles)
             for instance, single in zip(drawn, singles, strict=True):
                 filtered = single.filtered_resps[self.name]
                 instance.filtered_resps[self.name].append(filtered)
-
-
-def _single(instance: Any, draw: int) -> Any:
-    """A request that got one reply alone."""
-    single = copy.copy(instance)
-    single.resps = [instance.resps[draw]]
-    single.filtered_resps = {}
-    return single
 
 
 def row_values(
@@ -78,27 +75,19 @@ def row_values(
         return together
     numbers = [float(value) for value in values]  # type: ignore[arg-type] # every one is a number
     votes = [json.dumps(answer, sort_keys=True, default=str) for answer in answers]
-    of_draws = _draw_metrics(numbers, votes, ks, lower_is_better=lower_is_better)
-    known = {name: value for name, value in of_draws.items() if value is not None}
-    return {**together, **known}
-
-
-def _draw_metrics(
-    numbers: Sequence[float], votes: Sequence[str], ks: Sequence[int], *, lower_is_better: bool
-) -> dict[str, float | None]:
-    """`pass@k`, `maj@k`, `mean@n` and `var@n` of one metric; None for what is not known."""
     # The best of several draws is the highest value; that of a lower-is-better metric is negated.
     sign = -1.0 if lower_is_better else 1.0
     signed = [sign * number for number in numbers]
     n = len(numbers)
-    metrics: dict[str, float | None] = {}
+    of_draws: dict[str, float | None] = {}
     for k in ks:
         best = best_at_k(values=signed, k=k)
-        metrics[f"pass@{k}"] = None if best is None else sign * best
-        metrics[f"maj@{k}"] = maj_at_k(answers=votes, values=numbers, k=k)
-    metrics[f"mean@{n}"] = mean_at_k(values=numbers)
-    metrics[f"var@{n}"] = var_at_k(values=numbers)
-    return metrics
+        of_draws[f"pass@{k}"] = None if best is None else sign * best
+        of_draws[f"maj@{k}"] = maj_at_k(answers=votes, values=numbers, k=k)
+    of_draws[f"mean@{n}"] = mean_at_k(values=numbers)
+    of_draws[f"var@{n}"] = var_at_k(values=numbers)
+    known = {name: value for name, value in of_draws.items() if value is not None}
+    return {**together, **known}
 
 
 def _together(values: Sequence[Any]) -> Any:
@@ -110,16 +99,11 @@ def _together(values: Sequence[Any]) -> Any:
     """
     if all(isinstance(value, Real) for value in values):
         return sum(values) / len(values)
-    if all(map(_is_verdicts, values)):
-        return list(itertools.chain.from_iterable(values))
+    if all(isinstance(value, list) for value in values):
+        verdicts = list(itertools.chain.from_iterable(values))
+        if all(type(verdict) is bool for verdict in verdicts):
+            return verdicts
     return values[0]
-
-
-def _is_verdicts(value: Any) -> bool:
-    """True for a list of verdicts, one for each part of a reply."""
-    if not isinstance(value, list):
-        return False
-    return all(type(verdict) is bool for verdict in value)
 
 
 class Repeated:

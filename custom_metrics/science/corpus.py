@@ -30,21 +30,16 @@ def total(rows: Iterable[Row]) -> Counts:
     return counts
 
 
-def _qa(counts: Counts, mode: str) -> dict[str, Any]:
-    """`attributed_qa` with ROUGE of the answers, over all rows and over those with an answer."""
-    result = qa_result(counts, mode)
-    for suffix, rows in (("parsed", "answer_yes"), ("all", "rows")):
-        n = counts.get(rows, 0)
-        for name in ROUGES:
-            # A row without an answer has ROUGE 0, so the sum is the same for both.
-            mean = counts[name] / n if n else None
-            result["scores"][f"{name}_{suffix}"] = mean
-    return result
-
-
 def _result(task: Task, counts: Counts, mode: str) -> dict[str, Any]:
     if task.kind == "qa":
-        return _qa(counts, mode)
+        # `attributed_qa` with ROUGE of the answers, over all rows and over those with an answer.
+        result = qa_result(counts, mode)
+        for suffix, rows in (("parsed", "answer_yes"), ("all", "rows")):
+            n = counts.get(rows, 0)
+            for name in ROUGES:
+                # A row without an answer has ROUGE 0, so the sum is the same for both.
+                result["scores"][f"{name}_{suffix}"] = counts[name] / n if n else None
+        return result
     results = {
         "list": list_result,
         "ner": ner_result,
@@ -52,24 +47,6 @@ def _result(task: Task, counts: Counts, mode: str) -> dict[str, Any]:
         "fact": fact_result,
     }
     return results[task.kind](counts)
-
-
-def _extra(task: Task, counts: Counts) -> dict[str, Any]:
-    """Numbers that the original does not have."""
-    if task.kind == "list":
-        return {"prediction_parse": prediction_parse(counts)}
-    if task.kind == "relation":
-        return {"overlap_strict": strict_result(counts)}
-    return {}
-
-
-def _canonical_bleu(counts: Counts) -> float:
-    prefix = "canonical_"
-    canonical: Counts = {}
-    for name, count in counts.items():
-        if name.startswith(prefix):
-            canonical[name.removeprefix(prefix)] = count
-    return bleu_result(canonical)
 
 
 def task_metrics(task: Task, rows: Sequence[Row], mode: str = CORRECTED) -> dict[str, Any]:
@@ -103,19 +80,29 @@ def _json_metrics(task: Task, rows: Sequence[Row], counts: Counts, mode: str) ->
     metrics: dict[str, Any] = {}
     metrics[key] = {name: _result(task, by_set[name], mode) for name in SETS}
     if not is_compat(mode):
-        metrics["extra"] = _extra_metrics(task, rows, by_set)
+        metrics["extra"] = _extra(task, rows, by_set)
     statuses = (row.status or "extract_failure" for row in rows)
     metrics["json_counts"] = count_statuses(statuses)
     return metrics
 
 
-def _extra_metrics(task: Task, rows: Sequence[Row], by_set: Mapping[str, Counts]) -> dict[str, Any]:
+def _extra(task: Task, rows: Sequence[Row], by_set: Mapping[str, Counts]) -> dict[str, Any]:
     """Returns what the original does not report, of each set and of all rows."""
-    of_sets = {name: _extra(task, by_set[name]) for name in SETS}
+    extra: dict[str, Any] = {}
+    if task.kind == "list":
+        extra = {name: {"prediction_parse": prediction_parse(by_set[name])} for name in SETS}
+    if task.kind == "relation":
+        extra = {name: {"overlap_strict": strict_result(by_set[name])} for name in SETS}
     counts = by_set["all"]
+    prefix = "canonical_"
+    canonical = {
+        name.removeprefix(prefix): count
+        for name, count in counts.items()
+        if name.startswith(prefix)
+    }
     return {
-        **{name: extra for name, extra in of_sets.items() if extra},
-        "bleu_canonical": _canonical_bleu(counts),
+        **extra,
+        "bleu_canonical": bleu_result(canonical),
         "bad_references": sum(not row.reference_ok for row in rows),
         "parts": {name: counts.get(name, 0) for name in (FAULTY, MENDED)},
     }
@@ -139,13 +126,16 @@ def flat_metrics(task: Task, metrics: Mapping[str, Any]) -> dict[str, float | No
     if task.is_json and "extra" in metrics:
         flat["bleu_canonical"] = metrics["extra"]["bleu_canonical"]
         flat |= metrics["extra"]["parts"]
-    return {key: _none_for_nan(value) for key, value in flat.items()}
+    for key, value in flat.items():
+        if isinstance(value, float) and math.isnan(value):
+            flat[key] = None
+    return flat
 
 
 def _flat_set(task: Task, metrics: Mapping[str, Any], name: str) -> dict[str, float | None]:
     """Returns the metrics over one set of a task's rows: `all` or `valid_json`."""
-    flatten = _FLATTEN[task.kind]
-    values = flatten(_of_set(metrics, name))
+    results = metrics["f1"] if "f1" in metrics else metrics["results"]
+    values = _FLATTEN[task.kind](results[name])
     extras = metrics.get("extra", {}).get(name, {})
     for key, extra in extras.items():
         if key == "prediction_parse":
@@ -153,17 +143,6 @@ def _flat_set(task: Task, metrics: Mapping[str, Any], name: str) -> dict[str, fl
         else:
             values |= _prf(f"{key}_", extra)
     return {f"{name}_{key}": value for key, value in values.items()}
-
-
-def _none_for_nan(value: float | None) -> float | None:
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    return value
-
-
-def _of_set(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    key = "f1" if "f1" in metrics else "results"
-    return metrics[key][name]  # type: ignore[no-any-return]
 
 
 def _prf(prefix: str, values: Mapping[str, float]) -> dict[str, float]:

@@ -66,16 +66,6 @@ class Row:
         return predicted_answer(self.pred)
 
 
-def _as_reference(value: Any, default: Any) -> Any:
-    """A reference that corrected scoring can rely on.
-
-    It has the container type of the default, with all its keys.
-    """
-    if not isinstance(value, type(default)):
-        return default
-    return default | value if isinstance(value, dict) else value
-
-
 def score_row(task: Task, reply: str, reference: str, mode: str = CORRECTED) -> Row:
     """Parses and scores one reply.
 
@@ -103,30 +93,28 @@ def score_row(task: Task, reply: str, reference: str, mode: str = CORRECTED) -> 
     if compat and not row.reference_ok:
         raise ValueError(f"the reference of a row of {task.name} is not JSON: {reference[:80]!r}")
     if not compat:
-        row.reference_ok = row.reference_ok and isinstance(row.ref, type(task.default))
-        row.ref = _as_reference(row.ref, task.default)
+        # A reference to rely on has the container type of the default, with all its keys.
+        is_typed = isinstance(row.ref, type(task.default))
+        row.reference_ok = row.reference_ok and is_typed
+        if not is_typed:
+            row.ref = task.default
+        elif isinstance(row.ref, dict):
+            row.ref = task.default | row.ref
     parsed = read_answer(task, row.text, mode)
     row.status = parsed["status"]
     row.pred = parsed["value"]
     row.counts |= _COUNTS[task.kind](row.pred, row.ref, mode=mode)
     if not is_compat(mode):
-        row.counts |= _canonical(row)
+        # BLEU over canonical JSON; a reply without JSON stands as it is.
+        prediction = canonical_json(row.pred) if row.parsed else row.text
+        bleu = bleu_counts(prediction, canonical_json(row.ref))
+        row.counts |= {f"canonical_{name}": value for name, value in bleu.items()}
     if task.kind == "qa":
-        row.counts |= _answer_rouge(row, mode)
+        known = row.ref["answer"] if isinstance(row.ref, Mapping) else None
+        answers = [predicted_answer(answer, mode) for answer in (row.pred, {"answer": known})]
+        own, right = ([answer or ""] for answer in answers)
+        row.counts |= rouge_rows(own, right)[0]
     return row
-
-
-def _canonical(row: Row) -> Counts:
-    """BLEU counts over canonical JSON; a reply without JSON stands as it is."""
-    prediction = canonical_json(row.pred) if row.parsed else row.text
-    counts = bleu_counts(prediction, canonical_json(row.ref))
-    return {f"canonical_{name}": value for name, value in counts.items()}
-
-
-def _answer_rouge(row: Row, mode: str) -> Counts:
-    answer = predicted_answer(row.pred, mode)
-    reference = row.ref["answer"] if isinstance(row.ref, Mapping) else None
-    return rouge_rows([answer or ""], [predicted_answer({"answer": reference}, mode) or ""])[0]
 
 
 def saved_texts(
@@ -193,8 +181,7 @@ _F1_COUNTS = {
 
 def _row_f1(row: Row, names: _F1Counts) -> float:
     """F1 of a row; 1 where nothing was expected and nothing given."""
-    preds = row.counts[names.preds]
-    refs = row.counts[names.refs]
+    preds, refs = row.counts[names.preds], row.counts[names.refs]
     if preds == refs == 0:
         return 1.0
     return float(precision_recall_f1(row.counts[names.correct], preds, refs)["f1"])

@@ -103,19 +103,13 @@ def rule_changes(
             continue
         if after is None:
             continue
-        change = _effect(before, after, taken_away=original is None)
+        # What the rule adds to each metric that it moves.
+        sign = -1 if original is None else 1
+        effects = {name: sign * (after[name] - value) for name, value in before.items()}
+        change = {name: effect for name, effect in effects.items() if effect}
         if change:
             changes.append(RuleChange(rule, moved, change, start.mode))
     return changes
-
-
-def _effect(
-    before: Mapping[str, float], after: Mapping[str, float], *, taken_away: bool
-) -> dict[str, float]:
-    """Returns what a rule adds to each metric that it moves."""
-    sign = -1 if taken_away else 1
-    effects = {name: sign * (after[name] - value) for name, value in before.items()}
-    return {name: effect for name, effect in effects.items() if effect}
 
 
 def _under_rule(

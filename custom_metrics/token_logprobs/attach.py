@@ -36,20 +36,15 @@ def _encode_all(lm: Any, requests: Sequence[Any]) -> list[Encoded]:
     return rows
 
 
-def _unanswerable(row: Encoded, *, moments: bool) -> str:
-    """Returns why a row cannot be scored; empty if it can."""
-    if row.options.moments and not moments:
-        return "backend"
-    return "too_long" if row.refused else ""
-
-
 def _answer(lm: Any, requests: Sequence[Any], scorer: Scorer, *, moments: bool) -> list[str]:
     """Encode, score what fits, put the answers back in order."""
     rows = _encode_all(lm, requests)
     answers: list[Response] = []
     scored_rows: list[int] = []
     for number, row in enumerate(rows):
-        reason = _unanswerable(row, moments=moments)
+        reason = "too_long" if row.refused else ""
+        if row.options.moments and not moments:
+            reason = "backend"
         if reason:
             answers.append(refusal(row, reason))
             continue

@@ -7,29 +7,20 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from custom_metrics.judging.objects import MOST_BRACES, finite_number, json_objects
+from custom_metrics.judging.objects import (
+    LONGEST,
+    MOST_BRACES,
+    finite_number,
+    json_objects,
+    turned_quotes,
+)
 
 #: What an answer can be. Only `ok` enters a mean.
 STATUSES = ("ok", "incomplete", "parse_error", "invalid_score", "refused", "truncated", "missing")
 
-#: Answers longer than this are cut from the front: the verdict stands at the end, and the search
-# stays linear.
-_LONGEST = 200_000
 _INNERMOST = re.compile(r"\{[^{}]*\}")
 _PAIRS = re.compile(r"(?<![A-Z_])([A-Z_]+):\s*(\d+)")
 _MOST_DIGITS = 4000  # Python turns no longer text into a number
-#: A quote that opens or closes a Python-style string, as opposed to an apostrophe inside a word.
-_SINGLE_QUOTE = re.compile(r"(?<=[{\[,:\s])'|'(?=\s*[}\],:])")
-
-
-def _number(value: Any) -> float | None:
-    """A score as a number: numbers, numeric strings, and `{"score": number}`.
-
-    None for anything else.
-    """
-    if isinstance(value, Mapping):
-        value = next((inner for key, inner in value.items() if str(key).lower() == "score"), None)
-    return finite_number(value)
 
 
 def judge_scores(
@@ -85,12 +76,12 @@ def _verdict(
     """The status of a whole answer, and its scores where the status is `ok`."""
     # The JSON objects at the end of an answer, in double or else in single quotes. Only the last
     # are tried: the verdict stands at the end.
-    text = response[-_LONGEST:]
+    text = response[-LONGEST:]
     if text.count("{") > MOST_BRACES:
         last_parts = text.rsplit("{", MOST_BRACES)[1:]
         text = "{" + "{".join(last_parts)
     objects = list(json_objects(text))
-    objects = objects or list(json_objects(_SINGLE_QUOTE.sub('"', text)))
+    objects = objects or list(json_objects(turned_quotes(text)))
     if not objects:
         return "parse_error", None
     complete = [
@@ -98,23 +89,18 @@ def _verdict(
     ]
     if not complete:
         return "incomplete", None
-    scores = _scores_on_scale(complete[-1], metrics, limits[0], limits[-1])
-    if scores is None:
-        return ("invalid_score", None)
-    return ("ok", scores)
-
-
-def _scores_on_scale(
-    verdict: Mapping[str, Any], metrics: Sequence[str], low: float, high: float
-) -> dict[str, float] | None:
-    """The scores of a verdict; None where one is no number from `low` to `high`."""
     scores: dict[str, float] = {}
     for metric in metrics:
-        number = _number(verdict[metric])
-        if number is None or not low <= number <= high:
-            return None
+        # A score is a number, a numeric text, or `{"score": number}`.
+        value = complete[-1][metric]
+        if isinstance(value, Mapping):
+            named = (inner for key, inner in value.items() if str(key).lower() == "score")
+            value = next(named, None)
+        number = finite_number(value)
+        if number is None or not limits[0] <= number <= limits[-1]:
+            return "invalid_score", None
         scores[metric] = number
-    return scores
+    return "ok", scores
 
 
 def _as_the_original(response: str) -> dict[str, Any] | None:
