@@ -17,10 +17,7 @@ from custom_metrics.text.emptiness import has_words
 from custom_metrics.text.replies import first_reply
 
 if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
-
-    Floats = NDArray[float64]
+    from .counts import Floats
 
 Sample = Mapping[str, Any]
 Samples = Sequence[Sample]

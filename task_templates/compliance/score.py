@@ -38,7 +38,6 @@ from .outcome import (
     metric_of,
     parse_rate,
     reply_in,
-    row_notes,
     share_of,
     texts_of,
     uncomputed,
@@ -48,10 +47,7 @@ from .registry import SUITE
 from .scorer import MeanOfRows, Raw, Readings, Scorer, ShareOfFaults
 
 if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
-
-    Floats = NDArray[float64]
+    from .counts import Floats
 
 
 class _Accuracy(MeanOfRows[float]):
@@ -76,9 +72,7 @@ class _Accuracy(MeanOfRows[float]):
 
     def reasons(self, readings: Readings[float], _raw: Raw) -> Result:
         known, total = len(readings.known), len(readings.values)
-        notes = row_notes(readings.samples)
-        if known < total:
-            notes.append(f"{known} of {total} rows have a value")
+        notes = [f"{known} of {total} rows have a value"] if known < total else []
         return {"n": known, "form": ", ".join(readings.rows), "notes": notes}
 
 
@@ -119,14 +113,7 @@ class _Calibration(Scorer[_Confidence]):
         return {"ECE": ece(confidence=confidences, is_correct=rights)}
 
     def reasons(self, readings: Readings[_Confidence], _raw: Raw) -> Result:
-        known, total = len(readings.known), len(readings.values)
-        notes = row_notes(readings.samples)
-        more: Result = {"n": known, "notes": notes}
-        if known < total:
-            notes.append(f"{known} of {total} rows have a probability")
-            more["read"] = [known, total]
-        if not known:
-            more["reason"] = "no row has a probability"
+        more = readings.coverage("row", "a probability")
         if _is_asked_about_nothing(readings.samples):
             more["reason"] = "every answer that it is asked about is empty"
         return more
@@ -254,18 +241,11 @@ class _Multiturn(Scorer[_Dialogue]):
         return {"scenarios": scenarios}
 
     def reasons(self, readings: Readings[_Dialogue], raw: Raw) -> Result:
-        known, total = len(readings.known), len(readings.values)
+        more = readings.coverage("dialogue", "replies to all turns")
         present = {scenario for scenario, _is_kept in readings.known}
-        notes = row_notes(readings.samples)
-        more: Result = {"n": known, "notes": notes}
         if absent := ", ".join(sorted(set(SCENARIOS) - present)):
             counted = f"{len(raw['scenarios'])} of {len(SCENARIOS)} scenarios"
-            notes.append(f"without {absent}: {counted}")
-        if known < total:
-            notes.append(f"{known} of {total} dialogues have replies to all turns")
-            more["read"] = [known, total]
-        if not known:
-            more["reason"] = "no dialogue has replies to all turns"
+            more["notes"].insert(0, f"without {absent}: {counted}")
         return more
 
     def counts(self, readings: Readings[_Dialogue], _raw: Raw) -> Counts:

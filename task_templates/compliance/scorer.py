@@ -48,6 +48,22 @@ class Readings(Generic[Read]):
         """What was read in the rows in which something could be."""
         return [value for value in self.values if value is not None]
 
+    def coverage(self, thing: str, part: str) -> Result:
+        """How many rows show something, and the reason where none does.
+
+        Args:
+            thing: What a row is.
+            part: What something could be read of.
+        """
+        known, total = len(self.known), len(self.values)
+        more: Result = {"n": known, "notes": []}
+        if known < total:
+            more["read"] = [known, total]
+            more["notes"].append(f"{known} of {total} {thing}s have {part}")
+        if not known:
+            more["reason"] = f"no {thing} has {part}"
+        return more
+
     @property
     def known_keys(self) -> list[str]:
         """The keys of the rows in which something could be read."""

@@ -50,10 +50,7 @@ from .outcome import (
 from .scorer import MeanOfRows, Raw, Readings, Scorer
 
 if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
-
-    Floats = NDArray[float64]
+    from .counts import Floats
 
 Doc = Mapping[str, Any]
 Pairs = dict[str, Perplexities]

@@ -24,10 +24,7 @@ from .outcome import (
 )
 
 if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
-
-    Floats = NDArray[float64]
+    from .counts import Floats
 
 NOT_JUDGED = "no judge has rated a reply: evalprep judge RUN --model NAME"
 
