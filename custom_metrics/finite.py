@@ -1,8 +1,12 @@
-"""The one rule for what counts as a number in policies, results files, prepared rows and scores."""
+"""The one rule for what counts as a number in policies, results files, prepared rows and scores.
+
+Numbers that are none of them have no place in JSON.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -24,3 +28,18 @@ def finite_number(value: Any) -> float | None:
     except OverflowError:
         return None
     return number if math.isfinite(number) else None
+
+
+def strict_json(value: Any) -> Any:
+    """The same value as strict JSON: keys as texts, lists for tuples, null for NaN and infinities.
+
+    >>> strict_json({1: (0.5, float("nan"))})
+    {'1': [0.5, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): strict_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         with_places,
         without_control,
     )
-    from evalprep.places import is_folder, place
+    from evalprep.places import is_folder, last_part, place
     from evalprep.results import (
         AnnotatorOrigin,
         CommandOrigin,

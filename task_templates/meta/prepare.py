@@ -20,6 +20,7 @@ from evalprep.packapi import (
     Source,
     TaskData,
     join,
+    last_part,
     near,
 )
 
@@ -225,7 +226,7 @@ def _notes(context: Context, dataset: Dataset) -> list[str]:
                 "file in it is read"
             )
     notes += context.cache.get("notes", [])
-    model = context.config.core.model_name.rstrip("/").rsplit("/", 1)[-1]
+    model = last_part(context.config.core.model_name)
     published = dataset.name.removesuffix("-evals")
     if model.lower() != published.lower():
         summary = f"the model {model} is compared with published verdicts of {published}"

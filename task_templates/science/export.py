@@ -8,12 +8,12 @@ runs into one folder gives one table.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from custom_metrics.finite import strict_json
 from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_metrics
 from custom_metrics.science.mode import COMPAT, CORRECTED, MODES
 from custom_metrics.science.rows import Row, saved_texts, task_of_row
@@ -23,6 +23,7 @@ from evalprep.packapi import (
     ExportRun,
     ExportTask,
     Sample,
+    last_part,
     make_folder,
     open_atomically,
     write_atomically,
@@ -114,7 +115,7 @@ def _names(run: ExportRun) -> Iterator[str]:
     if GROUP in parts[1:]:  # `<model>/science_adapt/eleuther.jsonl/<org>__<model>`
         del parts[parts.index(GROUP) :]
     if parts and parts[-1].startswith(RESCORED):
-        parts[-1] = run.model.rstrip("/").rpartition("/")[2]
+        parts[-1] = last_part(run.model)
     for count in range(1, len(parts) + 1):
         yield "__".join(parts[-count:])
 
@@ -255,16 +256,6 @@ def _with_judge(
     return metrics
 
 
-def _strict(value: Any) -> Any:
-    """The original's NaN as null."""
-    if isinstance(value, dict):
-        return {key: _strict(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_strict(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
 def _write_json(path: Path, value: Any) -> None:
-    write_atomically(path, json.dumps(_strict(value), indent=2, allow_nan=False) + "\n")
+    """Writes JSON with the original's NaN as null."""
+    write_atomically(path, json.dumps(strict_json(value), indent=2, allow_nan=False) + "\n")

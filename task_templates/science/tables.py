@@ -16,7 +16,16 @@ from typing import Any
 from custom_metrics.science.corpus import summary_metrics
 from custom_metrics.science.model_order import model_sort
 from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
-from evalprep.packapi import Column, Kind, Table, Workbook, make_folder, read_file, write_csv
+from evalprep.packapi import (
+    Column,
+    Kind,
+    Table,
+    Workbook,
+    last_part,
+    make_folder,
+    read_file,
+    write_csv,
+)
 
 MISSING = "missing"
 NUMBER_WIDTH, MAX_WIDTH = 8, 60  # characters
@@ -123,10 +132,7 @@ def _names_of_groups(groups: Sequence[Sequence[Entry]]) -> list[str]:
 
     The model's name counts only where no other row has it as its model or folder.
     """
-    # The last part of the path or hub id of a run's model.
-    bases = [
-        str(group[0].source.get("base") or "").rstrip("/").rpartition("/")[2] for group in groups
-    ]
+    bases = [last_part(str(group[0].source.get("base") or "")) for group in groups]
     folders = [group[0].name for group in groups]
     names = []
     for group, base, folder in zip(groups, bases, folders, strict=True):

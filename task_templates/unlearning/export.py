@@ -14,15 +14,22 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from custom_metrics import token_logprobs, unlearning
+from custom_metrics.finite import strict_json
 from custom_metrics.unlearning.utility import summary
-from evalprep.packapi import ExportRun, file_sha256, indented_json, make_folder, write_atomically
+from evalprep.packapi import (
+    ExportRun,
+    file_sha256,
+    indented_json,
+    last_part,
+    make_folder,
+    write_atomically,
+)
 
 from .harness import HARNESS, HARNESS_ROWS, harness_summary, read_object, write_rows
 from .names import suite_of, upstream_name
@@ -80,7 +87,7 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: 
         folder = next(
             place
             for place in _folders(out_dir, _model(run))
-            if place != out_dir or read_object(place / HARNESS) in ({}, _plain(numbers))
+            if place != out_dir or read_object(place / HARNESS) in ({}, strict_json(numbers))
         )
         make_folder(folder, within=out_dir)
         _write(folder / HARNESS, numbers)
@@ -115,7 +122,7 @@ def _write_suite(
     metrics: dict[str, Any] = {}
     for name, result in results.items():
         fingerprint = _fingerprint(name, result, model, facts)
-        content[name] = _kept(name, known, fingerprint) or _plain(
+        content[name] = _kept(name, known, fingerprint) or strict_json(
             {key: value for key, value in result.items() if key != "distributions"}
         )
         skipped = content[name].get("skipped", {})
@@ -164,8 +171,7 @@ def _model(run: ExportRun) -> dict[str, Any]:
 def _folders(out_dir: Path, model: Mapping[str, Any]) -> Iterator[Path]:
     """Yields where the files of a model may go, the first choice first."""
     yield out_dir
-    model_name = str(model["model"]).rstrip("/").rpartition("/")[2]
-    name = re.sub(r"[^\w.-]+", "_", model_name) or "model"
+    name = re.sub(r"[^\w.-]+", "_", last_part(str(model["model"]))) or "model"
     yield out_dir / name
     digest = hashlib.sha256(json.dumps(model, sort_keys=True, default=str).encode()).hexdigest()
     yield from (out_dir / f"{name}-{digest[:length]}" for length in range(8, len(digest) + 1))
@@ -220,19 +226,8 @@ def _fingerprint(
         "judgements": result.get("judgements_sha256"),
     }
     return hashlib.sha256(
-        json.dumps(_plain(basis), sort_keys=True, default=str).encode()
+        json.dumps(strict_json(basis), sort_keys=True, default=str).encode()
     ).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """The same as strict JSON: text keys, NaN and infinities as null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _write(file: Path, content: Mapping[str, Any]) -> None:
