@@ -19,8 +19,10 @@ from custom_metrics.statistics.influence import (
     influence_of_counts,
     influence_of_mean,
     influence_of_rows,
+    mean_influence,
     merged_influence,
     paired_influence,
+    with_interval,
 )
 from custom_metrics.statistics.mean import (
     Estimate,
@@ -174,6 +176,7 @@ __all__ = [
     "known_error_interval",
     "mcnemar_p",
     "mean_bounds",
+    "mean_influence",
     "mean_interval",
     "mean_stderr",
     "median_interval",
@@ -208,5 +211,6 @@ __all__ = [
     "units_needed",
     "unpaired_stderr",
     "wilson_interval",
+    "with_interval",
     "with_missing",
 ]

@@ -282,6 +282,30 @@ def paired_influence(
     return PairedUnits.of(difference, errors, weights, errors[changed], bound or None)
 
 
+def mean_influence(influences: Iterable[Influence | None]) -> Influence | None:
+    """Influences on the plain mean of scores; None where one of them does not state its own."""
+    parts = list(influences)
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return combined_influence((1 / len(known), part) for part in known)
+
+
+def with_interval(
+    result: Mapping[str, Any], influence: Influence, most: float = 1.0
+) -> dict[str, Any]:
+    """The result of a score with what each unit adds to it, and its interval where it has one.
+
+    Args:
+        result: With the value as `agg_value`.
+        influence: What each unit adds to it.
+        most: The upper bound of the score; the lower one is 0.
+    """
+    whole = {**result, "influence": influence}
+    interval = bounded_interval(result["agg_value"], influence, 0.0, most)
+    return whole if interval is None else {**whole, "interval": list(interval)}
+
+
 def bounded_interval(
     value: float,
     influence: Influence,

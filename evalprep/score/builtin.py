@@ -441,8 +441,4 @@ def influence(function: str, scored: Scored) -> statistics.Influence:
 
 def mean_influence(results: Iterable[Result]) -> statistics.Influence | None:
     """The amount that each row adds to a mean of scores; None where one of them does not say."""
-    parts = [result.influence() for result in results]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        return None
-    return statistics.combined_influence((1 / len(known), part) for part in known)
+    return statistics.mean_influence(result.influence() for result in results)

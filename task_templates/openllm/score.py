@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -20,12 +19,13 @@ from custom_metrics.openllm import (
     score_benchmark,
 )
 from custom_metrics.statistics import (
-    Influence,
-    bounded_interval,
     combined_influence,
+    influence_of,
     influence_of_counts,
     influence_of_mean,
+    mean_influence,
     rows_interval,
+    with_interval,
 )
 from evalprep.packapi import document_hash
 
@@ -86,23 +86,15 @@ def average(*, inputs: Inputs, **_: Any) -> Result:
             reason = f"{missing[0]}: {inputs[missing[0]]['reason']}"
         return {"agg_value": None, "reason": reason, "parts": values}
     result: Result = {"agg_value": value, "parts": values}
-    influences = [score.get("influence") for score in inputs.values()]
-    known = [influence for influence in influences if callable(influence)]
-    if len(known) == len(influences):
-        return _with_interval(result, partial(_mean_influence, known), 100)
+    influence = mean_influence(map(influence_of, inputs.values()))
+    if influence is not None:
+        return with_interval(result, influence, 100)
     # Standard error and interval of a mean of independent scores, where each has an error.
     errors = [score["stderr"] for score in inputs.values() if score.get("stderr") is not None]
     if len(errors) < len(inputs):
         return result
     stderr = float(np.hypot.reduce(errors)) / len(errors)
     return result | {"stderr": stderr, "interval": clipped(value, stderr, 100)}
-
-
-def _mean_influence(influences: Sequence[Callable[[], Influence]]) -> Influence:
-    """Returns what each row adds to the mean of scores."""
-    weight = 1 / len(influences)
-    parts = [(weight, influence()) for influence in influences]
-    return combined_influence(parts)
 
 
 def clipped(value: float, stderr: float, most: float) -> list[float]:
@@ -134,13 +126,16 @@ def _score(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> Result:
         values = list(chain.from_iterable(column.values for column in columns.values()))
         over_rows = influence_of_mean(keys, values)
         if over_rows.values is None:  # rows share documents
-            return _with_interval(result, lambda: over_rows, 1)
+            return with_interval(result, over_rows)
         interval = rows_interval(values)
         bounds = {} if interval is None else {"interval": list(interval)}
         return {**result, **bounds, "influence": over_rows}
     slopes = slopes_of(benchmark, sizes, is_raw=is_raw)
-    influence = partial(_influence, columns, slopes)
-    return _with_interval(result, influence, 1 if is_raw else 100)
+    influence = combined_influence(
+        (slopes[task], influence_of_mean(column.keys, column.values))
+        for task, column in columns.items()
+    )
+    return with_interval(result, influence, 1 if is_raw else 100)
 
 
 def as_result(
@@ -193,20 +188,6 @@ def slopes_of(benchmark: Benchmark, sizes: Mapping[str, int], *, is_raw: bool) -
     return slopes
 
 
-def _influence(columns: Mapping[str, Column], slopes: Mapping[str, float]) -> Influence:
-    parts = []
-    for task, column in columns.items():
-        influence = influence_of_mean(column.keys, column.values)
-        parts.append((slopes[task], influence))
-    return combined_influence(parts)
-
-
-def _with_interval(result: Result, influence: Callable[[], Influence], most: float) -> Result:
-    interval = bounded_interval(result["agg_value"], influence(), 0.0, most)
-    bounds = {} if interval is None else {"interval": list(interval)}
-    return {**result, **bounds, "influence": influence}
-
-
 def _key(task: str, row: Row) -> str:
     """The unit of a row: its document, by the published digest where it was made of that."""
     doc = row["doc"]
@@ -250,8 +231,7 @@ def _ifeval(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> Result:
         return scale * sum(_accuracies(sums)) / 2
 
     keys = [_key(task, row) for row in scored]
-    influence = partial(influence_of_counts, keys, counts, value)
-    return _with_interval(result, influence, scale)
+    return with_interval(result, influence_of_counts(keys, counts, value), scale)
 
 
 def _accuracies(sums: Any) -> tuple[float, float]:

@@ -9,10 +9,10 @@ from statistics import fmean
 from typing import Any
 
 from custom_metrics.science.judge import qa_judge_rating, scaled, summary_judge_rating
-from custom_metrics.statistics import influence_of_mean, median_interval
+from custom_metrics.statistics import influence_of_mean, median_interval, with_interval
 
 from .annotators import METRIC, PROMPT_VERSION, QA
-from .score import Sample, own_rows, units_of, with_interval
+from .score import Sample, own_rows, units_of
 
 _NOT_ASKED = "no judge has rated it: `evalprep judge RUN --model NAME`"
 

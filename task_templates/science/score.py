@@ -20,7 +20,7 @@ from custom_metrics.science.reply import STATUSES
 from custom_metrics.science.rows import Row, row_score, saved_texts, task_of_row
 from custom_metrics.science.rules import RuleChange, rule_changes, score_rows
 from custom_metrics.science.tasks import TASKS, Task
-from custom_metrics.statistics import Influence, bounded_interval, combined_influence, influence_of
+from custom_metrics.statistics import influence_of, mean_influence, with_interval
 
 Sample = Mapping[str, Any]
 Samples = Sequence[Sample]
@@ -117,19 +117,10 @@ def _measured(
             continue
         result = {"agg_value": value, "n": len(rows)}
         influence_of_metric = influence(kind, metric, rows, units)
-        measured[metric] = with_interval(result, influence_of_metric)
+        if influence_of_metric is not None:
+            result = with_interval(result, influence_of_metric)
+        measured[metric] = result
     return measured
-
-
-def with_interval(result: Result, influence: Influence | None) -> Result:
-    """A result with the interval of its value and what each row adds to it, as far as known."""
-    if influence is None:
-        return result
-    whole = result | {"influence": influence}
-    interval = bounded_interval(result["agg_value"], influence)
-    if interval is not None:
-        whole["interval"] = list(interval)
-    return whole
 
 
 def _reading_notes(counts: Mapping[str, float], flat: Values, n: int) -> list[str]:
@@ -263,7 +254,7 @@ def suite(*, inputs: Results, params: Params, **_: Any) -> Result:
     result["parts"] = values
     result["over"] = list(values)
     columns = list(known.values())
-    influence = _mean_influence(columns)
+    influence = mean_influence(map(influence_of, columns))
     if influence is not None:
         result["n"] = influence.rows
     absent = ", ".join(name for name in inputs if name not in known)
@@ -271,12 +262,12 @@ def suite(*, inputs: Results, params: Params, **_: Any) -> Result:
         counted = f"{len(known)} of {len(inputs)} columns"
         result["notes"] = [f"over {counted}, without {absent}"]
     if not is_median:
-        return with_interval(result, influence)
+        return result if influence is None else with_interval(result, influence)
     # A median has an interval of its own, and what each row adds to the columns in the middle.
     ordered = sorted(columns, key=lambda column: float(column["agg_value"]))
     count = len(ordered)
     middle = ordered[(count - 1) // 2 : count // 2 + 1]
-    influence_of_middle = _mean_influence(middle)
+    influence_of_middle = mean_influence(map(influence_of, middle))
     if influence_of_middle is not None:
         # A comparison of two runs moves the column in the middle, or the two.
         result["influence"] = influence_of_middle
@@ -289,14 +280,3 @@ def suite(*, inputs: Results, params: Params, **_: Any) -> Result:
     if len(known) == len(columns):
         result["interval"] = list(median_interval(known))
     return result
-
-
-def _mean_influence(parts: Sequence[Mapping[str, Any]]) -> Influence | None:
-    known = []
-    for part in parts:
-        influence = influence_of(part)
-        if influence is None:
-            return None
-        known.append(influence)
-    weight = 1 / len(known)
-    return combined_influence((weight, influence) for influence in known)
