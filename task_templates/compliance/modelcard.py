@@ -99,15 +99,19 @@ def card_of(folder: Path, model: str) -> Card:
                     "needs a heading of its own, as evalprep init --model_card writes them"
                 )
             if environment := sections.get("environment"):
-                stated = {key: text for key, text in environment.items() if text not in {"", "-"}}
-                amounts = environment_amounts(environment=stated)
-                for amount in ("energy", "co2"):
-                    if amounts[amount] is not None:
-                        unit = f"{amount}_unit"
-                        environment |= {amount: amounts[amount], unit: amounts[unit]}
+                environment |= _amounts(environment)
     if measured := _measured(folder / EMISSIONS):
         sections["evaluation"] = measured
     return Card(sections, tuple(notes))
+
+
+def _amounts(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Energy and CO2 with their units; nothing of an amount that is not known."""
+    stated = {name: value for name, value in environment.items() if value not in {"", "-"}}
+    amounts = environment_amounts(environment=stated)
+    known = [name for name in ("energy", "co2") if amounts[name] is not None]
+    with_units = [*known, *(f"{name}_unit" for name in known)]
+    return {name: amounts[name] for name in with_units}
 
 
 def _measured(path: Path) -> dict[str, Any]:

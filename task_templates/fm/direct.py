@@ -37,6 +37,7 @@ from .annotators import ANNOTATORS
 from .helper_models import helpers_of, usable_meteor
 from .labelling import loaded_function
 from .rows import (
+    Fill,
     check_changes,
     fix_of_empty,
     rows_of_records,
@@ -287,22 +288,7 @@ def _asked(
     fill = template_of(data, lambda key: key)
     notes = []
     if algorithm.name == "general_semantic_robustness":
-        varying = 0
-        # The first prompts are asked twice, as fmeval does, to see whether the model varies. A
-        # temperature above 0 says it without asking.
-        if data.options["temperature"] <= 0:
-            prompts = [fill(row, row.fields["model_input"]) for row in drawn[:_PROBED]]
-            pairs = zip(ask(prompts, False), ask(prompts, False), strict=True)
-            varying = sum(
-                first.text != second.text
-                for first, second in pairs
-                if not first.error and not second.error
-            )
-        if varying:
-            draws = data.options["num_baseline_samples"]
-            counted = f"the model gives two replies to {varying} of {len(prompts)} prompts"
-            notes.append(f"{counted}: each original prompt is asked {draws} times")
-            data = replace(data, varies=True)
+        data, notes = _probed(drawn, data, fill, ask)
     rows, about_rows = rows_of_records(drawn, data, algorithm, fill)
     prepared = list(rows)
     if algorithm.robust:
@@ -330,6 +316,26 @@ def _asked(
         counted = f"{len(samples)} prompts for {len(drawn)} records"
         notes.append(f"the model was asked {counted}")
     return samples, [*notes, *about_rows]
+
+
+def _probed(
+    drawn: Sequence[FieldRow], data: DataSet, fill: Fill, ask: Ask
+) -> tuple[DataSet, list[str]]:
+    """The data set with whether the model varies, and a note where it does.
+
+    The first prompts are asked twice, as fmeval does. A temperature above 0 says it without asking.
+    """
+    if data.options["temperature"] > 0:
+        return data, []
+    prompts = [fill(row, row.fields["model_input"]) for row in drawn[:_PROBED]]
+    pairs = list(zip(ask(prompts, False), ask(prompts, False), strict=True))
+    answered = [pair for pair in pairs if not any(prediction.error for prediction in pair)]
+    varying = sum(first.text != second.text for first, second in answered)
+    if not varying:
+        return data, []
+    draws = data.options["num_baseline_samples"]
+    counted = f"the model gives two replies to {varying} of {len(prompts)} prompts"
+    return replace(data, varies=True), [f"{counted}: each original prompt is asked {draws} times"]
 
 
 def _samples(

@@ -298,23 +298,8 @@ class _Entry:
                 "one of them per data set; they differ in the data sets that fmeval ships for them",
             )
         fields = self._fields(algorithms)
-        # Where the records are: `path` alone, or a mapping as for every source.
-        path = self.entry["path"]
-        stated = {key: self.entry[key] for key in _SOURCE if self.entry.get(key) is not None}
-        stated |= path if isinstance(path, dict) else {"path": path}
-        source = None
-        try:
-            source = source_spec(stated, self.context.where("data", self.index, "path"))
-        except BadInput as error:
-            self.context.problems.extend(error.problems)
-        # The template of fmeval: the entry's own, else that of the data set that it is like.
-        template: str | None = self.entry.get("prompt_template")
-        has_prompt = self.entry.get("prompt") is not None
-        if template is not None and has_prompt:
-            what = "prompt and prompt_template are both given"
-            self.refuse("prompt_template", what, "one of the two")
-        if template is None and not has_prompt:
-            template = DATASET_TEMPLATES.get(str(self.entry.get("like")))
+        source = self._source()
+        template = self._template()
         if self.wrong or source is None:
             return None
         section = self.context.section
@@ -366,6 +351,29 @@ class _Entry:
             if self.entry.get(key) in (None, "", []):
                 self.refuse("", f"{place} has no {key}", _ENTRY[key][1])
         return not self.wrong
+
+    def _template(self) -> str | None:
+        """The template of fmeval: the entry's own, else that of the data set that it is like."""
+        own: str | None = self.entry.get("prompt_template")
+        has_prompt = self.entry.get("prompt") is not None
+        if own is not None and has_prompt:
+            what = "prompt and prompt_template are both given"
+            self.refuse("prompt_template", what, "one of the two")
+        if own is None and not has_prompt:
+            return DATASET_TEMPLATES.get(str(self.entry.get("like")))
+        return own
+
+    def _source(self) -> SourceSpec | None:
+        """Returns where the records are: `path` alone, or a mapping as for every source."""
+        path = self.entry["path"]
+        source = {key: self.entry[key] for key in _SOURCE if self.entry.get(key) is not None}
+        source |= path if isinstance(path, dict) else {"path": path}
+        try:
+            return source_spec(source, self.context.where("data", self.index, "path"))
+        except BadInput as error:
+            self.wrong = True
+            self.context.problems.extend(error.problems)
+            return None
 
     def _fields(self, algorithms: list[Algorithm]) -> dict[str, str]:
         """Field -> where it stands: those of `like`, then those of the entry."""

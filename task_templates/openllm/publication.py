@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from custom_metrics.openllm import BENCHMARKS, LEAVES, details_repository, parse_file_name
 from evalprep.packapi import (
     BadInput,
+    DataFolder,
     Problem,
     Publication,
     PublishedPart,
@@ -23,7 +25,7 @@ from evalprep.packapi import (
 )
 
 from .contents import SOURCE, PublishedRow, Wanted, choose_row, read_rows
-from .samples import newest_samples
+from .samples import SampleFile, newest_samples
 
 _MATH = next(board for board in BENCHMARKS if board.name == "math")
 
@@ -70,12 +72,7 @@ def fetch(name: str, section: Any, *, folder: Path, where: str) -> Publication:
         if parts is not None and parts.kind == "results" and parts.stamp in stamps:
             names.append(file_name)
     local = samples.fetch(names, where)
-    version = f"commit {samples.commit}" if samples.commit else "a local folder"
-    notes = [f"published samples: {samples.location}, {version}"]
-    if absent := [task for task in LEAVES if task not in files]:
-        notes.append(f"without published samples: {', '.join(absent)}")
-    if len(stamps) > 1:
-        notes.append(f"the newest samples of each task are of {len(stamps)} runs")
+    notes = list(_notes(samples, files))
     row = _row(name, section, is_place=is_place, folder=folder, notes=notes)
     folders = {file.parent for file in local}
     first = local[0].parent
@@ -98,6 +95,17 @@ def fetch(name: str, section: Any, *, folder: Path, where: str) -> Publication:
         score: PublishedValue(value, SOURCE, row.title) for score, value in row.values.items()
     }
     return replace(publication, title=row.title, values=values, precision=row.precision)
+
+
+def _notes(samples: DataFolder, files: Mapping[str, SampleFile]) -> Iterator[str]:
+    version = f"commit {samples.commit}" if samples.commit else "a local folder"
+    yield f"published samples: {samples.location}, {version}"
+    absent = [task for task in LEAVES if task not in files]
+    if absent:
+        yield f"without published samples: {', '.join(absent)}"
+    runs = len({file.stamp for file in files.values()})
+    if runs > 1:
+        yield f"the newest samples of each task are of {runs} runs"
 
 
 def search(query: str, section: Any, *, folder: Path) -> list[str]:

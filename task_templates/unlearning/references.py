@@ -58,13 +58,7 @@ def load(path: Path | str) -> Log | None:
         BadInput: a file of one of these names that is not JSON, such as a truncated copy.
     """
     path = Path(path)
-    results: dict[str, Result] = {}
-    metadata: dict[str, Any] = {}
-    for log in _files(path):
-        results_of_file, metadata_of_file = _load_file(log)
-        if results_of_file:
-            results |= results_of_file
-            metadata |= metadata_of_file
+    results, metadata = _load_files(path)
     file = path / HARNESS if path.is_dir() else path
     stored = {} if file.name != HARNESS else harness_scores(read_object(file) or {})
     if not results and not stored:
@@ -80,17 +74,27 @@ def load(path: Path | str) -> Log | None:
     tasks = {}
     for name, task in tasks_of(results).items():
         stated = _metadata(name, metadata, results)
-        # Data set and split of a task whose rows are another for each split.
-        suite, _, part = name.partition("_")
-        settings = stated.get("unlearning")
-        named = (settings.get("split") if isinstance(settings, Mapping) else None) or split
-        has_splits = suite != "tofu" or part.startswith(("forget", "holdout"))
-        data = f"{suite.upper()} {named}" if has_splits and named else ""
+        data = _data_of(name, stated, split)
         tasks[name] = replace(task, metadata=stated, data=data)
     model = str(metadata.get("model") or "") or model_at(path)
     arguments = metadata.get("model_args")
-    of_run = {"model_args": arguments} if isinstance(arguments, dict) else {}
-    return Log(results, model, tasks, of_run, stored=stored)
+    settings = {"model_args": arguments} if isinstance(arguments, dict) else {}
+    return Log(results, model, tasks, settings, stored=stored)
+
+
+def _load_files(path: Path) -> tuple[dict[str, Result], dict[str, Any]]:
+    results: dict[str, Result] = {}
+    metadata: dict[str, Any] = {}
+    files = [path]
+    if path.is_dir():
+        names = [name for name in FILES if (path / name).is_file()]
+        files = [path / name for name in names or SHORT]
+    for file in files:
+        results_of_file, metadata_of_file = _load_file(file)
+        if results_of_file:
+            results |= results_of_file
+            metadata |= metadata_of_file
+    return results, metadata
 
 
 def logs(path: Path) -> list[Path]:
@@ -177,12 +181,20 @@ def _metadata(
     return {"rule": facts.get("rule"), "unlearning": settings}
 
 
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    return [path / name for name in FILES if (path / name).is_file()] or [
-        path / name for name in SHORT
-    ]
+def _data_of(task: str, stated: Mapping[str, Any], split: str) -> str:
+    """Data set and split of a task whose rows are another for each split; empty for the others.
+
+    Args:
+        task: Its name.
+        stated: Its metadata.
+        split: The split that the log's place names, where the metadata name none.
+    """
+    suite, _, name = task.partition("_")
+    if suite == "tofu" and not name.startswith(("forget", "holdout")):
+        return ""
+    settings = stated.get("unlearning")
+    named = settings.get("split") if isinstance(settings, Mapping) else None
+    return f"{suite.upper()} {named or split}" if named or split else ""
 
 
 def _load_file(  # noqa: PLR0911 - one return for each kind of value
