@@ -28,7 +28,7 @@ from evalprep.packapi import (
 from .detectors import RATED, rate_sentiment, rate_toxicity
 from .dialogues import OTHER
 from .outcome import last_reply_in
-from .v2_judges import SimpleQA, StrongReject, replies_in
+from .v2_judges import Judge, SimpleQA, StrongReject, replies_in
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 DRAWS = 10
@@ -152,22 +152,18 @@ class Detector:
             return "parse_error", None
 
 
-class Contradiction:
+class Contradiction(Judge):
     """Asks a judge whether two sentences contradict each other.
 
     It asks for one explanation, then for ten votes on it.
     """
 
     name = "contradiction"
-    version = "1"
     values: Mapping[str, Value] = {
         "contradiction": Value(0, 1, "down", "share of votes for a contradiction")
     }
-    paid = True
-    needs: Sequence[str] = ()
     tasks: Sequence[str] = ("compliance_self_check_alternative",)
     sampling: Mapping[str, Any] = {"temperature": 1.0}
-    schema = None
 
     def items(self, rows: Rows, metadata: Mapping[str, Mapping[str, Any]]) -> Iterable[Item]:
         """Ten votes per pair of sentences.

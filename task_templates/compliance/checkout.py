@@ -1,4 +1,4 @@
-"""The user's checkout of COMPL-AI v1: texts out of its modules, and what its folders hold.
+"""The user's checkouts of COMPL-AI: texts out of their modules, and what their folders hold.
 
 Nothing of it is imported or run. A text is read out of the syntax tree of its module: constants as
 they stand, everything else as a field that the pack fills (`"Question: " + row["context"]`).
@@ -17,6 +17,9 @@ from evalprep.packapi import BadInput, Context, Problem, Source
 
 COMMIT = "934d3f5"
 IMPLEMENTATIONS = "src/benchmarks/benchmark_implementations"
+V2_TASKS = "src/complai/tasks"
+#: Version -> the folder by which its checkouts are known.
+_HOLDS = {"v1": IMPLEMENTATIONS, "v2": V2_TASKS}
 _LFS = b"version https://git-lfs.github.com/spec"
 _SCOPES = (ast.ClassDef, ast.FunctionDef)
 
@@ -55,23 +58,26 @@ class Place:
     constants: Sequence[str] = ()
 
 
-def checkout_of(context: Context) -> Path | None:
-    """The folder that `compliance.v1_checkout` names; None without one.
+def checkout_of(context: Context, version: str = "v1") -> Path | None:
+    """The folder that `compliance.v1_checkout` or `v2_checkout` names; None without one.
 
     Raises:
-        BadInput: there is no such folder, or it is no checkout of version 1.
+        BadInput: there is no such folder, or it is no checkout of that version.
     """
-    named = context.section.v1_checkout
+    key = f"{version}_checkout"
+    named = getattr(context.section, key)
     if not named:
         return None
     folder = Path(context.locate(str(named)))
-    if not (folder / IMPLEMENTATIONS).is_dir():
+    if not (folder / _HOLDS[version]).is_dir():
+        fix = "git clone https://github.com/compl-ai/compl-ai"
+        if version == "v1":
+            fix += f" && git -C compl-ai checkout {COMMIT}"
         raise BadInput(
             Problem(
-                what=f"{named} is not a checkout of COMPL-AI v1: it lacks {IMPLEMENTATIONS}",
-                where=context.where("v1_checkout"),
-                fix="git clone https://github.com/compl-ai/compl-ai && "
-                f"git -C compl-ai checkout {COMMIT}",
+                what=f"{named} is not a checkout of COMPL-AI {version}: it lacks {_HOLDS[version]}",
+                where=context.where(key),
+                fix=fix,
             )
         )
     return folder

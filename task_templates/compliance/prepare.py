@@ -96,7 +96,7 @@ def plan(context: Context) -> Plan:
     check_names(context)
     try:
         checkout_of(context)
-        v2.checkout(context)
+        checkout_of(context, "v2")
     except BadInput as error:
         context.problems.extend(error.problems)
         return Plan()

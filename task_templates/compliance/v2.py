@@ -21,7 +21,17 @@ from custom_metrics.compliance.ifbench import obstacle
 from custom_metrics.compliance.perturb.draw import choose, generator, seed_of
 from evalprep.packapi import BadInput, Context, Problem
 
-from .checkout import UNREADABLE, Place, Text, fill, note_files, parse_text, text_at
+from .checkout import (
+    UNREADABLE,
+    V2_TASKS,
+    Place,
+    Text,
+    checkout_of,
+    fill,
+    note_files,
+    parse_text,
+    text_at,
+)
 from .choices import LETTERS
 from .datasets import read
 from .wording import OWN_WORDING
@@ -29,8 +39,7 @@ from .wording import OWN_WORDING
 Row = dict[str, Any]
 V2_WORDING = "v2 wording"
 PREFIX = "compliance_v2_"
-_TASKS = "src/complai/tasks"
-_PROMPTS = f"{_TASKS}/strong_reject/prompts.py"
+_PROMPTS = f"{V2_TASKS}/strong_reject/prompts.py"
 _CHOICES = "inspect_ai/solver/_multiple_choice.py"
 _GRADERS = "inspect_evals/simpleqa/grader_templates.py"
 #: Text of a prompt or judge -> where version 2 or its packages have it.
@@ -118,27 +127,6 @@ _TEXTS = {
 REPLY = "<the reply of the model>"
 
 
-def checkout(context: Context) -> Path | None:
-    """The folder that `compliance.v2_checkout` names; None without one.
-
-    Raises:
-        BadInput: there is no such folder, or it is no checkout of version 2.
-    """
-    named = context.section.v2_checkout
-    if not named:
-        return None
-    folder = Path(context.locate(str(named)))
-    if not (folder / _TASKS).is_dir():
-        raise BadInput(
-            Problem(
-                what=f"{named} is not a checkout of COMPL-AI v2: it lacks {_TASKS}",
-                where=context.where("v2_checkout"),
-                fix="git clone https://github.com/compl-ai/compl-ai",
-            )
-        )
-    return folder
-
-
 def wording(context: Context, task: str) -> str:
     """The source of the texts of a benchmark of version 2: the original's, or the pack's own."""
     is_asked_as_it_is = not _TEXTS[task]
@@ -153,7 +141,7 @@ def _modules(context: Context, task: str) -> dict[str, Path]:
 
 
 def _find_modules(context: Context, task: str) -> dict[str, Path]:
-    folder = checkout(context)
+    folder = checkout_of(context, "v2")
     if folder is None:
         return {}
     places = [folder]
