@@ -285,6 +285,16 @@ def test_groups_of_groups(requested, tasks, groups, request_):
     assert plan.below("all") == (["a", "b", "c"] if "all" in groups else ["all"])
 
 
+def test_what_several_tasks_need_is_made_once_until_rows_are_dropped():
+    context = Context(Pack("p", TEMPLATES), None, None, [], None)
+    numbers = iter(range(3))
+    assert [context.once("number", lambda: next(numbers)) for _ in range(2)] == [0, 0]
+    assert [context.is_first("note") for _ in range(2)] == [True, False]
+    context.drop_rows()
+    assert context.once("number", lambda: next(numbers)) == 1
+    assert context.is_first("note")
+
+
 def test_a_folder_without_packs_is_no_template_dir(tmp_path):
     for folder, said in ((tmp_path, "holds no pack"), (tmp_path / "nowhere", "is not a folder")):
         with pytest.raises(BadInput, match=said):
