@@ -97,7 +97,7 @@ def rows_interval(
     x = flat_floats(values)
     w = row_weights(weights, x.size)
     codes = np.arange(x.size) if units is None else cluster_codes(units)
-    count = np.unique(codes).size
+    count = x.size if units is None else np.unique(codes).size
     if count < 2:
         return None
     if stderr is None:
@@ -106,7 +106,7 @@ def rows_interval(
     is_plain = _is_plain(units, w)
     mean = float(np.mean(x)) if is_plain else sum_of_products(x, w) / total
     known = mean_bounds(x, bounds)
-    are_verdicts = known == SHARE_BOUNDS and set(np.unique(x)) <= {0.0, 1.0}
+    are_verdicts = known == SHARE_BOUNDS and bool(np.all((x == 0) | (x == 1)))
     if are_verdicts:
         rows = total if is_plain else min(_effective_rows(mean, stderr, count), total)
         return Interval(*proportion_interval(mean, rows, confidence=confidence))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from evalprep.results import Replier, extraction_failed, has_reply, text_of
 from evalprep.samples import Sample, choice_margin
@@ -29,12 +31,13 @@ _COLUMNS = (
     *("baseline_output", "candidate_output", "prompt"),
 )
 
+_values = attrgetter(*_COLUMNS)
+
 Repliers = tuple[Replier, Replier]
 NOBODY: Repliers = (Replier(), Replier())
 
 
-@dataclass(frozen=True, eq=False)
-class Flip:
+class Flip(msgspec.Struct, frozen=True, eq=False, dict=True):
     """One sample that is right on one side only (for graded metrics: whose score moved).
 
     Texts are read from the lines when they are asked for.
@@ -59,7 +62,7 @@ class Flip:
     baseline_score: float
     gained: bool
     prompt_differs: bool
-    repliers: Repliers = field(default=NOBODY, repr=False)
+    repliers: Repliers = NOBODY
 
     @property
     def sample_id(self) -> str:
@@ -99,7 +102,7 @@ class Flip:
             return False
         return output.strip() == text_of(self.sample).strip()
 
-    @cached_property
+    @property
     def baseline_reply(self) -> str | None:
         """The reply of the baseline; None where it is not known."""
         if self.other is None:
@@ -138,7 +141,7 @@ class Flip:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
-        return {name: getattr(self, name) for name in _COLUMNS}
+        return dict(zip(_COLUMNS, _values(self), strict=True))
 
 
 def _fault_of_reply(sample: Sample, replier: Replier) -> str:
@@ -155,5 +158,4 @@ def _is_near_tie(sample: Sample) -> bool:
 
 def write_csv(flips: Iterable[Flip], path: Path) -> int:
     """Writes flips as CSV, one row each; returns their number."""
-    rows = (list(flip.to_dict().values()) for flip in flips)
-    return write_rows(chain([_COLUMNS], rows), path)
+    return write_rows(chain([_COLUMNS], map(_values, flips)), path)

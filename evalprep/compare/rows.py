@@ -439,9 +439,9 @@ def _notes_on_replies(table: Table) -> list[str]:
 
 def _note_on_equal_replies(table: Table) -> list[str]:
     """A note where one reply was given to all prompts."""
-    rows = len(table)
-    is_one = rows >= _FEWEST_EQUAL and np.unique(table.response_hash).size == 1
-    is_said = bool(is_one and table.response_hash[0] != 0 and not np.any(table.empty == 1))
+    rows, replies = len(table), table.response_hash
+    is_one = rows >= _FEWEST_EQUAL and replies[0] != 0 and np.all(replies == replies[0])
+    is_said = is_one and not np.any(table.empty == 1)
     return [f"{rows} of {rows} replies are equal"] if is_said else []
 
 
