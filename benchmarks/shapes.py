@@ -28,6 +28,7 @@ model (`make setup`), whose tokenizer counts.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -176,10 +177,14 @@ def _common(at: int) -> dict[str, Any]:
     return {
         "doc_id": at,
         "filter": "none",
-        "doc_hash": f"{at + 1:064x}",
-        "prompt_hash": f"{at + 1:064x}",
-        "target_hash": "2" * 64,
+        "doc_hash": _digest(f"document {at}"),
+        "prompt_hash": _digest(f"prompt {at}"),
+        "target_hash": _digest(str(at % 4)),
     }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _is_right(at: int, shape: Shape, source: random.Random) -> bool:

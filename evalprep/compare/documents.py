@@ -106,7 +106,9 @@ def _found(match: Paired) -> Documents:
         if codes and _is_document(_together(codes), fewest=2):
             return Documents(found(name, *codes))
     candidates = {name: [_codes(_long(column)) for column in fields[name]] for name in names}
-    candidates["prompt"] = [_codes(column.tolist()) for column in prompts if column.any()]
+    known = [column for column in prompts if column.any()]
+    if all(map(_has_equal, known)):
+        candidates["prompt"] = [_codes(column.tolist()) for column in known]
     for name, codes in candidates.items():
         if codes and _is_document(_together(codes), fewest=_FEWEST_GROUPS):
             return Documents(found(name, *codes))
@@ -116,6 +118,12 @@ def _found(match: Paired) -> Documents:
         if _is_document(_together(codes), fewest=_FEWEST_GROUPS):
             others.append(found(name, *codes))
     return Documents(None, tuple(others))
+
+
+def _has_equal(hashes: NDArray[np.uint64]) -> bool:
+    """True where two rows have one hash."""
+    ordered = np.sort(hashes)
+    return bool(np.any(ordered[1:] == ordered[:-1]))
 
 
 def _together(sides: Sequence[Codes]) -> Codes:

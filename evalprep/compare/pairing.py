@@ -142,8 +142,7 @@ class Pairs:
         )
 
     def _ids_where(self, mask: Flags) -> list[str]:
-        ids = self.match.sides[0].table.ids
-        return [ids[row] for row in self.match.left[mask].tolist()]
+        return self.match.sides[0].table.ids.at(self.match.left[mask])
 
 
 def scored_pairs(match: Paired, values: Floats, other_values: Floats, kept: Flags) -> Pairs:
@@ -168,9 +167,8 @@ def scored_pairs(match: Paired, values: Floats, other_values: Floats, kept: Flag
     ).keep(kept)
     known = np.isfinite(pairs.now) & np.isfinite(pairs.before)
     now, before = pairs.now[~known], pairs.before[~known]
-    ids = match.sides[0].table.ids
     return replace(
         pairs.keep(known),
-        unscored=[ids[row] for row in pairs.rows[~known].tolist()],
+        unscored=match.sides[0].table.ids.at(pairs.rows[~known]),
         half_scored=(now[np.isfinite(now)], before[np.isfinite(before)]),
     )

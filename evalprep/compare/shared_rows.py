@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evalprep.compare.pairing import Floats
 from evalprep.results import MADE_FROM, Run, TaskRun
-from evalprep.samples import UNKNOWN, PairRules, Table, pair_rows
+from evalprep.samples import UNKNOWN, Ids, PairRules, Table, pair_rows
 
 _NO_SUBTASK = "rows without a subtask"
 
@@ -185,7 +185,7 @@ def _shared_task(
         for place in (0, 1):
             whole[place] = whole[place] and is_whole[place] and not lacking[place] and is_alike
         if not all(is_whole) or any(lacking) or not is_alike:
-            ids = [tables[0].distinct_ids[row] for row in rows[0].tolist()]
+            ids = Ids.of(tables[0].distinct_ids.at(rows[0]))
             shared = tables[0].kept(rows[0], ids), tables[1].kept(rows[1], ids)
             if not is_alike:
                 shared = _weighed_alike(*shared)

@@ -290,12 +290,8 @@ def _missing_scores(
 
 def _expected(sides: Sides, table: Table, other: Table | None) -> list[int]:
     """Rows that each side was to answer, and at least as many as it names."""
-    own = max(expected_rows(sides.run, sides.task) or 0, _different_rows(table))
+    own = max(expected_rows(sides.run, sides.task) or 0, table.id_count)
     if sides.other is None or sides.against is None or other is None:
         # Rows without a published verdict are not expected to be paired.
         return [own - int(np.sum(table.previous == UNKNOWN))]
-    return [own, max(expected_rows(sides.other, sides.against) or 0, _different_rows(other))]
-
-
-def _different_rows(table: Table) -> int:
-    return len(set(table.distinct_ids)) if table.repeated_ids.size else len(table)
+    return [own, max(expected_rows(sides.other, sides.against) or 0, other.id_count)]

@@ -76,10 +76,9 @@ class PairedTask(PairedMetric):
         ids, rows = self.table.distinct_ids, self.pairs.rows
         known = set(ids)
         pairs: dict[str, int] = {}
-        for pair, (row, place) in enumerate(
-            zip(rows.tolist(), map(str, self.table.doc_id[rows].tolist()), strict=True)
-        ):
-            pairs[f"{self.task}#{ids[row]}"] = pair
+        places = map(str, self.table.doc_id[rows].tolist())
+        for pair, (row_id, place) in enumerate(zip(ids.at(rows), places, strict=True)):
+            pairs[f"{self.task}#{row_id}"] = pair
             if place not in known:
                 pairs[f"{self.task}#{place}"] = pair
         return pairs
@@ -135,7 +134,7 @@ class PairedTask(PairedMetric):
         return {
             "missing": self.pairs.missing,
             "extra": self.pairs.extra,
-            "changed_prompt": [self.table.ids[row] for row in prompts],
+            "changed_prompt": self.table.ids.at(prompts),
             "duplicates": self.pairs.duplicates,
             "unscored": self.pairs.unscored if self.by_row else [],
             "unreadable": self.pairs.unreadable,

@@ -186,7 +186,7 @@ def _with_missing(
     """
     if item.range is None or settings.pairing.partial or len(set(paired.pairs.tools)) > 1:
         return item
-    sizes = [len(set(side.table.distinct_ids)) for side in paired.pairs.match.sides]
+    sizes = [side.table.id_count for side in paired.pairs.match.sides]
     sizes += [task.logged.rows.effective or 0 for _, _, task in paired.sides.named]
     pick = min if "limit" in settings.allow else max
     expected = pick(filter(None, sizes), default=0) - left_out

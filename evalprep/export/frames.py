@@ -150,14 +150,17 @@ def _pairs_of(task: PairedTask) -> Iterator[dict[str, Any]]:
     baseline = table if task.other is None else task.other
     subtasks = [*table.subtasks, None]  # the last one is that of the code for none
     repeats = [None] * len(pairs.rows) if pairs.repeats is None else pairs.repeats.tolist()
-    columns = (pairs.rows, pairs.other_rows, pairs.now, pairs.before, pairs.prompt_differs)
+    ids = table.ids.at(pairs.rows), baseline.ids.at(pairs.other_rows)
+    columns = (pairs.rows, pairs.now, pairs.before, pairs.prompt_differs)
     lists = [column.tolist() for column in columns]
-    for row, other, now, before, differs, repeat in zip(*lists, repeats, strict=True):
+    for sample_id, baseline_id, row, now, before, differs, repeat in zip(
+        *ids, *lists, repeats, strict=True
+    ):
         yield {
             "task": task.task,
             "subtask": subtasks[int(table.subtask[row])],
-            "sample_id": table.ids[row],
-            "baseline_id": baseline.ids[other],
+            "sample_id": sample_id,
+            "baseline_id": baseline_id,
             "doc_id": int(table.doc_id[row]),
             "metric": task.metric.metric,
             "filter": table.filter,

@@ -211,8 +211,8 @@ class Pairs:
         """The reason where two whole runs do not share their rows, as of another split."""
         name = rows.task
         anchor = self.runs[self.anchor]
-        own = len(set(self.runs[at].tasks[name].table().distinct_ids))
-        of_anchor = len(set(anchor.tasks[name].table().distinct_ids))
+        own = self.runs[at].tasks[name].table().id_count
+        of_anchor = anchor.tasks[name].table().id_count
         if not own or not of_anchor:
             return []
         shared = rows.pairs.paired

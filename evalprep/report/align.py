@@ -22,7 +22,7 @@ from evalprep.results import (
     knows_parsing,
     text_of,
 )
-from evalprep.samples import BY_CONTENT, UNKNOWN, PairRules, Sample, Table, line_up
+from evalprep.samples import BY_CONTENT, UNKNOWN, Ids, PairRules, Sample, Table, line_up
 
 #: A sample, and filter -> the answer that it found.
 ReadSample = tuple[SampleView, dict[str, str]]
@@ -153,7 +153,7 @@ class TaskRows:
     """
 
     name: str
-    ids: list[str]
+    ids: Ids
     replies: list[Replies | None]
 
     @cached_property

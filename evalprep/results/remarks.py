@@ -70,7 +70,7 @@ def notes_on_rows(table: Table) -> list[str]:
     documents = note_on_few_documents(len(table.clusters) or None)
     doubts = [*note_on_failed_scoring(table), *note_on_thoughts(table)]
     doubts += [*note_on_documents(table), *documents]
-    ids = {table.ids[row] for row in table.doubled()}  # of several rows of one prompt and place
+    ids = set(table.ids.at(table.doubled()))  # of several rows of one prompt and place
     if ids:
         occurring = counted(len(ids), "id occurs", "ids occur")
         doubts.append(f"{occurring} more than once; each of their rows counts")

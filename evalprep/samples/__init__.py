@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from evalprep.samples.asked import Asked
     from evalprep.samples.compressed import damaged, opened, read_member
     from evalprep.samples.hashes import document_hash, text_hash
+    from evalprep.samples.ids import Ids
     from evalprep.samples.jsonparts import WRITE_AGAIN, JsonParts, object_of, objects_in
     from evalprep.samples.keys import Keys, Rows
     from evalprep.samples.lineup import line_up

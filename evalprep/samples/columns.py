@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -15,6 +16,7 @@ from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
 from evalprep.files import text_sha256
+from evalprep.samples.ids import Ids, digests_in
 from evalprep.samples.lines import ABSENT, DOCUMENT_COLUMNS, FIELDS, Columns, Head, columns_of
 from evalprep.samples.metric import PARSE_RATES
 from evalprep.samples.sample import (
@@ -71,14 +73,9 @@ def _leading64(digests: Sequence[str]) -> NDArray[np.uint64]:
 
     0 for none, of any other text those of its own digest.
     """
-    # All at once where they are whole digests, as lm-eval writes them.
-    together, count = " ".join(digests), len(digests)
-    with contextlib.suppress(ValueError):
-        whole = bytes.fromhex(together)  # which passes over blanks: no more than these may be
-        if (len(whole), len(together)) == (32 * count, 65 * count - 1) and (
-            together[64::65].isspace()
-        ):
-            return np.frombuffer(whole, dtype=">u8")[::4].astype(np.uint64)
+    whole = digests_in(digests)
+    if whole is not None:
+        return np.frombuffer(whole, dtype=">u8")[::4].astype(np.uint64)
     known = [
         digest if _HEXADECIMAL.fullmatch(digest) else text_sha256(digest) for digest in digests
     ]
@@ -157,7 +154,9 @@ def _unparsed(filtered: Sequence[msgspec.Raw], metrics: Mapping[str, Sequence[An
 
     The filter's mark tells it, or the task's own metric.
     """
-    flags = [raw in _INVALIDS for raw in filtered]
+    flags = [False] * len(filtered)
+    if any(map(filtered.count, _INVALIDS)):
+        flags = [raw in _INVALIDS for raw in filtered]
     for name in PARSE_RATES:
         if name in metrics:
             pairs = zip(flags, metrics[name], strict=True)
@@ -185,16 +184,16 @@ def _usual_ids(
     """The ids of rows as `row_id` takes them, and their column; None where rows take several."""
     for name in ID_COLUMNS:
         values = head[name]
-        kinds = set(map(type, values))
-        if kinds == _ONLY_NONE:
+        if values.count(None) == len(values):
             continue
+        kinds = set(map(type, values))
         if not kinds <= _IDS or "" in values:
             return None
         return name, values if kinds == _ONLY_TEXTS else list(map(str, values))
     return None if "" in doc_hashes else ("doc_hash", doc_hashes)
 
 
-_ONLY_NONE, _ONLY_TEXTS, _IDS = {type(None)}, {str}, {str, int}
+_ONLY_TEXTS, _IDS = {str}, {str, int}
 _TEXTS = frozenset({str, type(None)})
 _HEXADECIMAL = re.compile("[0-9a-fA-F]*")
 _BRACKETS = b"[ \n"
@@ -226,9 +225,11 @@ class _Column:
         self._values += np.asarray(values, dtype=self._dtype).data
 
     def whole(self, size: int) -> NDArray[Any]:
-        """Returns the values of all rows."""
+        """Returns the values of all rows; where they are one, without memory for each."""
         self._pad(size)
-        return np.frombuffer(self._values, dtype=self._dtype)
+        values = np.frombuffer(self._values, dtype=self._dtype)
+        is_one = size > 0 and bool(np.all(values == values[0]))
+        return np.broadcast_to(values[:1].copy(), size) if is_one else values
 
     def _pad(self, size: int) -> None:
         lacking = size - len(self._values) // self._dtype.itemsize
@@ -300,13 +301,21 @@ class TableBuilder:
     def __init__(self, filter_name: str, id_source: str | None) -> None:
         self.filter = filter_name
         self.wanted_source = id_source
-        self.ids: list[str] = []
-        self.sources: dict[str, int] = {}
+        self.rows = 0
+        self.ids: list[Ids] = []
+        self.sources: Counter[str] = Counter()
         self.columns = {name: _Column(dtype) for name, dtype in COLUMNS.items()}
         self.metrics: dict[str, _MetricColumns] = {}
-        self.documents = {name: _Column(np.int64, UNKNOWN) for name in DOCUMENT_COLUMNS}
-        self.document_codes = {name: _Codes() for name in DOCUMENT_COLUMNS}
-        self.subtasks, self.clusters, self.verdicts = _Codes(), _Codes(), _Verdicts()
+        self.subtasks, self.clusters = _Codes(), _Codes()
+        self.documents = {name: _Codes() for name in DOCUMENT_COLUMNS}
+        #: What turns a part of the head into the numbers of its column, where a row has it.
+        self.coded: dict[str, _Codes | _Verdicts] = {
+            "subtask": self.subtasks,
+            "cluster": self.clusters,
+            "previous": _Verdicts(),
+            **self.documents,
+        }
+        self.columns |= {name: _Column(COLUMNS.get(name, "int64"), UNKNOWN) for name in self.coded}
 
     def add(
         self,
@@ -323,63 +332,64 @@ class TableBuilder:
             offsets: Place of each line in the file, in bytes.
             lengths: Its length there.
         """
-        start = len(self.ids)
+        start, rows = self.rows, len(offsets)
         column = dict(zip(FIELDS, values, strict=False))
         head = dict(zip(Head.__struct_fields__, columns_of(column["doc"]), strict=True))
         metrics = dict(zip(names, values[len(FIELDS) :], strict=True))
-        self._add_ids(head, column)
+        self.ids.append(Ids.of(self._ids_of(head, column)))
         added: dict[str, Sequence[int] | NDArray[Any]] = {
             "doc_id": _in_range(column["doc_id"]),
-            "subtask": self.subtasks.of(head["subtask_name"]),
-            "cluster": self.clusters.of(head["cluster_id"]),
             "offset": offsets,
             "length": lengths,
             **{name: _leading64(column[name]) for name in HASHES},
             **_of_replies(column["resps"]),
-            "previous": self.verdicts.of(head["previously_is_correct"]),
             "prompt_as_prepared": _as_prepared(head["prompt"], column),
             "unparsed": _unparsed(column["filtered_resps"], metrics),
+            **{
+                name: coded.of(head[name])
+                for name, coded in self.coded.items()
+                if head[name].count(None) < rows
+            },
         }
         for name, numbers in added.items():
             self.columns[name].put(start, numbers)
-        for name in DOCUMENT_COLUMNS:
-            if head[name].count(None) < len(offsets):
-                self.documents[name].put(start, self.document_codes[name].of(head[name]))
         for name, logged in metrics.items():
             self.metrics.setdefault(name, _MetricColumns(name)).put(start, logged)
+        self.rows += rows
 
-    def _add_ids(
+    def _ids_of(
         self, head: dict[str, tuple[Any, ...]], column: dict[str, tuple[Any, ...]]
-    ) -> None:
+    ) -> Sequence[str]:
+        """The ids of some rows; counts the columns that they come from."""
         if self.wanted_source is not None:
-            self.ids += map(str, column[self.wanted_source])
-            return
+            return list(map(str, column[self.wanted_source]))
         usual = _usual_ids(head, column["doc_hash"])
         if usual is not None:
             source, ids = usual
-            self.ids += ids
-            self.sources[source] = self.sources.get(source, 0) + len(ids)
-            return
+            self.sources[source] += len(ids)
+            return ids
+        mixed = []
         candidates = zip(*(head[name] for name in ID_COLUMNS), strict=True)
         for values, doc_hash, doc_id in zip(
             candidates, column["doc_hash"], column["doc_id"], strict=True
         ):
             doc = dict(zip(ID_COLUMNS, values, strict=True))
             identity, source = row_id(doc, doc_hash, doc_id)
-            self.ids.append(identity)
-            self.sources[source] = self.sources.get(source, 0) + 1
+            mixed.append(identity)
+            self.sources[source] += 1
+        return mixed
 
     def build(self, source: SampleSource, filters: dict[str, int], damage: list[Damage]) -> Table:
         """Returns the finished table."""
-        size = len(self.ids)
+        size = self.rows
         usual = max(self.sources, key=self.sources.__getitem__, default="sample_id")
         pairs = {name: metric.whole_pairs(size) for name, metric in self.metrics.items()}
         return Table(
             source=source,
             filter=self.filter,
-            ids=self.ids,
+            ids=Ids.joined(self.ids),
             id_source=self.wanted_source or usual,
-            **{name: column.whole(size) for name, column in self.columns.items()},
+            **{name: self.columns[name].whole(size) for name in COLUMNS},
             subtasks=self.subtasks.names,
             clusters=self.clusters.names,
             metrics={name: metric.whole(size) for name, metric in self.metrics.items()},
@@ -397,10 +407,10 @@ class TableBuilder:
     def _repeated_documents(self, size: int) -> dict[str, NDArray[np.int64]]:
         """The columns that name a document of which there are several rows."""
         repeated = {}
-        for name, codes in self.document_codes.items():
+        for name, codes in self.documents.items():
             if not codes.names:
                 continue
-            numbers = self.documents[name].whole(size)
+            numbers = self.columns[name].whole(size)
             if int(np.sum(numbers >= 0)) > len(codes.names):
                 repeated[name] = numbers
         return repeated

@@ -92,6 +92,8 @@ class Keys:
 
     def of(self, name: str, rows: Rows) -> Hashes:
         """Returns one key of some rows, by its name in `ASKED` or `REQUESTS`."""
+        if not rows.size:
+            return np.zeros(0, dtype=np.uint64)
         names, keys = (ASKED, self._asked_keys) if name in ASKED else (REQUESTS, self._request_keys)
         if name not in self._columns:
             empty = np.zeros((len(names), len(self)), dtype=np.uint64)

@@ -33,24 +33,32 @@ ABSENT = msgspec.Raw(b"")
 _OPENING = ord("{")
 
 
-class Head(msgspec.Struct, gc=False):
-    """The parts of a row that a table needs."""
+class Head(
+    msgspec.Struct,
+    gc=False,
+    rename={
+        "subtask": "subtask_name",
+        "cluster": "cluster_id",
+        "previous": "previously_is_correct",
+    },
+):
+    """The parts of a row that a table needs, by the names of its columns where it has one."""
 
     sample_id: Any = None
     id: Any = None
     question_id: Any = None
     uid: Any = None
-    subtask_name: Any = None
-    cluster_id: Any = None
+    subtask: Any = None
+    cluster: Any = None
     document_id: Any = None
     passage_id: Any = None
     context_id: Any = None
     story_id: Any = None
-    previously_is_correct: Any = None
+    previous: Any = None
     prompt: msgspec.Raw = ABSENT
 
 
-_IN_HEAD = Head.__struct_fields__  # the prompt is the last one
+_IN_HEAD = Head.__struct_encode_fields__  # the prompt is the last one
 
 
 _identified = msgspec.json.Decoder(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evalprep.samples.ids import Ids
 from evalprep.samples.keys import Rows
 from evalprep.samples.pairing import BY_CONTENT, PairRules, pair_rows
 from evalprep.samples.sample import UNKNOWN
@@ -14,7 +15,7 @@ from evalprep.samples.table import Table
 
 def line_up(
     sides: Sequence[tuple[Table, str]], rules: PairRules = BY_CONTENT
-) -> tuple[list[str], list[Rows]]:
+) -> tuple[Ids, list[Rows]]:
     """Lines up the rows of several tables: those of the first, then what only later ones have.
 
     Rows meet as those of two runs do: first with those of the first table, and what is left over
@@ -28,11 +29,12 @@ def line_up(
     Returns:
         The id of each place, and for each table the place of each of its rows.
     """
-    ids: list[str] = []
+    ids: list[Ids] = []
+    size = 0  # places so far
     earlier: list[Rows] = []
     for table, tool in sides:
         places = np.full(len(table), UNKNOWN, dtype=np.int64)
-        is_taken = np.zeros(len(ids), dtype=np.bool_)
+        is_taken = np.zeros(size, dtype=np.bool_)
         for (other, other_tool), other_places in zip(sides, earlier, strict=False):
             if np.all(places != UNKNOWN) or np.all(is_taken):
                 break
@@ -43,7 +45,9 @@ def line_up(
                 places[rows[is_free]] = targets[is_free]
                 is_taken[targets[is_free]] = True
         added = np.flatnonzero(places == UNKNOWN)
-        places[added] = len(ids) + np.arange(added.size)
-        ids += [table.ids[row] for row in added.tolist()]
+        places[added] = size + np.arange(added.size)
+        size += added.size
+        is_whole = added.size == len(table)
+        ids.append(table.ids if is_whole else Ids.of(table.ids.at(added)))
         earlier.append(places)
-    return ids, earlier
+    return Ids.joined(ids), earlier

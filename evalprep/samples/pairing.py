@@ -244,7 +244,7 @@ class Paired:
 
 
 def _ids(table: Table, chosen: Flags) -> list[str]:
-    return [table.ids[row] for row in np.flatnonzero(chosen).tolist()]
+    return table.ids.at(np.flatnonzero(chosen))
 
 
 def pair_rows(
@@ -349,7 +349,7 @@ class _Matching:
     def __init__(self, left: Keys, right: Keys) -> None:
         self.sides = left, right
         self.out = np.full(len(left), LONE, np.int8), np.full(len(right), LONE, np.int8)
-        self._pairs: list[Rows] = []  # columns: left, right, way, unit
+        self._pairs: list[tuple[Rows, Rows, Codes, Rows]] = []  # left, right, way, unit
         self._units = 0
         self._unclear: list[tuple[Rows, Rows]] = []
 
@@ -361,14 +361,15 @@ class _Matching:
 
     def paired(self) -> Paired:
         """What was found."""
-        left, right, way, unit = np.concatenate([np.zeros((4, 0), np.int64), *self._pairs], axis=1)
+        none = _NO_ROWS, _NO_ROWS, np.zeros(0, dtype=np.int8), _NO_ROWS
+        left, right, way, unit = map(np.concatenate, zip(none, *self._pairs, strict=True))
         order = np.argsort(left, kind="stable")
         left, right = left[order], right[order]
         return Paired(
             sides=self.sides,
             left=left,
             right=right,
-            way=way[order].astype(np.int8),
+            way=way[order],
             unit=unit[order],
             left_out=self.out[0],
             right_out=self.out[1],
@@ -418,8 +419,8 @@ class _Matching:
         """Makes pairs of some rows, one by one; those of one unit are known only together."""
         unit = np.full(left.size, self._units if is_unit else ALONE)
         self._units += is_unit
-        code = np.full(left.size, _WAYS.index(way))
-        self._pairs.append(np.stack([left, right, code, unit]).astype(np.int64))
+        code = np.full(left.size, _WAYS.index(way), dtype=np.int8)
+        self._pairs.append((left, right, code, unit))
         self.out[0][left] = PARTNER
         self.out[1][right] = PARTNER
 

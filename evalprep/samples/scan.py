@@ -292,9 +292,10 @@ class _Scan:
         if not columns:
             return
         filter_name, filters = self.builder.filter, columns[_FILTER]
-        for name in set(filters):
+        wanted = filters.count(filter_name)
+        for name in {filter_name} if wanted == len(filters) else set(filters):
             self.filters[name] = self.filters.get(name, 0) + filters.count(name)
-        if filters.count(filter_name) < len(filters):
+        if wanted < len(filters):
             chosen = [name == filter_name for name in filters]
             columns = [tuple(compress(column, chosen)) for column in columns]
             starts, ends = starts[chosen], ends[chosen]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-VERSION = 13  # of what the columns mean: another one makes stored tables unreachable
+VERSION = 14  # of what the columns mean: another one makes stored tables unreachable
 
 
 class Column(NamedTuple):

@@ -13,29 +13,26 @@ import contextlib
 import hashlib
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.data import array_of
 from evalprep.files import replace_file
 from evalprep.places import user_cache
+from evalprep.samples.ids import Ids
 from evalprep.samples.sample import Damage
 from evalprep.samples.scan import table_of
 from evalprep.samples.schema import COLUMNS, VERSION
 from evalprep.samples.sources import ChangedSamples, SampleSource
 from evalprep.samples.table import Table
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 _SMALL = 64 * 2**20  # bytes of samples below which a run is read in a moment
 _KEPT = 4 * 2**30  # bytes of the newest entries that survive a write
 _ENDING = ".parquet"
 _AHEAD = 2**16  # bytes that are read at once
-_AT_ONCE = 2**14  # rows that are written or read at once
+_AT_ONCE = 2**17  # rows that are written at once
 _IDS, _FACTS = "ids", b"table"
 #: Columns of which a table has one for each metric or field, by the beginnings of their names.
 _METRIC, _WEIGHT, _FIRST, _SECOND, _DOCUMENT = (
@@ -56,6 +53,7 @@ class _Facts(msgspec.Struct, frozen=True):
     clusters: list[str]
     filters: dict[str, int]
     damage: list[Damage]
+    equal: dict[str, int]  # columns of which every row has one value, by their names
 
 
 def cached_table(source: SampleSource, filter_name: str, *, small: int = _SMALL) -> Table:
@@ -98,8 +96,9 @@ def _store(table: Table, entry: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    own = {name: getattr(table, name) for name in COLUMNS}
     columns = {
-        **{name: getattr(table, name) for name in COLUMNS},
+        **{name: values for name, values in own.items() if not _is_one(values)},
         **{_METRIC + name: values for name, values in table.metrics.items()},
         **{_WEIGHT + name: values for name, values in table.weights.items()},
         **{_FIRST + name: first for name, (first, _) in table.pairs.items()},
@@ -113,36 +112,34 @@ def _store(table: Table, entry: Path) -> None:
         clusters=table.clusters,
         filters=table.filters,
         damage=table.damage,
+        equal={name: values[0].item() for name, values in own.items() if _is_one(values)},
     )
-    types = {name: pa.from_numpy_dtype(values.dtype) for name, values in columns.items()}
-    schema = pa.schema({_IDS: pa.string(), **types}, {_FACTS: msgspec.json.encode(facts)})
+    texts = [None, pa.py_buffer(table.ids.bounds), pa.py_buffer(table.ids.data)]
+    arrays = {_IDS: pa.Array.from_buffers(pa.large_binary(), len(table), texts)}
+    for name, values in columns.items():
+        numbers = pa.py_buffer(np.ascontiguousarray(values))  # `pa.array` would import pandas
+        kind = pa.from_numpy_dtype(values.dtype)
+        arrays[name] = pa.Array.from_buffers(kind, len(table), [None, numbers])
     entry.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with replace_file(entry) as temporary:
         temporary.chmod(0o600)
-        with pq.ParquetWriter(
+        pq.write_table(
+            pa.table(arrays, metadata={_FACTS: msgspec.json.encode(facts)}),
             temporary,
-            schema,
+            row_group_size=_AT_ONCE,
             compression="none",
             # Few values of a flag differ; digests and numbers would not become smaller.
             use_dictionary=[name for name, kind in COLUMNS.items() if kind == "int8"],
             write_statistics=False,
             write_page_checksum=True,
-        ) as writer:
-            for start in range(0, len(table), _AT_ONCE):
-                rows = slice(start, start + _AT_ONCE)
-                arrays = [array_of(table.ids[rows], pa.string())]
-                arrays += [_array(values[rows], types[name]) for name, values in columns.items()]
-                writer.write_batch(pa.record_batch(arrays, schema=schema))
+        )
     pa.default_memory_pool().release_unused()
     _drop_oldest(entry.parent)
 
 
-def _array(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
-    """Some numbers of a column without a copy; `pa.array` would import pandas."""
-    import pyarrow as pa
-
-    numbers = pa.py_buffer(np.ascontiguousarray(values))
-    return pa.Array.from_buffers(kind, values.size, [None, numbers])
+def _is_one(values: NDArray[Any]) -> bool:
+    """Returns whether a column of a new table holds one value for all of its rows."""
+    return values.strides == (0,)
 
 
 def _drop_oldest(folder: Path) -> None:
@@ -165,18 +162,18 @@ def _load(entry: Path, source: SampleSource) -> Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    ids: list[str] = []
     arrays = {}
     with pq.ParquetFile(
         entry, buffer_size=_AHEAD, pre_buffer=False, page_checksum_verification=True
     ) as kept:
         schema = kept.schema_arrow
-        for group in range(kept.num_row_groups):
-            ids += kept.read_row_group(group, [_IDS], use_threads=False).column(_IDS).to_pylist()
-        for name in schema.names[1:]:
-            column = kept.read([name], use_threads=False).column(name)
-            # Without pandas, which `to_numpy` would import.
-            arrays[name] = np.from_dlpack(column.combine_chunks())
+        for name in schema.names:
+            column = kept.read([name], use_threads=False).column(name).combine_chunks()
+            if name == _IDS:
+                _, bounds, data = column.buffers()
+                ids = Ids(data.to_pybytes(), np.frombuffer(bounds, dtype=np.int64))
+            else:
+                arrays[name] = np.from_dlpack(column)  # without pandas, which `to_numpy` imports
     pa.default_memory_pool().release_unused()
     facts = msgspec.json.decode(schema.metadata[_FACTS], type=_Facts)
 
@@ -188,17 +185,27 @@ def _load(entry: Path, source: SampleSource) -> Table:
             if name.startswith(prefix)
         }
 
+    equal = {
+        name: np.broadcast_to(np.array(value, dtype=COLUMNS[name]), len(ids))
+        for name, value in facts.equal.items()
+    }
     columns: dict[str, Any] = {
-        name: arrays[name].astype(kind, casting="no", copy=False) for name, kind in COLUMNS.items()
+        name: equal[name] if name in equal else arrays[name].astype(kind, casting="no", copy=False)
+        for name, kind in COLUMNS.items()
     }
     seconds = named(_SECOND)
     return Table(
         source=source,
+        filter=facts.filter,
         ids=ids,
+        id_source=facts.id_source,
         **columns,
+        subtasks=facts.subtasks,
+        clusters=facts.clusters,
         metrics=named(_METRIC),
         weights=named(_WEIGHT),
         pairs={name: (first, seconds[name]) for name, first in named(_FIRST).items()},
         documents=named(_DOCUMENT),
-        **msgspec.structs.asdict(facts),
+        filters=facts.filters,
+        damage=facts.damage,
     )

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from custom_metrics.extract.thinking import strip_thinking
+from evalprep.samples.ids import Ids
 from evalprep.samples.metric import NOT_SCORES, SCORER_ERROR
 from evalprep.samples.sample import Damage, Sample
 from evalprep.samples.schema import COLUMNS
@@ -37,7 +38,7 @@ class Table:
     Args:
         source: Where its samples are read from.
         filter: The filter whose lines these are.
-        ids: Row identity, as text.
+        ids: Row identity.
         id_source: The column that `ids` come from.
         doc_id: Position in the split.
         doc_hash: First 64 bits of the harness' sha256 of the document; 0 where it is not logged.
@@ -67,7 +68,7 @@ class Table:
 
     source: SampleSource
     filter: str
-    ids: list[str]
+    ids: Ids
     id_source: str
     doc_id: Ints
     doc_hash: Hashes
@@ -124,7 +125,7 @@ class Table:
             return values
         return np.where(failed, np.nan, values)
 
-    def kept(self, rows: Ints, ids: list[str]) -> Table:
+    def kept(self, rows: Ints, ids: Ids) -> Table:
         """Returns some rows alone, in the order given and under these ids."""
         return replace(
             self,
@@ -142,16 +143,16 @@ class Table:
         remaining = iter(rows)
         while some := list(islice(remaining, _LOOKED_UP)):
             places = zip(self.offset[some].tolist(), self.length[some].tolist(), strict=True)
-            for row, sample in zip(some, self.source.at([*places]), strict=True):
+            samples = self.source.at([*places])
+            for sample_id, sample in zip(self.ids.at(some), samples, strict=True):
                 if isinstance(sample, Sample):
-                    sample.sample_id = self.ids[row]
+                    sample.sample_id = sample_id
                     yield sample
 
     @cached_property
     def id_hashes(self) -> Hashes:
         """A hash of each id, of this process alone; never 0."""
-        hashes = np.fromiter(map(hash, self.ids), dtype=np.int64, count=len(self.ids))
-        return np.where(hashes == 0, 1, hashes).view(np.uint64)
+        return self.ids.hashes()
 
     @cached_property
     def repeated_ids(self) -> Hashes:
@@ -160,13 +161,18 @@ class Table:
         return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
 
     @cached_property
-    def distinct_ids(self) -> list[str]:
+    def distinct_ids(self) -> Ids:
         """The ids, a repeated one with the row's place in the split."""
         if not self.repeated_ids.size:
             return self.ids
         is_repeated = np.isin(self.id_hashes, self.repeated_ids).tolist()
         rows = zip(self.ids, self.doc_id.tolist(), is_repeated, strict=True)
-        return [f"{name}#{place}" if again else name for name, place, again in rows]
+        return Ids.of([f"{name}#{place}" if again else name for name, place, again in rows])
+
+    @property
+    def id_count(self) -> int:
+        """How many different ones of `distinct_ids` there are."""
+        return len(set(self.distinct_ids)) if self.repeated_ids.size else len(self)
 
     def row_keys(self, repeated: Hashes) -> Hashes:
         """Returns a hash for each row: of its id, and of a repeated id with prompt and place.

@@ -74,7 +74,13 @@ class _Gathering:
         count = int(known.sum())
         self.unscored += len(table) - count
         if with_keys:
-            self.keys += [_key(task_name, table, row) for row in np.flatnonzero(known)]
+            ids, codes = table.distinct_ids.at(np.flatnonzero(known)), table.cluster[known].tolist()
+            self.keys += [
+                f"{task_name}#{row_id}"
+                if code == UNKNOWN
+                else f"{task_name}##{table.clusters[code]}"
+                for row_id, code in zip(ids, codes, strict=True)
+            ]
         self.values.append(column[known])
         weights = table.weights.get(metric)
         self.weights.append(np.ones(count) if weights is None else weights[known])
@@ -142,13 +148,6 @@ def _bounds_of(task: TaskRun, name: str) -> statistics.Bounds | None:
         if metric.metric == name:
             return metric.bounds
     return None
-
-
-def _key(task: str, table: Table, row: int) -> str:
-    code = int(table.cluster[row])
-    if code == UNKNOWN:
-        return f"{task}#{table.distinct_ids[row]}"
-    return f"{task}##{table.clusters[code]}"
 
 
 def _subtasks(table: Table, task_name: str) -> tuple[NDArray[np.int64], list[str]]:

@@ -78,9 +78,10 @@ def documents_of(tasks: Mapping[str, TaskRun]) -> dict[str, str]:
         if not table.clusters:
             continue
         ids = set(table.distinct_ids)
-        for row in np.flatnonzero(table.cluster != UNKNOWN).tolist():
+        rows = np.flatnonzero(table.cluster != UNKNOWN)
+        for row, row_id in zip(rows.tolist(), table.distinct_ids.at(rows), strict=True):
             document = f"{name}##{table.clusters[table.cluster[row]]}"
-            documents[f"{name}#{table.distinct_ids[row]}"] = document
+            documents[f"{name}#{row_id}"] = document
             place = str(table.doc_id[row])
             if place not in ids:
                 documents[f"{name}#{place}"] = document

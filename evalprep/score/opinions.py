@@ -64,7 +64,7 @@ def second_opinions(task: TaskRun) -> list[Opinion]:
                 value=float(other[both].mean()),
                 only_it=int((other[differ] > ours[differ]).sum()),
                 only_ours=int((other[differ] < ours[differ]).sum()),
-                samples=[table.ids[row] for row in differ],
+                samples=table.ids.at(differ),
             )
         )
     return opinions

@@ -409,13 +409,13 @@ def _kept_mappings(rows: Sequence[Mapping[str, Any]], table: Table) -> list[dict
     """The rows that count alone, under their shared ids and with the numbers that count."""
     columns = {name: np.isfinite(table.numbers(name)) for name in table.metrics}
     mappings = []
-    for at, place in enumerate(table.places.tolist()):
+    for at, (place, row_id) in enumerate(zip(table.places.tolist(), table.ids, strict=True)):
         row = rows[place]
         absent = {name for name, known in columns.items() if not known[at]}
         metrics = {name: value for name, value in row["metrics"].items() if name not in absent}
         code = int(table.subtask[at])
         subtask = None if code == UNKNOWN else table.subtasks[code]
-        shared = {"sample_id": table.ids[at], "metrics": metrics, "subtask_name": subtask}
+        shared = {"sample_id": row_id, "metrics": metrics, "subtask_name": subtask}
         mappings.append({**row, **shared})
     return mappings
 

@@ -141,7 +141,7 @@ def test_published_verdicts_are_the_other_side(table):
 def test_later_runs_add_what_no_earlier_one_has(table):
     tables = table(("a",), ("b",)), table(("c",), ("b",)), table(("c",), ("a",), ("d",))
     ids, places = line_up([(each, "lm-eval") for each in tables])
-    assert ids == ["a", "b", "c", "d"]
+    assert [*ids] == ["a", "b", "c", "d"]
     assert [own.tolist() for own in places] == [[0, 1], [2, 1], [2, 0, 3]]
 
 

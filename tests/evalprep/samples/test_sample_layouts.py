@@ -205,7 +205,7 @@ def test_shards_of_a_task_are_put_together(tmp_path):
     assert len(load_run(home).tasks["t"].table()) == 15
     task = each.tasks["t"]
     streamed = [sample.sample_id for sample in task.samples()]
-    assert streamed == task.table().ids == [f"r{at}" for at in range(40)]
+    assert streamed == [*task.table().ids] == [f"r{at}" for at in range(40)]
     rows = [39, 0, 24, 25]
     assert [sample.doc["sample_id"] for sample in task.table().read(rows)] == [
         f"r{at}" for at in rows

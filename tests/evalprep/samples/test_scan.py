@@ -64,7 +64,7 @@ def test_a_table_holds_what_reading_line_by_line_gives(tmp_path_factory, kinds, 
     wanted = [sample for sample in samples if sample.filter == "none"]
     with mock.patch("evalprep.samples.scan._BLOCK", block):  # few lines then make many blocks
         table = read_table(path, "none")
-    assert table.ids == [one.sample_id for one in wanted]
+    assert [*table.ids] == [one.sample_id for one in wanted]
     assert [(one.line, one.why) for one in table.damage] == [
         (one.line, one.why) for one in every if not isinstance(one, Sample)
     ]

@@ -19,7 +19,6 @@ from evalprep.results import load_run
 from evalprep.samples import Damage, Sample, Table, read_samples, read_table
 from evalprep.samples.columns import _blank_flag
 from evalprep.samples.sample import UNKNOWN, is_blank, number_of
-from evalprep.samples.schema import COLUMNS
 from evalprep.samples.sources import ChangedSamples, SampleFile
 from evalprep.samples.store import cached_table
 from tests.effort import examples
@@ -39,7 +38,7 @@ def test_columns(tmp_path):
         Row("c", True, subtask="x", sent="another prompt", published="A"),
     ]
     table = load_run(write_run(tmp_path, {"t": rows})).tasks["t"].table()
-    assert table.ids == ["a", "b", "c"]
+    assert [*table.ids] == ["a", "b", "c"]
     assert table.metrics["exact_match"].tolist() == [1, 0, 1]
     assert table.previous.tolist() == [1, 0, -1]
     assert table.unparsed.tolist() == [0, 1, 0]
@@ -81,7 +80,7 @@ GOOD = line(Row("good"), 0) + "\n"
 def test_a_damaged_line_is_named_and_costs_only_itself(tmp_path, bad, why):
     path = lines_file(tmp_path, [GOOD, bad, line(Row("after"), 1)])
     table = read_table(path, "none")
-    assert table.ids == ["good", "after"]
+    assert [*table.ids] == ["good", "after"]
     assert [(damage.line, damage.why.startswith(why)) for damage in table.damage] == [(2, True)]
     streamed = list(read_samples(path))
     assert [type(item) for item in streamed] == [Sample, Damage, Sample]
@@ -165,7 +164,7 @@ def test_row_identity(tmp_path, docs, ids, source):
         lines.append(json.dumps(content) + "\n")
     table = read_table(lines_file(tmp_path, lines), "none")
     assert table.id_source == source
-    assert table.ids == (ids or ["hash0", "hash1"])
+    assert [*table.ids] == (ids or ["hash0", "hash1"])
 
 
 def test_hashes_of_any_length_keep_their_first_bits(tmp_path):
@@ -249,7 +248,7 @@ def test_the_store_gives_the_same_table_without_texts_to_its_owner_alone(tmp_pat
     entry = entry_in(tmp_path)
     assert entry.stat().st_mode & 0o777 == 0o600
     kept = pq.read_table(entry)
-    assert kept.column_names[: 1 + len(COLUMNS)] == ["ids", *COLUMNS]
+    assert {"ids", "doc_id", "offset", "metric exact_match"} <= {*kept.column_names}
     for text in ("Question", "answer of the model"):
         assert text.encode() not in entry.read_bytes()
     monkeypatch.setattr("evalprep.samples.store.table_of", lambda *_, **__: pytest.fail("read"))
@@ -332,7 +331,7 @@ def test_values_that_a_function_computes_are_kept_without_texts(tmp_path, monkey
     elsewhere = ChangedSamples(SampleFile(path), pytest.fail, "version 1")
     assert cached_table(elsewhere, "rule").metrics["own"].tolist() == [0.5]
     mended = ChangedSamples(SampleFile(path), lambda sample: sample, "version 2")
-    assert cached_table(mended, "none").ids == ["good", "after"]
+    assert [*cached_table(mended, "none").ids] == ["good", "after"]
 
 
 def test_a_run_that_is_not_large_is_read_without_pyarrow(tmp_path):
@@ -365,12 +364,12 @@ def test_small_files_of_a_large_run_are_kept_and_found_by_place_and_time(tmp_pat
     cached_table(SampleFile(path), "none", small=path.stat().st_size + 1)
     assert len(list(folder.glob("*.parquet"))) == 1
     monkeypatch.setattr("evalprep.samples.store.table_of", lambda *_, **__: pytest.fail("read"))
-    assert cached_table(SampleFile(path), "none", small=0).ids == ["a", "b"]
+    assert [*cached_table(SampleFile(path), "none", small=0).ids] == ["a", "b"]
     monkeypatch.undo()
     monkeypatch.setenv("EVALPREP_CACHE", str(folder))
     content = path.read_bytes()
     path.write_bytes(content.replace(b'"a"', b'"c"'))  # of the same size
-    assert cached_table(SampleFile(path), "none", small=0).ids == ["c", "b"]
+    assert [*cached_table(SampleFile(path), "none", small=0).ids] == ["c", "b"]
 
 
 texts = st.text(max_size=30)
@@ -393,7 +392,7 @@ def test_the_fast_reader_agrees_with_the_tolerant_one(tmp_path_factory, rows, wi
     path.write_bytes("".join(lines).encode("utf-8", "surrogatepass"))
     table = read_table(path, "none")
     samples = [item for item in read_samples(path) if isinstance(item, Sample)]
-    assert table.ids == [sample.sample_id for sample in samples]
+    assert [*table.ids] == [sample.sample_id for sample in samples]
     assert [sample.response for sample in table.read(range(len(table)))] == [row[1] for row in rows]
     assert table.previous.tolist() == [int(row[2]) for row in rows]
     np.testing.assert_array_equal(
