@@ -37,8 +37,7 @@ class Ids:
             marked["mark"] = _DIGEST
             marked["words"] = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 4)
             return cls(marked.tobytes(), np.arange(len(texts) + 1) * _MARKED.itemsize)
-        # An id of a file may hold half a surrogate pair.
-        pieces = [text.encode("utf-8", "surrogatepass") for text in texts]
+        pieces = list(map(_piece, texts))
         bounds = accumulate(map(len, pieces), initial=0)
         return cls(b"".join(pieces), np.fromiter(bounds, dtype=np.int64, count=len(pieces) + 1))
 
@@ -92,6 +91,13 @@ class Ids:
         return map(self.data.__getitem__, map(slice, bounds, islice(bounds, 1, None)))
 
 
+def _piece(text: str) -> bytes:
+    digest = digests_in([text]) if len(text) == 2 * _BYTES else None
+    if digest is not None:
+        return bytes([_DIGEST]) + digest
+    return text.encode("utf-8", "surrogatepass")  # an id of a file may hold half a pair
+
+
 def _is_digest(piece: bytes) -> bool:
     return len(piece) > _BYTES and piece[0] == _DIGEST
 
@@ -122,6 +128,6 @@ def digests_in(texts: Sequence[str]) -> bytes | None:
     together = " ".join(texts)
     with contextlib.suppress(ValueError):
         whole = bytes.fromhex(together)
-        if whole and whole.hex(" ", _BYTES) == together:
+        if whole and len(whole) == _BYTES * len(texts) and whole.hex(" ", _BYTES) == together:
             return whole
     return None
