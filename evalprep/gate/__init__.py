@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
+    from evalprep.gate.checks import measure_for
     from evalprep.gate.decision import Verdict, decide
     from evalprep.gate.junitfile import JUnitCase, JUnitSuite, case_of, junit, junit_text
     from evalprep.gate.policy import Policy, Rule, policy_schema, read_policy

@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 
 from evalprep.compare import (
     BITS,
     FEWEST_ROWS,
-    NOT_COMPARABLE,
-    NOT_ENOUGH,
     OF_POLICY,
     PERCENT_RANGE,
     RATIO,
@@ -25,86 +24,54 @@ from evalprep.compare import (
     Settings,
     add_suite,
     as_limit,
-    conclude,
     measure,
     sentences,
     without_suite,
 )
 from evalprep.errors import BadInput, Problem, Problems, near
-from evalprep.gate.policy import ALL, PRIMARY, Policy, Rule
+from evalprep.gate.policy import PRIMARY, Policy, Rule
 from evalprep.packs import Pack
 from evalprep.readers import metric_and_filter
-from evalprep.results import NamedMetric, Run, TaskRun
+from evalprep.results import NamedMetric, Run
+from evalprep.score import Scores
 from evalprep.terminal import counted
 
 _LEAST_OF_PERCENT = 0.2  # a limit below is taken for a share
 REQUIRED, ADVISORY = "required", "advisory"
 
 
-@dataclass
-class Check:
-    """One check and its outcome.
+@dataclass(frozen=True)
+class Demand:
+    """A check before it is judged: what it is about, its limits, and what was compared.
 
-    Args:
+    Attributes:
         name: Task, `task: metric`, suite score or `overall`.
         kind: `task`, `suite` or `overall`.
-        status: One of `STATUSES`.
         level: `required` or `advisory`.
-        n: Pairs.
-        previous, now: Scores of the baseline and the candidate.
-        drop: How much worse the candidate is; negative when it is better.
-        low, high: Interval of candidate minus baseline, as `compare` shows it.
+        difference: What is compared, in the direction of the rule; None without a conclusion.
+        conclusion: What `compare` concludes of it.
         max_drop: What is tolerated.
         slack: How far the interval may pass it.
-        most_lost: The largest drop that is not ruled out.
-        p: Two-sided p-value of a drop of `max_drop`; 1 where too few rows changed for a fail.
-        p_adjusted: After Holm's adjustment.
-        test: Which test `p` comes from.
-        message: The outcome as a sentence.
         over: Of how many tasks an overall is the mean; empty for other checks.
+        open: Why it cannot be decided; None where it is tested.
     """
 
     name: str
-    kind: str
-    status: str
+    kind: str = "task"
     level: str = REQUIRED
-    n: int = 0
-    previous: float | None = None
-    now: float | None = None
-    drop: float | None = None
-    low: float | None = None
-    high: float | None = None
+    difference: Difference | None = None
+    conclusion: Conclusion | None = None
     max_drop: float = 0.0
     slack: float = 0.0
-    most_lost: float | None = None
-    p: float | None = None
-    p_adjusted: float | None = None
-    test: str = ""
-    message: str = ""
     over: str = ""
+    open: str | None = None
 
-
-@dataclass
-class Demand:
-    """A check before it is judged: what it is about, by which rule, and what was compared.
-
-    Args:
-        check: The check.
-        rule: Its rule.
-        difference: What is compared, in the direction of the rule; None without a conclusion.
-        conclusion: What `compare` concludes of it.
-    """
-
-    check: Check
-    rule: Rule
-    difference: Difference | None = None
-
-    conclusion: Conclusion | None = None
-
-    @property
-    def tested(self) -> bool:
-        """True where the check has a p-value to be adjusted."""
-        return self.check.p is not None and self.difference is not None
+    @cached_property
+    def p(self) -> float | None:
+        """Two-sided p of a drop of `max_drop`; None where it is not tested."""
+        if self.open is not None or self.difference is None:
+            return None
+        return self.difference.drop_p(self.max_drop)
 
 
 @dataclass(frozen=True)
@@ -116,17 +83,31 @@ class _TaskChoice:
     filter: str
 
 
-def compare_for(
+def measure_for(
     run: Run,
     other: Run | None,
     policy: Policy,
     packs: Mapping[str, Pack],
     choices: Sequence[NamedMetric] = (),
-) -> Comparison:
-    """The comparison that a policy demands, with the metrics that its rules name.
+    *,
+    scores: tuple[Scores, Scores] | None = None,
+) -> Quantities:
+    """Measures what a policy demands, with the metrics that its rules name.
 
     It has the suite scores that `compare` shows, so that both have one family: not where a rule
     names another metric, unless the policy asks for them.
+
+    Args:
+        run: The candidate.
+        other: The baseline; None for the published verdicts.
+        policy: The demands.
+        packs: All packs.
+        choices: Metrics of some tasks to decide by, in place of their primary ones.
+        scores: Scores of both runs, where they are known already.
+
+    Raises:
+        BadInput: a rule for what neither run has, or a mistake in a pack of a policy with suite
+            scores.
     """
     named: list[NamedMetric] = []
     problems = Problems()
@@ -146,26 +127,10 @@ def compare_for(
     _check_listed_metrics(run, other, policy, problems)
     problems.raise_if_any()
     quantities = measure(run, other, packs, settings, choices=named, with_suite=False)
-    if other is not None and (policy.suite or not named):
-        quantities = _with_suite(quantities, run, other, packs, settings, policy)
-    return conclude([quantities])[0]
-
-
-def _with_suite(
-    quantities: Quantities,
-    run: Run,
-    other: Run,
-    packs: Mapping[str, Pack],
-    settings: Settings,
-    policy: Policy,
-) -> Quantities:
-    """Two runs with their suite scores; a mistake in a pack counts where the policy asks for one.
-
-    Raises:
-        BadInput: a mistake in a pack of a policy with suite scores.
-    """
+    if other is None or (named and not policy.suite):
+        return quantities
     try:
-        return add_suite(quantities, run, other, packs, settings)
+        return add_suite(quantities, run, other, packs, settings, scores=scores)
     except BadInput as error:
         if policy.suite:
             raise
@@ -174,7 +139,11 @@ def _with_suite(
 
 def _check_rules(run: Run, other: Run | None, policy: Policy, problems: Problems) -> None:
     """Reports rules for tasks that neither run has."""
-    known = _known_tasks(run, other)
+    names: dict[str, None] = {}
+    for side in (run, other):
+        if side is not None:  # a group's stored value may stand for it
+            names |= dict.fromkeys([*side.known_tasks, *side.stored_groups, *side.unread])
+    known = list(names)
     free = [name for name in known if name not in (policy.tasks or {})]
     for name, rule in (policy.tasks or {}).items():
         if name not in known and name not in policy.required:
@@ -184,14 +153,6 @@ def _check_rules(run: Run, other: Run | None, policy: Policy, problems: Problems
                 allowed=", ".join(known),
                 fix=near(name, free),
             )
-
-
-def _known_tasks(run: Run, other: Run | None) -> list[str]:
-    """The tasks of either run, and the groups whose stored value stands for them."""
-    names = dict.fromkeys([*run.known_tasks, *run.stored_groups, *run.unread])
-    if other is not None:
-        names |= dict.fromkeys([*other.known_tasks, *other.stored_groups, *other.unread])
-    return list(names)
 
 
 def _check_listed_metrics(run: Run, other: Run | None, policy: Policy, problems: Problems) -> None:
@@ -222,25 +183,37 @@ def demands_of(run: Run, other: Run | None, policy: Policy, comparison: Comparis
     demands = _task_demands(comparison, policy, problems)
     if other is not None:
         demands += _missing_metrics(run, other, comparison, policy)
-    demands += _suite_demands(other, policy, comparison, problems)
+    if policy.suite and other is None:
+        raise BadInput(
+            Problem(
+                what="suite scores are compared between two runs",
+                where=f"{policy.path} (suite)",
+                fix="name another run",
+            )
+        )
+    demands += [
+        _demand("suite", name, _named(comparison.suite, name), rule, policy, problems)
+        for name, rule in policy.suite.items()
+    ]
     if policy.overall is not None:
         mean = comparison.overall
-        demand = _demand("overall", "overall", mean, policy.overall, policy, problems)
         if mean is None:
             reason = comparison.overall_reason or "no task was compared"
-            demand.check.message = f"not computed, because {reason}"
+            demand = Demand(
+                "overall", "overall", policy.overall.level, open=f"not computed, because {reason}"
+            )
         else:
-            demand.check.over = mean.name
+            demand = _demand("overall", "overall", mean, policy.overall, policy, problems)
+            demand = replace(demand, over=mean.name)
         demands.append(demand)
     problems.raise_if_any()
     demands = _with_unread(demands, run, other, policy)
-    present = {demand.check.name for demand in demands}
+    present = {demand.name for demand in demands}
     for name in policy.required:
         if name not in present:
             hint = near(name, present)
-            message = "required, but one of the two runs has no samples of it"
-            message = f"{message} ({hint})" if hint else message
-            demands.append(Demand(Check(name, "task", NOT_ENOUGH, message=message), Rule()))
+            reason = "required, but one of the two runs has no samples of it"
+            demands.append(Demand(name, open=f"{reason} ({hint})" if hint else reason))
     return demands
 
 
@@ -257,7 +230,10 @@ def _rule_of(name: str, policy: Policy) -> Rule | None:
 
 
 def _task_demands(comparison: Comparison, policy: Policy, problems: Problems) -> list[Demand]:
-    """The checks of tasks: their deciding metrics, and tasks that a side lacks."""
+    """The checks of tasks: their deciding metrics, and tasks that a side lacks.
+
+    Of those that the baseline lacks it has the ones that the policy names.
+    """
     demands = []
     for conclusion in _deciding(comparison):
         rule = _rule_of(conclusion.task, policy)
@@ -267,12 +243,6 @@ def _task_demands(comparison: Comparison, policy: Policy, problems: Problems) ->
             is_only = conclusion.kind == "stored" and policy.metrics == PRIMARY
             name = conclusion.task if is_only else conclusion.name
             demands.append(_demand("task", name, conclusion, rule, policy, problems))
-    return [*demands, *_lone_tasks(comparison, policy)]
-
-
-def _lone_tasks(comparison: Comparison, policy: Policy) -> list[Demand]:
-    """The checks of tasks that the candidate lacks, and of named ones that the baseline lacks."""
-    demands: list[Demand] = []
     for name in comparison.missing_tasks:
         demands += _lone_task(name, "the candidate", policy)
     for name in comparison.extra_tasks:
@@ -297,11 +267,8 @@ def _with_unread(
             reason = side_run.unread[name].sentence(name)
             missing.setdefault(name, f"its rows of {side} are missing: {reason}")
     lifted = "`allow_missing` in the policy, or --timestamp, goes on without it"
-    kept = [demand for demand in demands if demand.check.name not in missing]
-    for name, reason in missing.items():
-        message = f"{reason}; {lifted}"
-        kept.append(Demand(Check(name, "task", NOT_ENOUGH, message=message), Rule()))
-    return kept
+    kept = [demand for demand in demands if demand.name not in missing]
+    return [*kept, *(Demand(name, open=f"{why}; {lifted}") for name, why in missing.items())]
 
 
 def _unread_tasks(run: Run, policy: Policy, *, published: bool) -> list[str]:
@@ -332,8 +299,7 @@ def _lone_task(name: str, side: str, policy: Policy) -> list[Demand]:
     rule = _rule_of(name, policy)
     if rule is None or (name in policy.allow_missing and name not in policy.required):
         return []
-    check = Check(name, "task", NOT_ENOUGH, rule.level, message=f"{side} has no {name}")
-    return [Demand(check, rule)]
+    return [Demand(name, level=rule.level, open=f"{side} has no {name}")]
 
 
 def _deciding(comparison: Comparison) -> list[Conclusion]:
@@ -355,40 +321,18 @@ def _missing_metrics(run: Run, other: Run, comparison: Comparison, policy: Polic
         rule = _rule_of(task.name, policy)
         if rule is None:
             continue
-        own = _metric_keys(run.tasks[task.name])
-        of_baseline = _metric_keys(other.tasks[task.name])
+        own, of_baseline = (
+            {(metric.metric, metric.filter) for metric in side.tasks[task.name].metrics}
+            for side in (run, other)
+        )
         for metric, filter_name in sorted(own ^ of_baseline):
             if settings.decides(metric, filter_name, primary=False):
                 side = "the baseline" if (metric, filter_name) in own else "the candidate"
                 label = metric if filter_name == "none" else f"{metric} ({filter_name})"
-                message = f"{side} has no {label} of {task.name}"
+                reason = f"{side} has no {label} of {task.name}"
                 name = f"{task.name}: {label}"
-                check = Check(name, "task", NOT_ENOUGH, rule.level, message=message)
-                demands.append(Demand(check, rule))
+                demands.append(Demand(name, level=rule.level, open=reason))
     return demands
-
-
-def _metric_keys(task: TaskRun) -> set[tuple[str, str]]:
-    return {(metric.metric, metric.filter) for metric in task.metrics}
-
-
-def _suite_demands(
-    other: Run | None, policy: Policy, comparison: Comparison, problems: Problems
-) -> list[Demand]:
-    if not policy.suite:
-        return []
-    if other is None:
-        raise BadInput(
-            Problem(
-                what="suite scores are compared between two runs",
-                where=f"{policy.path} (suite)",
-                fix="name another run",
-            )
-        )
-    return [
-        _demand("suite", name, _named(comparison.suite, name), rule, policy, problems)
-        for name, rule in policy.suite.items()
-    ]
 
 
 def _named(suite: Sequence[Conclusion], name: str) -> Conclusion | None:
@@ -418,33 +362,17 @@ def _demand(
     policy: Policy,
     problems: Problems,
 ) -> Demand:
-    """A check with the numbers of its conclusion, and what keeps it from being decided."""
-    check = Check(name, kind, NOT_ENOUGH, rule.level)
+    """A check of what is concluded, with its limits and what keeps it from being decided."""
     if conclusion is None:
-        check.message = "no value on one of the sides"
-        return Demand(check, rule)
+        return Demand(name, kind, rule.level, open="no value on one of the sides")
     item = oriented(conclusion.difference, rule.direction)
-    check.n = item.n
-    check.previous = item.previous
-    check.now = item.now
-    check.drop = item.drop
-    check.low = item.low
-    check.high = item.high
-    check.test = item.test
-    check.max_drop, check.slack = _limits(item, rule, policy, check, problems)
+    max_drop, slack = _limits(name, item, rule, policy, problems)
+    demand = Demand(name, kind, rule.level, item, conclusion, max_drop, slack)
     if kind == "task":
-        _check_limit(check, item, rule, policy, problems)
+        _check_limit(demand, item, rule, policy, problems)
     if conclusion.refusals:
-        check.status = NOT_COMPARABLE
-        check.message = "; ".join(sentences(conclusion.refusals, OF_POLICY))
-        return Demand(check, rule, item, conclusion)
-    reason = _why_undecided(conclusion, item, rule)
-    if reason is not None:
-        check.message = reason
-    else:
-        check.p = item.drop_p(check.max_drop)
-        check.most_lost = item.most_lost(policy.confidence)
-    return Demand(check, rule, item, conclusion)
+        return replace(demand, open="; ".join(sentences(conclusion.refusals, OF_POLICY)))
+    return replace(demand, open=_why_undecided(conclusion, item, rule))
 
 
 def _why_undecided(conclusion: Conclusion, item: Difference, rule: Rule) -> str | None:
@@ -477,7 +405,7 @@ def oriented(item: Difference, direction: str | None) -> Difference:
 
 
 def _limits(
-    item: Difference, rule: Rule, policy: Policy, check: Check, problems: Problems
+    name: str, item: Difference, rule: Rule, policy: Policy, problems: Problems
 ) -> tuple[float, float]:
     """Tolerated drop and slack on the scale of the difference.
 
@@ -490,7 +418,7 @@ def _limits(
     slack = policy.slack(rule, width, baseline, item.hundred_points)
     if max_drop is None or slack is None:
         problems.add(
-            f"the scores of {check.name} are not shares, and have no points",
+            f"the scores of {name} are not shares, and have no points",
             where=rule.limit_where or policy.path,
             fix="write a number on the scale of the score, or a share of the baseline's score: 2%",
         )
@@ -501,7 +429,7 @@ def _limits(
 
 
 def _check_limit(
-    check: Check, item: Difference, rule: Rule, policy: Policy, problems: Problems
+    demand: Demand, item: Difference, rule: Rule, policy: Policy, problems: Problems
 ) -> None:
     """Reports a limit that no drop can exceed, and a share where scores are in percent."""
     value = as_limit(rule.max_drop)
@@ -509,35 +437,22 @@ def _check_limit(
         drop = value.value
         if 0.0 < drop < _LEAST_OF_PERCENT:
             problems.add(
-                f"max_drop is {drop:g} of 100: the scores of {check.name} lie between 0 and 100",
+                f"max_drop is {drop:g} of 100: the scores of {demand.name} lie between 0 and 100",
                 where=rule.limit_where or policy.path,
                 allowed=f"0, or a number from {_LEAST_OF_PERCENT:g} on",
                 fix=f"write {100 * drop:g} points, or {100 * drop:g}% of the baseline's score",
             )
             return
-    if item.range is None or check.max_drop + check.slack < item.range:
+    if item.range is None or demand.max_drop + demand.slack < item.range:
         return
     fix = ""
     if not value.unit and 1 <= value.value <= 100 and item.range <= 1:
         points = f"{value.value:g} point{'' if value.value == 1 else 's'}"
         fix = f"write {points}, or {value.value:g}% of the baseline's score"
     problems.add(
-        f"max_drop {check.max_drop:g} with slack {check.slack:g} can never fail: "
-        f"the scores of {check.name} span {item.range:g}",
+        f"max_drop {demand.max_drop:g} with slack {demand.slack:g} can never fail: "
+        f"the scores of {demand.name} span {item.range:g}",
         where=rule.limit_where or policy.path,
         allowed=f"together below {item.range:g}",
         fix=fix,
     )
-
-
-__all__ = [
-    "ADVISORY",
-    "ALL",
-    "REQUIRED",
-    "Check",
-    "Demand",
-    "compare_for",
-    "demands_of",
-    "oriented",
-    "undemanded",
-]

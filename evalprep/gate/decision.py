@@ -18,12 +18,13 @@ from evalprep.compare import (
     WORSE,
     Comparison,
     Difference,
-    PairedTask,
+    Quantities,
     adjusted_by_key,
+    conclude,
     deciding,
     floor_sentence,
 )
-from evalprep.gate.checks import REQUIRED, Check, Demand, compare_for, demands_of, undemanded
+from evalprep.gate.checks import REQUIRED, Demand, demands_of, measure_for, undemanded
 from evalprep.gate.policy import Policy
 from evalprep.numbers import p_value
 from evalprep.packs import Pack
@@ -41,7 +42,81 @@ _DIRECTION_WORDS = {False: ("drop of", "gain of"), True: ("worse (higher) by", "
 _ROUNDED_FROM = 100  # rows; from here on a number has two significant digits
 
 
-@dataclass
+@dataclass(frozen=True)
+class Check:
+    """One check with its outcome.
+
+    Args:
+        name: Task, `task: metric`, suite score or `overall`.
+        kind: `task`, `suite` or `overall`.
+        status: One of `STATUSES`.
+        level: `required` or `advisory`.
+        n: Pairs.
+        previous, now: Scores of the baseline and the candidate.
+        drop: How much worse the candidate is; negative when it is better.
+        low, high: Interval of candidate minus baseline, as `compare` shows it.
+        max_drop: What is tolerated.
+        slack: How far the interval may pass it.
+        most_lost: The largest drop that is not ruled out.
+        p: Two-sided p-value of a drop of `max_drop`; 1 where too few rows changed for a fail.
+        p_adjusted: After Holm's adjustment.
+        test: Which test `p` comes from.
+        message: The outcome as a sentence.
+        over: Of how many tasks an overall is the mean; empty for other checks.
+    """
+
+    name: str
+    kind: str
+    status: str
+    level: str = REQUIRED
+    n: int = 0
+    previous: float | None = None
+    now: float | None = None
+    drop: float | None = None
+    low: float | None = None
+    high: float | None = None
+    max_drop: float = 0.0
+    slack: float = 0.0
+    most_lost: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    test: str = ""
+    message: str = ""
+    over: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        demand: Demand,
+        status: str,
+        message: str,
+        *,
+        p_adjusted: float | None = None,
+        most_lost: float | None = None,
+    ) -> Check:
+        """A check with the numbers that were compared, and those of its test."""
+        item = demand.difference
+        compared: dict[str, Any] = {}
+        if item is not None:
+            names = ("n", "previous", "now", "drop", "low", "high", "test")
+            compared = {name: getattr(item, name) for name in names}
+        return cls(
+            name=demand.name,
+            kind=demand.kind,
+            status=status,
+            level=demand.level,
+            max_drop=demand.max_drop,
+            slack=demand.slack,
+            most_lost=most_lost,
+            p=demand.p,
+            p_adjusted=p_adjusted,
+            message=message,
+            over=demand.over,
+            **compared,
+        )
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The outcome of a gate; `to_dict` gives it as plain data.
 
@@ -97,6 +172,8 @@ def decide(
     policy: Policy,
     packs: Mapping[str, Pack] | None = None,
     choices: Sequence[NamedMetric] = (),
+    *,
+    quantities: Quantities | None = None,
 ) -> Verdict:
     """Holds a run against a policy.
 
@@ -106,15 +183,16 @@ def decide(
         policy: The demands.
         packs: All packs, where the policy names suite scores.
         choices: Metrics of some tasks to decide by, in place of their primary ones.
+        quantities: What `measure_for` measures of both, where it is known already.
 
     Raises:
         BadInput: the policy names a metric or filter that a task lacks, a limit that can never fail
             for a score of its range, or suite scores without another run.
     """
-    comparison = compare_for(run, other, policy, packs or {}, choices)
-    demands = demands_of(run, other, policy, comparison)
-    _judge(demands, policy, comparison)
-    checks = [demand.check for demand in demands]
+    if quantities is None:
+        quantities = measure_for(run, other, policy, packs or {}, choices)
+    comparison = conclude([quantities])[0]
+    checks = _judged(demands_of(run, other, policy, comparison), policy, comparison)
     deciding = {check.status for check in checks if check.level == REQUIRED}
     status = next((status for status in STATUSES if status in deciding), NOT_ENOUGH)
     notes_of_runs = [f"{run.label}: {note}" for note in run.notes]
@@ -195,20 +273,41 @@ def _floor_lines(comparison: Comparison) -> list[str]:
     ]
 
 
-def _judge(demands: Sequence[Demand], policy: Policy, comparison: Comparison) -> None:
-    """Adjusts p over all checks that have one, and sets status and message."""
-    tested = [demand for demand in demands if demand.tested]
-    adjusted = [demand.check.p or 0.0 for demand in tested]
+def _judged(demands: Sequence[Demand], policy: Policy, comparison: Comparison) -> list[Check]:
+    """The checks with their outcomes; p is adjusted over all that have one."""
+    tested = [demand for demand in demands if demand.p is not None]
+    adjusted = [demand.p or 0.0 for demand in tested]
     level = 1 - policy.confidence
     if policy.adjust == "holm":
         adjusted, hypotheses = _adjusted(tested, comparison)
         level /= max(hypotheses, 1)
     fail_z = statistics.critical_value(1 - level)
-    for demand, p in zip(tested, adjusted, strict=True):
-        demand.check.p_adjusted = p
-        if demand.difference is not None:
-            _judge_one(demand.check, demand.difference, policy, fail_z)
-            _hold_unsettled(demand, policy, comparison.rows)
+    p_of = {id(demand): p for demand, p in zip(tested, adjusted, strict=True)}
+    checks = []
+    for demand in demands:
+        item, p = demand.difference, p_of.get(id(demand))
+        if item is None or p is None:
+            is_refused = demand.conclusion is not None and demand.conclusion.refusals
+            status = NOT_COMPARABLE if is_refused else NOT_ENOUGH
+            checks.append(Check.of(demand, status, demand.open or ""))
+            continue
+        status, message = _outcome(demand, item, p, policy, fail_z)
+        if status == PASS and (fields := _unsettled(demand, comparison)):
+            status = PASS if policy.on_unclear == "pass" else UNCLEAR
+            message += (
+                f"; the differences vary by {fields[0]}: write `cluster: {fields[0]}` into the "
+                "policy, or `cluster: none` where rows are independent"
+            )
+        most_lost = item.most_lost(policy.confidence)
+        checks.append(Check.of(demand, status, message, p_adjusted=p, most_lost=most_lost))
+    return checks
+
+
+def _unsettled(demand: Demand, comparison: Comparison) -> Sequence[str]:
+    """Fields by which rows of a check may share documents, and that nobody named."""
+    conclusion = demand.conclusion
+    task = None if conclusion is None else comparison.rows.get(conclusion.name)
+    return () if task is None else task.unsettled
 
 
 def _adjusted(tested: Sequence[Demand], comparison: Comparison) -> tuple[list[float], int]:
@@ -218,73 +317,53 @@ def _adjusted(tested: Sequence[Demand], comparison: Comparison) -> tuple[list[fl
     `compare` give one answer; copies of one column that are held to one limit count once.
     """
     key_of = deciding(comparison)
-    keys = [key_of.get(id(demand.conclusion), demand.check.name) for demand in tested]
+    keys = [key_of.get(id(demand.conclusion), demand.name) for demand in tested]
     others = [
         (key_of[id(item)], item.difference.drop_p(0.0))
         for item in comparison.conclusions
         if item.counts and id(item) in key_of and key_of[id(item)] not in keys
     ]
     tests = [
-        (f"{key}, {demand.check.max_drop}", demand.check.p or 0.0)
+        (f"{key}, {demand.max_drop}", demand.p or 0.0)
         for key, demand in zip(keys, tested, strict=True)
     ]
     adjusted = adjusted_by_key([*tests, *others])
     return [max(adjusted[key], p) for key, p in tests], len(adjusted)
 
 
-def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) -> None:
-    """Status and message of one check."""
-    open_drop = check.max_drop + check.slack
-    moved = _movement(check, item)
-    if check.over:
-        moved = f"{check.over}: {moved}"
-    is_shown = (check.p_adjusted or 0.0) < 1 - policy.confidence
-    if is_shown and (check.drop or 0.0) > check.max_drop:
-        check.status = FAIL
-        tolerated = item.scaled(check.max_drop)
-        check.message = (
-            f"{moved}, shown to be beyond the tolerated {tolerated} ({p_value(check.p_adjusted)})"
-        )
-        return
+def _outcome(
+    demand: Demand, item: Difference, p: float, policy: Policy, fail_z: float
+) -> tuple[str, str]:
+    """Status and message of a check by its adjusted p."""
+    open_drop = demand.max_drop + demand.slack
+    moved = _movement(item)
+    if demand.over:
+        moved = f"{demand.over}: {moved}"
+    if p < 1 - policy.confidence and (item.drop or 0.0) > demand.max_drop:
+        tolerated = item.scaled(demand.max_drop)
+        return FAIL, f"{moved}, shown to be beyond the tolerated {tolerated} ({p_value(p)})"
     sure = f"{item.sureness(policy.confidence):.1%}".replace(".0%", "%")
-    lost = check.most_lost or 0.0
+    lost = item.most_lost(policy.confidence) or 0.0
     most = f"at most {item.scaled(lost)} lost, {sure} sure"
     if lost < 0:
         most = f"a loss is ruled out ({sure})"
     elif lost == 0:  # of a score without bounds, which tell how large an unseen loss may be
         most = "every row is as before"
     if open_drop > 0 and item.rules_out(open_drop, policy.confidence):
-        check.status = PASS
-        check.message = f"{moved}; {most}"
-        return
-    check.status = PASS if policy.on_unclear == "pass" else UNCLEAR
-    check.message = (
+        return PASS, f"{moved}; {most}"
+    message = (
         f"{moved}; {most}: a drop beyond {item.scaled(open_drop)} is neither shown nor ruled out"
     )
-    plan = item.rows_needed(check.max_drop, check.slack, fail_z)
+    plan = item.rows_needed(demand.max_drop, demand.slack, fail_z)
     if plan is not None:
         units = "rows" if item.clusters is None else "documents"
-        check.message += f"; {repeat_words(plan, item.n, units)}"
+        message += f"; {repeat_words(plan, item.n, units)}"
+    return PASS if policy.on_unclear == "pass" else UNCLEAR, message
 
 
-def _hold_unsettled(demand: Demand, policy: Policy, rows: Mapping[str, PairedTask]) -> None:
-    """Takes a pass back where rows may share documents that nobody named."""
-    conclusion = demand.conclusion
-    task = None if conclusion is None else rows.get(conclusion.name)
-    fields = () if task is None else task.unsettled
-    if not fields or demand.check.status != PASS:
-        return
-    if policy.on_unclear != "pass":
-        demand.check.status = UNCLEAR
-    demand.check.message += (
-        f"; the differences vary by {fields[0]}: write `cluster: {fields[0]}` into the policy, or "
-        "`cluster: none` where rows are independent"
-    )
-
-
-def _movement(check: Check, item: Difference) -> str:
+def _movement(item: Difference) -> str:
     """The drop or gain that was seen."""
-    drop = check.drop or 0.0
+    drop = item.drop or 0.0
     if not drop:
         return "no change"
     worse, better = _DIRECTION_WORDS[item.higher_is_better is False]

@@ -12,8 +12,7 @@ from itertools import chain
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from evalprep.gate.checks import Check
-from evalprep.gate.decision import FAIL, PASS, Verdict
+from evalprep.gate.decision import FAIL, PASS, Check, Verdict
 
 #: Why a case did not pass; `skipped` counts as neither passed nor failed.
 Outcome = Literal["failure", "error", "skipped"]
@@ -91,7 +90,16 @@ def junit_text(name: str, suites: Sequence[JUnitSuite]) -> str:
     cases = list(chain.from_iterable(suite.cases for suite in suites))
     root = ET.Element("testsuites", {"name": _clean(name), "time": "0", **_counts(cases)})
     for suite in suites:
-        _add_suite(root, suite)
+        # Some readers want the outer element, some a time, and some show the text and not the
+        # message.
+        facts = {"name": _clean(suite.name), "time": "0", **_counts(suite.cases)}
+        if suite.timestamp:
+            facts["timestamp"] = suite.timestamp
+        element = ET.SubElement(root, "testsuite", facts)
+        for case in suite.cases:
+            _add_case(element, case)
+        if suite.output:
+            ET.SubElement(element, "system-out").text = _clean(suite.output)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -105,18 +113,6 @@ def _counts(cases: Iterable[JUnitCase]) -> dict[str, str]:
         "skipped": outcomes.count("skipped"),
     }
     return {name: str(count) for name, count in counts.items()}
-
-
-def _add_suite(root: ET.Element, suite: JUnitSuite) -> None:
-    # Some readers want the outer element, some a time, and some show the text and not the message.
-    facts = {"name": _clean(suite.name), "time": "0", **_counts(suite.cases)}
-    if suite.timestamp:
-        facts["timestamp"] = suite.timestamp
-    element = ET.SubElement(root, "testsuite", facts)
-    for case in suite.cases:
-        _add_case(element, case)
-    if suite.output:
-        ET.SubElement(element, "system-out").text = _clean(suite.output)
 
 
 def _add_case(suite: ET.Element, case: JUnitCase) -> None:

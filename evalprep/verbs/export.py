@@ -22,7 +22,7 @@ from evalprep.verbs.options import Parser, add_options, timestamps_of_sides
 if TYPE_CHECKING:
     from evalprep.compare import Quantities
     from evalprep.export import Format, Parcel, Settings, Subject, Written
-    from evalprep.gate import Verdict
+    from evalprep.gate import Policy
     from evalprep.results import Run
 
 _DATASTORE = "evaleval/EEE_datastore"
@@ -203,51 +203,49 @@ def _compared(
     """
     from evalprep.compare import conclude
 
-    measured = [_measured(subject, baseline) if entry.compares else None for subject in subjects]
+    policy = None
+    if args.policy is not None:
+        from evalprep.gate import decide, read_policy
+
+        policy = read_policy(args.policy)
+    measured = [
+        _measured(subject, baseline, policy) if entry.compares else None for subject in subjects
+    ]
     comparisons = iter(conclude([quantities for quantities in measured if quantities is not None]))
     compared = []
     for subject, quantities in zip(subjects, measured, strict=True):
         side = None if quantities is None else baseline
-        compared.append(
-            replace(
-                subject,
-                baseline=side,
-                comparison=None if quantities is None else next(comparisons),
-                verdict=_verdict(subject, side, args),
-            )
-        )
+        comparison = None if quantities is None else next(comparisons)
+        verdict = None
+        if policy is not None:
+            packs = {pack.name: pack for pack in subject.packs}
+            other = None if side is None else side.run
+            verdict = decide(subject.run, other, policy, packs, quantities=quantities)
+        compared.append(replace(subject, baseline=side, comparison=comparison, verdict=verdict))
     return compared
 
 
-def _measured(subject: Subject, baseline: Subject | None) -> Quantities | None:
-    """The run beside the baseline, else beside its published verdicts; None where it has none."""
+def _measured(
+    subject: Subject, baseline: Subject | None, policy: Policy | None
+) -> Quantities | None:
+    """The run beside the baseline, else beside its published verdicts; None where it has none.
+
+    With a policy as its gate measures them: the tables beside a verdict are those that it follows.
+    """
     from evalprep.compare import Settings, measure
+    from evalprep.gate import measure_for
 
     run = subject.run
     if baseline is None and not run.judged:
         return None
-    of_baseline = () if baseline is None else baseline.packs
-    return measure(
-        run,
-        None if baseline is None else baseline.run,
-        {pack.name: pack for pack in (*subject.packs, *of_baseline)},
-        Settings(),
-        scores=None if baseline is None else (subject.scores, baseline.scores),
-        tasks=run.judged if baseline is None else None,
-    )
-
-
-def _verdict(
-    subject: Subject, baseline: Subject | None, args: argparse.Namespace
-) -> Verdict | None:
-    """Returns what a gate decides; None without a policy."""
-    if args.policy is None:
-        return None
-    from evalprep.gate import decide, read_policy
-
-    packs = {pack.name: pack for pack in subject.packs}
     other = None if baseline is None else baseline.run
-    return decide(subject.run, other, read_policy(args.policy), packs)
+    of_baseline = () if baseline is None else baseline.packs
+    packs = {pack.name: pack for pack in (*subject.packs, *of_baseline)}
+    scores = None if baseline is None else (subject.scores, baseline.scores)
+    if policy is not None:
+        return measure_for(run, other, policy, packs, scores=scores)
+    tasks = run.judged if baseline is None else None
+    return measure(run, other, packs, Settings(), scores=scores, tasks=tasks)
 
 
 # --- writing and sending

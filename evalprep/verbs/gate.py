@@ -95,13 +95,11 @@ def _decide(args: argparse.Namespace, policy: Policy) -> Verdict:
     policy = replace(policy, pairing=pair_rules(args), cluster=args.cluster or policy.cluster)
     other = runs[1] if len(runs) > 1 else None
     verdict = decide(runs[0], other, policy, packs, metric_choices(args))
-    verdict.warnings += left_out
+    warnings = [*verdict.warnings, *left_out]
     if args.tasks:
-        verdict.warnings.append(f"decided by these tasks alone (--tasks): {', '.join(args.tasks)}")
-    if foreign:
-        verdict.status = "unclear"
-        verdict.warnings += foreign
-    return verdict
+        warnings.append(f"decided by these tasks alone (--tasks): {', '.join(args.tasks)}")
+    status = "unclear" if foreign else verdict.status
+    return replace(verdict, status=status, warnings=[*warnings, *foreign])
 
 
 def _packs(args: argparse.Namespace, policy: Policy) -> tuple[Mapping[str, Pack], list[str]]:

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -80,9 +81,7 @@ def test_a_gate_does_not_pass_on_them(judged, capsys, tmp_path, monkeypatch):
     policy.write_text("on_unclear: pass\ndefaults: {max_drop: 0.5}\n")
 
     def decide(*sides):
-        verdict = real_decide(*sides)
-        verdict.status = PASS
-        return verdict
+        return replace(real_decide(*sides), status=PASS)
 
     monkeypatch.setattr("evalprep.gate.decide", decide)
     command = ["gate", str(judged), str(judged), "--policy", str(policy), "--json"]

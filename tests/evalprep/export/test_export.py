@@ -443,6 +443,18 @@ def test_junit_follows_a_policy(runs, tmp_path):
     assert kinds == {"evalprep.gate.task"}
 
 
+def test_the_table_beside_a_verdict_is_measured_as_the_gate_does(runs, tmp_path, capsys):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("confidence: 0.8\ndefaults: {max_drop: 0.5}\n")
+    words = [str(runs / "a"), "--baseline", str(runs / "b"), "--policy", str(policy)]
+    (path,) = export(tmp_path / "out", *words, "--to", "github")
+    capsys.readouterr()
+    main(["gate", *words, "--json"])
+    check = next(one for one in json.loads(said(capsys).out)["checks"] if one["name"] == "capitals")
+    ends = f"[{100 * check['low']:+.1f}, {100 * check['high']:+.1f}]"
+    assert f"{ends} points" in path.read_text()
+
+
 def test_cases_of_samples_need_something_to_compare_with(runs, tmp_path, capsys):
     place = tmp_path / "run"
     write_run(place, {"summaries": summaries(5)}, model="o/m")
