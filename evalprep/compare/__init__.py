@@ -8,8 +8,15 @@ from evalprep.surface import offered
 
 if TYPE_CHECKING:
     from evalprep.compare.best import FEWEST_ROWS, adjusted_p, leaders, shown_better
+    from evalprep.compare.columns import (
+        CONCLUSION_VALUES,
+        OF_VERDICTS,
+        conclusion_table,
+        in_own_unit,
+        unit_of,
+    )
     from evalprep.compare.comparable import check_allowed, differing, fact_reasons
-    from evalprep.compare.comparison import Comparison
+    from evalprep.compare.comparison import PUBLISHED, Comparison
     from evalprep.compare.concluding import adjusted_by_key, conclude, conclude_pairs, deciding
     from evalprep.compare.conclusion import NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion, mirrored
     from evalprep.compare.difference import ALPHA, BITS, PERCENT_RANGE, POINTS, RATIO, Difference
@@ -33,12 +40,11 @@ if TYPE_CHECKING:
         Reproduction,
         reproduce,
     )
-    from evalprep.compare.screen import MANY_EQUAL, in_own_unit, show
+    from evalprep.compare.screen import MANY_EQUAL, show
     from evalprep.compare.settings import Settings
     from evalprep.compare.stored import UNPAIRED_TEST
     from evalprep.compare.suite import add_suite, measure_scores
     from evalprep.compare.task import PairedTask, floor_sentence
     from evalprep.compare.tasknames import of_tasks
-    from evalprep.compare.units import Unit
 else:
     __getattr__ = offered(__name__)

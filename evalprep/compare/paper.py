@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 
+from evalprep.compare.columns import in_own_unit, interval, unit_of
 from evalprep.compare.comparison import Comparison
 from evalprep.compare.conclusion import BETTER, WORSE, Conclusion
 from evalprep.compare.difference import BITS, POINTS, RATIO, Difference
-from evalprep.compare.screen import in_own_unit, interval, unit_of
 from evalprep.tables import Cell, Column, Kind, Note, Table, Tone
 from evalprep.tables import latex_lines as lines_of
 

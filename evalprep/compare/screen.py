@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from typing import IO, TYPE_CHECKING
 
+from evalprep.compare.columns import baseline_text, candidate_text, in_own_unit, interval, unit_of
 from evalprep.compare.comparison import PUBLISHED, Comparison
 from evalprep.compare.conclusion import BETTER, NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
 from evalprep.compare.difference import BITS, POINTS, RATIO, Difference
@@ -17,12 +20,14 @@ from evalprep.tables import (
     Column,
     Kind,
     Note,
+    Row,
     Table,
     Tone,
     folded_notes,
     html_part,
     print_notes,
     print_table,
+    table_of,
 )
 from evalprep.terminal import console as screen
 from evalprep.terminal import counted, shortlist
@@ -39,19 +44,6 @@ _TONES = {
     NOT_COMPARABLE: Tone.DOUBTFUL,
     NOT_ENOUGH: Tone.DOUBTFUL,
 }
-
-
-def interval(item: Difference) -> str:
-    """Difference and interval, as `+1.2 [-0.3, +2.7]`."""
-    unit = unit_of(item)
-    if item.low is None or item.high is None:
-        return unit.change(item.delta)
-    return f"{unit.change(item.delta)} [{unit.change(item.low)}, {unit.change(item.high)}]"
-
-
-def unit_of(item: Difference) -> Unit:
-    """Returns how the numbers of a difference are written."""
-    return Unit(item.unit, item.binary, item.digits)
 
 
 def show(
@@ -74,8 +66,10 @@ def show(
     for table in tables_of(comparison):
         print_table(console, table)
     if comparison.reproduction is not None:
-        for table in _reproduction_tables(comparison.reproduction):
-            print_table(console, table)
+        benchmarks = comparison.reproduction.benchmarks
+        title = f"Beside {comparison.reproduction.title}; raw values in percent"
+        print_table(console, table_of(title, _REPRODUCED_VALUES, benchmarks))
+        print_table(console, table_of("Samples that both have", _REPRODUCED_PAIRS, benchmarks))
         print_notes(console, _reproduction_notes(comparison.reproduction))
     print_notes(console, notes_of(comparison))
     for task in comparison.tasks:
@@ -139,7 +133,8 @@ def tables_of(comparison: Comparison) -> list[Table]:
         others.append((title, [item for item in comparison.suite if item.rule == rule]))
     for title, conclusions in others:
         if conclusions:
-            tables.append(_score_table(title, conclusions, comparison.confidence))
+            level = f"{comparison.confidence:.0%} interval of candidate minus baseline"
+            tables.append(table_of(f"{title}, {level}", _SCORE_COLUMNS, conclusions))
     return tables
 
 
@@ -157,46 +152,32 @@ def notes_of(comparison: Comparison) -> list[Note]:
     return notes
 
 
-def _reproduction_tables(reproduction: Reproduction) -> list[Table]:
-    """Each benchmark of the run beside the published one: its values, and its paired samples."""
-    values = Table(
-        f"Beside {reproduction.title}; raw values in percent",
-        [
-            Column("benchmark", Kind.NAME),
-            Column("raw", Kind.MEASURE),
-            Column("published", Kind.MEASURE),
-            Column("its samples", Kind.MEASURE),
-            Column("rescored", Kind.MEASURE),
-            Column("normalised", Kind.MEASURE),
-            Column("published", Kind.MEASURE),
-        ],
-    )
-    pairs = Table(
-        "Samples that both have",
-        [
-            Column("benchmark", Kind.NAME),
-            Column("n", Kind.COUNT),
-            Column("gained", Kind.COUNT),
-            Column("lost", Kind.COUNT),
-            Column("agreement", Kind.PERCENT),
-            Column("other prompts", Kind.COUNT),
-        ],
-    )
-    for item in reproduction.benchmarks:
-        raw = (item.raw, item.published_raw, item.verdict_mean, item.rescored_mean)
-        normalised = (item.normalised, item.published)
-        values.add(item.title, *map(_share, raw), *map(_hundredths, normalised))
-        counts = (item.n, item.gained, item.lost)
-        pairs.add(item.title, *counts, item.agreement, item.prompts_differ)
-    return [values, pairs]
-
-
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.2f}"
 
 
 def _hundredths(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
+
+
+#: Each benchmark of a run beside the published one: its values, and its paired samples.
+_REPRODUCED_VALUES = (
+    Column("benchmark", Kind.NAME, cell=attrgetter("title")),
+    Column("raw", Kind.MEASURE, cell=lambda item: _share(item.raw)),
+    Column("published", Kind.MEASURE, cell=lambda item: _share(item.published_raw)),
+    Column("its samples", Kind.MEASURE, cell=lambda item: _share(item.verdict_mean)),
+    Column("rescored", Kind.MEASURE, cell=lambda item: _share(item.rescored_mean)),
+    Column("normalised", Kind.MEASURE, cell=lambda item: _hundredths(item.normalised)),
+    Column("published", Kind.MEASURE, cell=lambda item: _hundredths(item.published)),
+)
+_REPRODUCED_PAIRS = (
+    Column("benchmark", Kind.NAME, cell=attrgetter("title")),
+    Column("n", Kind.COUNT, cell=attrgetter("n")),
+    Column("gained", Kind.COUNT, cell=attrgetter("gained")),
+    Column("lost", Kind.COUNT, cell=attrgetter("lost")),
+    Column("agreement", Kind.PERCENT, cell=attrgetter("agreement")),
+    Column("other prompts", Kind.COUNT, cell=attrgetter("prompts_differ")),
+)
 
 
 def _reproduction_notes(reproduction: Reproduction) -> list[Note]:
@@ -235,163 +216,121 @@ def _count_table(comparison: Comparison) -> Table:
         title = "Verdicts, percent right"
     elif all(task.difference.in_points for task in tasks):
         title = "Scores, in percent"
-    names_metric = len({task.metric for task in tasks}) > 1
+    baseline = partial(baseline_text, against_published=comparison.other == PUBLISHED)
+    pooled = comparison.pooled
+
+    def unparsed(item: Conclusion) -> int | str | None:
+        return "" if item is pooled else comparison.rows[item.name].unparsed
+
     columns = [
-        Column("task", Kind.NAME),
-        *([Column("metric")] if names_metric else []),
-        Column("n", Kind.COUNT),
-        Column("candidate", Kind.MEASURE),
-        Column("baseline", Kind.MEASURE),
-        Column("gained", Kind.COUNT),
-        Column("lost", Kind.COUNT),
-        Column("agreement", Kind.PERCENT),
-        Column("unparsed", Kind.COUNT),
+        Column("task", Kind.NAME, cell=lambda item: "pooled" if item is pooled else item.name),
+        Column("n", Kind.COUNT, cell=attrgetter("difference.n")),
+        Column("candidate", Kind.MEASURE, cell=candidate_text),
+        Column("baseline", Kind.MEASURE, cell=baseline),
+        Column("gained", Kind.COUNT, cell=partial(_changed_rows, name="gained")),
+        Column("lost", Kind.COUNT, cell=partial(_changed_rows, name="lost")),
+        Column("agreement", Kind.PERCENT, cell=attrgetter("difference.agreement")),
+        Column("unparsed", Kind.COUNT, cell=unparsed),
     ]
-    table = Table(title, columns)
-    equal_lines: dict[tuple[object, ...], list[Conclusion]] = {}
-    for task in tasks:
-        unparsed = comparison.rows[task.name].unparsed
-        cells = (task.metric, *_count_cells(task, comparison)[1:], unparsed)
-        equal_lines.setdefault(cells, []).append(task)
-    for equal in equal_lines.values():
-        is_folded = len(equal) >= MANY_EQUAL
-        for task in equal[:1] if is_folded else equal:
-            name, *counts = _count_cells(task, comparison)
-            shown = f"{len(equal)} tasks" if is_folded else name
-            metric = [task.metric] if names_metric else []
-            table.add(shown, *metric, *counts, comparison.rows[task.name].unparsed)
-    if comparison.pooled is not None:
-        table.add("pooled", *_count_cells(comparison.pooled, comparison)[1:], "")
-    return table
+    if len({task.metric for task in tasks}) > 1:
+        columns.insert(1, Column("metric", cell=attrgetter("metric")))
+    return _equal_together(table_of(title, columns, [*tasks, *([pooled] if pooled else [])]))
 
 
-def _count_cells(conclusion: Conclusion, comparison: Comparison) -> list[str | int | float | None]:
+def _changed_rows(conclusion: Conclusion, name: str) -> int | None:
+    """A count of changed rows, of what is made of rows."""
     item = conclusion.difference
-    unit = unit_of(item)
-    # Published verdicts are right or wrong, whatever the metric of the run is.
-    of_baseline = Unit(POINTS) if comparison.other == PUBLISHED else unit
-    by_row = item.made_of == "rows" or conclusion.kind == "overall"
-    return [
-        conclusion.name,
-        item.n,
-        unit.score(item.now),
-        of_baseline.score(item.previous),
-        item.gained if by_row else None,
-        item.lost if by_row else None,
-        item.agreement,
-    ]
+    is_of_rows = item.made_of == "rows" or conclusion.kind == "overall"
+    return getattr(item, name) if is_of_rows else None
+
+
+def _equal_together(table: Table) -> Table:
+    """The table with tasks that differ in their names alone together, many of them as one row."""
+    rows_of: dict[tuple[Cell, ...], list[Row]] = {}
+    for row in table.lines():
+        rows_of.setdefault(row.cells[1:], []).append(row)
+    rows: list[Row] = []
+    for cells, equal in rows_of.items():
+        is_many = len(equal) >= MANY_EQUAL
+        rows += [Row((Cell(f"{len(equal)} tasks"), *cells))] if is_many else equal
+    return replace(table, rows=rows)
 
 
 def _difference_table(comparison: Comparison) -> Table:
     """The difference of each task with its interval, test and verdict."""
+    # Of tasks without a difference a note says why.
     tasks = [task for task in comparison.tasks if task.difference.n]
     starred = any(task.difference.clusters is not None for task in tasks)
     documents = " (* rows share documents)" if starred else ""
     unit = ", in points" if all(task.difference.in_points for task in tasks) else ""
-    table = Table(
-        f"Candidate minus baseline{unit}, {comparison.confidence:.0%} interval{documents}",
-        [
-            Column("task", Kind.NAME),
-            Column("difference", Kind.MEASURE),
-            Column("p", Kind.PROBABILITY),
-            Column("Holm p", Kind.PROBABILITY),
-            Column("detectable", Kind.MEASURE),
-            Column("verdict"),
-        ],
-    )
-    # Of tasks without a difference a note says why.
-    equal_lines: dict[tuple[object, ...], list[Conclusion]] = {}
+    title = f"Candidate minus baseline{unit}, {comparison.confidence:.0%} interval{documents}"
     over_tasks = comparison.together if len(comparison.tasks) > 1 else []
-    for conclusion in [*tasks, *over_tasks]:
-        cells = *_difference_cells(conclusion), conclusion.verdict
-        equal_lines.setdefault(cells, []).append(conclusion)
-    for equal in equal_lines.values():
-        first = equal[0]
-        if len(equal) >= MANY_EQUAL:
-            table.add(f"{len(equal)} tasks", *_difference_cells(first), _verdict_cell(first))
-            continue
-        for conclusion in equal:
-            cell = _verdict_cell(conclusion)
-            table.add(conclusion.name, *_difference_cells(conclusion), cell)
-    return table
+    return _equal_together(table_of(title, _DIFFERENCE_COLUMNS, [*tasks, *over_tasks]))
 
 
-def _difference_cells(conclusion: Conclusion) -> tuple[str, float | None, float | None, str]:
-    """Difference with its interval, p, p after Holm's adjustment, and what would be found."""
+def _difference(conclusion: Conclusion) -> str:
+    """Difference and interval; perplexities and bits have their unit."""
     item = conclusion.difference
     star = "*" if item.clusters is not None else ""
-    detectable = unit_of(item).detectable(item.mde)
-    # Perplexities and bits have their unit.
-    difference = in_own_unit(item) if item.unit in {RATIO, BITS} else interval(item)
-    return f"{difference}{star}", item.p, conclusion.p_holm, detectable
+    return f"{in_own_unit(item) if item.unit in {RATIO, BITS} else interval(item)}{star}"
 
 
-def _score_table(title: str, conclusions: Sequence[Conclusion], confidence: float) -> Table:
-    """Scores that are no mean of rows, each in its own unit."""
-    table = Table(
-        f"{title}, {confidence:.0%} interval of candidate minus baseline",
-        [
-            Column("score", Kind.NAME),
-            Column("candidate", Kind.MEASURE),
-            Column("baseline", Kind.MEASURE),
-            Column("difference", Kind.MEASURE),
-            Column("Holm p", Kind.PROBABILITY),
-            Column("verdict"),
-        ],
-    )
-    for conclusion in conclusions:
-        item = conclusion.difference
-        table.add(
-            conclusion.name,
-            score_text(item, item.now),
-            score_text(item, item.previous),
-            in_own_unit(item),
-            conclusion.p_holm,
-            _verdict_cell(conclusion),
-        )
-    return table
+def _detectable(conclusion: Conclusion) -> str:
+    item = conclusion.difference
+    return unit_of(item).detectable(item.mde)
 
 
-def score_text(item: Difference, value: float | None) -> str:
+def _verdict(conclusion: Conclusion) -> Cell:
+    return Cell(conclusion.verdict, tone=_TONES.get(conclusion.verdict, Tone.PLAIN))
+
+
+def _score_text(item: Difference, value: float | None) -> str:
     """A score as people read it: a share in percent, anything else in its own unit."""
     if value is not None and item.unit == POINTS:
         return f"{percent(value)} %"
     return number(value)
 
 
-def in_own_unit(item: Difference) -> str:
-    """Difference and interval in the unit of the metric.
-
-    It is points for shares, ratios for perplexities, bits for bits, and raw numbers for all others.
-    """
-    if item.delta is None:
-        return "-"
-    ratio = "ratio " if item.unit == RATIO else ""
-    share = "" if item.relative is None else f", {100 * item.relative:+.1f} %"
-    return f"{ratio}{interval(item)}{unit_of(item).suffix}{share}"
-
-
-def _verdict_cell(conclusion: Conclusion) -> Cell:
-    return Cell(conclusion.verdict, tone=_TONES.get(conclusion.verdict, Tone.PLAIN))
+_HOLM = Column("Holm p", Kind.PROBABILITY, cell=attrgetter("p_holm"))
+_VERDICT = Column("verdict", cell=_verdict)
+_DIFFERENCE_COLUMNS = (
+    Column("task", Kind.NAME, cell=attrgetter("name")),
+    Column("difference", Kind.MEASURE, cell=_difference),
+    Column("p", Kind.PROBABILITY, cell=attrgetter("difference.p")),
+    _HOLM,
+    Column("detectable", Kind.MEASURE, cell=_detectable),
+    _VERDICT,
+)
+#: Of scores that are no mean of rows, each in its own unit.
+_SCORE_COLUMNS = (
+    Column("score", Kind.NAME, cell=attrgetter("name")),
+    Column(
+        "candidate",
+        Kind.MEASURE,
+        cell=lambda item: _score_text(item.difference, item.difference.now),
+    ),
+    Column(
+        "baseline",
+        Kind.MEASURE,
+        cell=lambda item: _score_text(item.difference, item.difference.previous),
+    ),
+    Column("difference", Kind.MEASURE, cell=lambda item: in_own_unit(item.difference)),
+    _HOLM,
+    _VERDICT,
+)
 
 
 def _subtask_table(task: PairedTask, unit: Unit) -> Table:
     """One row per subtask, and the mean of their means."""
-    table = Table(
-        f"{task.task} by subtask",
-        [
-            Column("subtask", Kind.NAME),
-            Column("n", Kind.COUNT),
-            Column("candidate", Kind.MEASURE),
-            Column("baseline", Kind.MEASURE),
-            Column("gained", Kind.COUNT),
-            Column("lost", Kind.COUNT),
-        ],
-    )
-    for row in task.subtasks:
-        table.add(
-            row.subtask, row.n, unit.score(row.now), unit.score(row.previous), row.gained, row.lost
-        )
+    columns = [
+        Column("subtask", Kind.NAME, cell=attrgetter("subtask")),
+        Column("n", Kind.COUNT, cell=attrgetter("n")),
+        Column("candidate", Kind.MEASURE, cell=lambda row: unit.score(row.now)),
+        Column("baseline", Kind.MEASURE, cell=lambda row: unit.score(row.previous)),
+        Column("gained", Kind.COUNT, cell=attrgetter("gained")),
+        Column("lost", Kind.COUNT, cell=attrgetter("lost")),
+    ]
+    table = table_of(f"{task.task} by subtask", columns, task.subtasks)
     macro = unit.score(task.macro_now), unit.score(task.macro_previous)
     table.add("macro", "", *macro, "", "")
     return table

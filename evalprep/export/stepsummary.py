@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from evalprep.compare import WORSE, Conclusion
+from evalprep.compare import WORSE, Conclusion, conclusion_table
 from evalprep.errors import cannot_write
 from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, read_text, resolve_typed, write_atomically
-from evalprep.report import conclusion_table
 from evalprep.score import about, interval, measured
 from evalprep.tables import Column, Kind, Note, Table, escape, markdown_lines, table_of
 
@@ -105,8 +104,7 @@ def _lines(subject: Subject) -> Iterator[str]:
 def _comparison_table(
     subject: Subject, conclusions: Iterable[Conclusion], notes: Sequence[Note] = ()
 ) -> Table:
-    items = (conclusion.to_dict() for conclusion in conclusions)
-    return conclusion_table(items, against_published=subject.baseline is None, notes=notes)
+    return conclusion_table(conclusions, against_published=subject.baseline is None, notes=notes)
 
 
 def _notes_on_sides(subject: Subject) -> Iterator[str]:

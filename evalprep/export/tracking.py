@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep import __version__
+from evalprep.compare import CONCLUSION_VALUES
 from evalprep.credentials import redacted, without_secrets
 from evalprep.errors import BadInput, Problem
 from evalprep.export.metricname import different_names
@@ -23,7 +24,7 @@ from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.places import without_home
-from evalprep.report import CONCLUSION_VALUES, write_report
+from evalprep.report import write_report
 from evalprep.results import prepared_work
 from evalprep.score import QUANTITY_VALUES
 from evalprep.tables import Column, Table, Value, table_of, write_csv
@@ -183,8 +184,7 @@ def _score_table(subject: Subject) -> Table:
 def _comparison_table(subject: Subject) -> Table:
     comparison = subject.comparison
     conclusions = [] if comparison is None else comparison.conclusions
-    items = [conclusion.to_dict() for conclusion in conclusions]
-    return table_of("Comparison", CONCLUSION_VALUES, items)
+    return table_of("Comparison", CONCLUSION_VALUES, conclusions)
 
 
 def _values_of(table: Table) -> list[dict[str, Value]]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
-    from evalprep.report.conclusions import CONCLUSION_VALUES, conclusion_table
     from evalprep.report.document import Report, build_report, build_scores_report
     from evalprep.report.formats import check_formats
     from evalprep.report.judgements import Judgements, judgements_of

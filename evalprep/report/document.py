@@ -54,7 +54,8 @@ class Report:
         index: The packed columns of the samples browser.
         chunks: Its packed texts.
         rows: The aligned rows of each task, for tables of samples.
-        flips: The flips of each comparison.
+        comparisons: The comparisons, in the order of the document.
+        flips: The flips of each.
         judgements: What judges said of the samples of each run.
         quantities: Every number of each run.
     """
@@ -63,6 +64,7 @@ class Report:
     index: str = field(repr=False)
     chunks: list[str] = field(repr=False)
     rows: list[TaskRows] = field(default_factory=list, repr=False)
+    comparisons: Sequence[Comparison] = field(default=(), repr=False)
     flips: list[Flips] = field(default_factory=list, repr=False)
     judgements: Sequence[Judgements] = field(default=(), repr=False)
     quantities: Sequence[Sequence[Quantity]] = field(default=(), repr=False)
@@ -159,6 +161,7 @@ def build_report(
         index=index,
         chunks=chunks,
         rows=rows,
+        comparisons=[item.comparison for item in compared],
         flips=flips,
         judgements=judged,
         quantities=[[*quantities(side)] for side in scores or map(score_run, runs)],
@@ -200,6 +203,7 @@ def build_scores_report(
         index=index,
         chunks=chunks,
         rows=[],
+        comparisons=comparisons,
         flips=no_flips,
         judgements=[{} for _ in scores],
         quantities=[[*quantities(side)] for side in scores],

@@ -7,10 +7,9 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from evalprep.compare import PUBLISHED, Comparison, conclusion_table
 from evalprep.numbers import percent
-from evalprep.report.conclusions import conclusion_table
 from evalprep.report.content import (
-    ComparisonPart,
     Document,
     LoggedMetric,
     StoredPart,
@@ -45,7 +44,7 @@ def render_markdown(report: Report) -> str:
     for table in (make(document) for make in makers):
         if table.rows:
             lines += markdown_lines(table)
-    for name, comparison in zip(comparison_names(document), document["comparisons"], strict=True):
+    for name, comparison in zip(comparison_names(document), report.comparisons, strict=True):
         lines += _comparison_lines(name, comparison)
     for table in (*map(_shortened, rating_tables(document)), _reply_table(document)):
         if table.rows:
@@ -181,21 +180,19 @@ def _suite_cell(run: SuiteRunPart | None, unit: str) -> Entry:
 # --- comparisons
 
 
-def _comparison_lines(name: str, comparison: ComparisonPart) -> Iterator[str]:
+def _comparison_lines(name: str, comparison: Comparison) -> Iterator[str]:
     yield f"## {escape(name[0].upper() + name[1:])}"
     yield ""
-    for line in comparison["closing"]:
+    for line in comparison.closing:
         yield f"**{escape(line)}**\n"
-    for warning in comparison["warnings"]:
+    for warning in comparison.warnings:
         yield f"> {escape(warning)}\n"
-    table = conclusion_table(
-        conclusions_of(comparison), against_published=comparison["before"] is None
+    is_published = comparison.other == PUBLISHED
+    yield from markdown_lines(
+        conclusion_table(conclusions_of(comparison), against_published=is_published)
     )
-    yield from markdown_lines(table)
-    for remark in comparison["remarks"]:
-        yield f"- {escape(remark)}"
-    if comparison["remarks"]:
-        yield ""
+    remarks = [f"- {escape(remark)}" for remark in comparison.remarks]
+    yield from [*remarks, ""] if remarks else []
 
 
 # --- judges and replies

@@ -15,14 +15,12 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
-from evalprep.compare import Unit
+from evalprep.compare import OF_VERDICTS, Difference, unit_of
 from evalprep.numbers import count, number, percent, probability
 from evalprep.report.content import ComparisonPart, ConclusionPart, Form, Parts
 from evalprep.samples import SHARE
 
 _NOTHING = re.compile(r"[+-]?[0.]*")
-#: Kinds of conclusions that published verdicts are the baseline of.
-_OF_VERDICTS = frozenset({"task", "overall"})
 _ALIKE: Mapping[Form, Callable[[Any], str]] = {
     Form.COUNT: count,
     Form.NUMBER: number,
@@ -89,8 +87,11 @@ def _forms_of(part: Mapping[str, Any], kind: Any, forms: Forms) -> Forms:
     if kind is ComparisonPart:
         return {**forms, Form.BASELINE: percent} if part["before"] is None else forms
     if kind is ConclusionPart:
-        unit = Unit(part["unit"], bool(part.get("binary")))
-        is_of_verdicts = Form.BASELINE in forms and part["kind"] in _OF_VERDICTS
+        item = Difference(
+            low=part["low"], high=part["high"], unit=part["unit"], binary=bool(part.get("binary"))
+        )
+        unit = unit_of(item)
+        is_of_verdicts = Form.BASELINE in forms and part["kind"] in OF_VERDICTS
         return {
             **forms,
             Form.SCORE: unit.score,

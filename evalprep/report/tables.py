@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Any, TypeVar
 
-from evalprep.compare import NOT_ENOUGH
+from evalprep.compare import CONCLUSION_VALUES, NOT_ENOUGH, Comparison, Conclusion, Difference
 from evalprep.readers import is_of_draws
-from evalprep.report.conclusions import CONCLUSION_VALUES
 from evalprep.report.content import (
-    ComparisonPart,
-    ConclusionPart,
     Document,
     LoggedMetric,
     RatingPart,
@@ -25,7 +22,7 @@ from evalprep.report.content import (
 )
 from evalprep.report.document import Report
 from evalprep.score import IN_RESULTS_FILE, QUANTITY_VALUES, WITHOUT_SAMPLES, Quantity
-from evalprep.tables import Column, Entry, Table, table_of
+from evalprep.tables import Cell, Column, Entry, Row, Table, table_of
 
 Part = TypeVar("Part")
 
@@ -160,39 +157,42 @@ def comparison_names(document: Document) -> list[str]:
     return names
 
 
-def conclusions_of(comparison: ComparisonPart) -> Iterator[ConclusionPart]:
-    """Yields every conclusion of a comparison; those over all tasks where there are several."""
-    yield from comparison["tasks"]
-    yield from comparison["metrics"]
-    yield from comparison["further"]
-    yield from comparison["stored"]
-    yield from comparison["suite"]
-    if len(comparison["tasks"]) > 1:
-        yield from filter(None, (comparison["overall"], comparison["pooled"]))
+def conclusions_of(comparison: Comparison) -> list[Conclusion]:
+    """Returns every conclusion of a comparison; those over all tasks where there are several."""
+    over_tasks = comparison.together if len(comparison.tasks) > 1 else []
+    return [*comparison.of_tasks, *comparison.suite, *over_tasks]
 
 
-def comparison_table(document: Document) -> Table:
+def comparison_table(report: Report) -> Table:
     """Every conclusion of every comparison, one per row, then what one side lacks."""
-    items: list[Mapping[str, Any]] = []
-    lacking: list[Mapping[str, Any]] = []
-    names = comparison_names(document)
-    for name, comparison in zip(names, document["comparisons"], strict=True):
-        items += [{**item, "comparison": name} for item in conclusions_of(comparison)]
-        lacking += [{**item, "comparison": name} for item in _lacking(comparison)]
-    columns = [Column("comparison", cell=itemgetter("comparison")), *CONCLUSION_VALUES]
-    return table_of("Comparisons", columns, [*items, *lacking])
+    rows: list[Row] = []
+    lacking: list[Row] = []
+    names = comparison_names(report.document)
+    for name, comparison in zip(names, report.comparisons, strict=True):
+        rows += _rows_of(name, conclusions_of(comparison))
+        lacking += _rows_of(name, _lacking(comparison))
+    return Table("Comparisons", [Column("comparison"), *CONCLUSION_VALUES], [*rows, *lacking])
 
 
-def _lacking(comparison: ComparisonPart) -> Iterator[Mapping[str, Any]]:
-    """Each task and metric that one side of a comparison lacks."""
+def _rows_of(name: str, conclusions: Sequence[Conclusion]) -> list[Row]:
+    """The rows of some conclusions, the name of their comparison first."""
+    table = table_of("", CONCLUSION_VALUES, conclusions)
+    return [Row((Cell(name), *row.cells)) for row in table.lines()]
+
+
+def _lacking(comparison: Comparison) -> list[Conclusion]:
+    """Each task and metric that one side of a comparison lacks, as a conclusion without numbers."""
     sides = (
-        ("candidate", comparison["missing_tasks"], comparison["missing_metrics"]),
-        ("baseline", comparison["extra_tasks"], comparison["extra_metrics"]),
+        ("candidate", comparison.missing_tasks, comparison.missing_metrics),
+        ("baseline", comparison.extra_tasks, comparison.extra_metrics),
     )
+    nothing = Difference(made_of="stored")  # no row of it was compared
+    lacking = []
     for side, tasks, metrics in sides:
-        for sentence in [*(f"the {side} has no {task}" for task in tasks), *metrics]:
-            name = sentence.partition(" no ")[2]
-            yield {"kind": "missing", "name": name, "verdict": NOT_ENOUGH, "words": sentence}
+        for words in [*(f"the {side} has no {task}" for task in tasks), *metrics]:
+            name = words.partition(" no ")[2]
+            lacking.append(Conclusion(name, "missing", nothing, verdict=NOT_ENOUGH, words=words))
+    return lacking
 
 
 # --- judges

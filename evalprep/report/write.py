@@ -40,7 +40,7 @@ def _write_page(report: Report, folder: Path) -> list[Path]:
 
 def _write_markdown(report: Report, folder: Path) -> list[Path]:
     path = folder / "report.md"
-    write_atomically(path, render_markdown(report))
+    write_atomically(path, render_markdown(report), errors="replace")
     return [path]
 
 
@@ -53,7 +53,7 @@ def _write_json(report: Report, folder: Path) -> list[Path]:
 
 def _summaries(report: Report) -> list[Table]:
     """The tables of scores, and of comparisons and judges where there are any."""
-    compared = [comparison_table(report.document)] if report.document["comparisons"] else []
+    compared = [comparison_table(report)] if report.comparisons else []
     return [score_table(report), *compared, *rating_tables(report.document)]
 
 
