@@ -18,7 +18,6 @@ from evalprep.results import (
     TaskRun,
     at_one_length,
     ends_a_sentence,
-    expected_rows,
     knows_parsing,
     text_of,
 )
@@ -45,7 +44,6 @@ class Replies:
         lengths: Characters of each reply, -1 where the run lacks it; filled in likewise.
         ended: Whether each reply ends as a whole one does; filled likewise.
         replier: Who wrote them.
-        expected: Rows that the run was to answer; None where that is not known.
     """
 
     task: TaskRun
@@ -55,7 +53,6 @@ class Replies:
     lengths: list[int] = field(default_factory=list)
     ended: list[bool] = field(default_factory=list)
     replier: Replier = field(default_factory=Replier)
-    expected: int | None = None
 
     def count(self, flag: int) -> int:
         """Returns how many replies carry a flag."""
@@ -194,9 +191,7 @@ def align(name: str, runs: Sequence[Run], rules: PairRules = BY_CONTENT) -> Task
         if task is None:
             replies.append(None)
             continue
-        table = task.table()
-        expected = expected_rows(run, task)
-        replies.append(Replies(task, table, [], replier=Replier.of(run), expected=expected))
+        replies.append(Replies(task, task.table(), [], replier=Replier.of(run)))
     present = [reply for reply in replies if reply is not None]
     ids, places = line_up([(reply.table, reply.task.tool) for reply in present], rules)
     for reply, own in zip(present, places, strict=True):

@@ -127,10 +127,13 @@ def build_report(
     )
     names = list(dict.fromkeys(chain.from_iterable(run.tasks for run in runs)))
     rows = [align(name, runs, pairing) for name in names]
+    # Without scores to show, tasks still have their own.
+    sides = scores or [score_run(run) for run in runs]
+    scores_of = [{score.task: score for score in side.tasks} for side in sides]
     tasks = []
     for number, of_task in enumerate(rows):
         browser.add(number, of_task)
-        tasks.append(task_of(of_task))
+        tasks.append(task_of(of_task, scores_of))
     index, chunks = browser.finish()
     models = (last_part(run.model) for run in runs)
     parts: Parts = {
@@ -164,7 +167,7 @@ def build_report(
         comparisons=[item.comparison for item in compared],
         flips=flips,
         judgements=judged,
-        quantities=[[*quantities(side)] for side in scores or map(score_run, runs)],
+        quantities=[[*quantities(side)] for side in sides],
     )
 
 

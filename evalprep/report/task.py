@@ -6,6 +6,7 @@ Score with interval, published verdicts, subtasks, extraction and length of its 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -29,13 +30,11 @@ from evalprep.samples import SHARE, UNKNOWN, Table
 from evalprep.score import (
     Numbers,
     Quantity,
-    Scored,
     TaskScore,
     collect,
     micro,
     notes_on_value,
     quantities_of_task,
-    score_task,
     unit_of,
 )
 
@@ -43,27 +42,6 @@ _BINS = 24  # of the histogram of reply lengths
 _NAMED_LINES = 20  # damaged lines that are named
 _NAMED_SAMPLES = 20  # samples that are named where scorers disagree
 Mask = NDArray[np.bool_]
-
-
-def estimate(scored: Scored, mask: Mask | None = None) -> Numbers:
-    """Mean over rows, or over some of them, with its 95 % interval.
-
-    What `evalprep score` says of the same rows.
-    """
-    if mask is not None:
-        clusters = None if scored.clusters is None else scored.clusters[mask]
-        if clusters is not None and np.unique(clusters).size == clusters.size:
-            clusters = None  # the shared documents are elsewhere in the task
-        scored = Scored(
-            values=scored.values[mask],
-            weights=scored.weights[mask],
-            groups=scored.groups[mask],
-            names=scored.names,
-            clusters=clusters,
-            unscored=0,
-            bounds=scored.bounds,
-        )
-    return cast(Numbers, plain(micro(scored).numbers()))
 
 
 def _published(table: Table, mask: Mask | None = None) -> Share | None:
@@ -78,13 +56,16 @@ def _unparsed(table: Table, mask: Mask | None = None) -> int | None:
     return int((flags == 1).sum()) if knows_parsing(table) else None
 
 
-def _subtasks(table: Table, scored: Scored) -> list[Subtask]:
+def _subtasks(task: TaskRun, table: Table) -> list[Subtask]:
+    """The mean of each subtask with its interval, by name."""
     entries: list[Subtask] = []
+    scored = collect({task.name: task}, {})
     for code, name in enumerate(table.subtasks):
         mask = table.subtask == code
+        numbers = micro(scored.of_group(code)).numbers()
         entry: Subtask = {
             "name": name,
-            **estimate(scored, scored.groups == code),
+            **cast(Numbers, plain(numbers)),
             "published": _published(table, mask),
             "unparsed": _unparsed(table, mask),
             "rows": int(mask.sum()),
@@ -127,10 +108,8 @@ def _lengths(lengths: list[int]) -> Lengths:
     }
 
 
-def _one_run(replies: Replies) -> TaskRunPart:
+def _one_run(replies: Replies, score: TaskScore) -> TaskRunPart:
     task, table = replies.task, replies.table
-    scored = collect({task.name: task}, {})
-    score = score_task(task.name, task, replies.expected)
     opinions: list[OpinionPart] = [
         {
             "scorer": opinion.scorer,
@@ -157,7 +136,7 @@ def _one_run(replies: Replies) -> TaskRunPart:
         "macro": plain(score.macro.value) if score.macro else None,
         "published": _published(table),
         "metrics": _logged(task, score),
-        "subtasks": _subtasks(table, scored),
+        "subtasks": _subtasks(task, table),
         "filters": _filters(replies, score.metric),
         "opinions": opinions,
         "unparsed": replies.unparsed,
@@ -201,8 +180,13 @@ def _logged(task: TaskRun, score: TaskScore) -> list[LoggedMetric]:
     return lines
 
 
-def task_of(rows: TaskRows) -> TaskPart:
-    """A task's part of the document. The samples must have been read before: `Browser.add`."""
+def task_of(rows: TaskRows, scores: Sequence[Mapping[str, TaskScore]]) -> TaskPart:
+    """A task's part of the document. The samples must have been read before: `Browser.add`.
+
+    Args:
+        rows: Its aligned rows.
+        scores: The scores of each run's tasks, by their names.
+    """
     first = next(replies for replies in rows.replies if replies is not None)
     values = first.table.metrics.get(first.task.primary.metric)
     if values is None:
@@ -221,5 +205,8 @@ def task_of(rows: TaskRows) -> TaskPart:
         "percent": are_shares,
         "graded": rows.graded,
         "rows": len(rows.ids),
-        "runs": [None if replies is None else _one_run(replies) for replies in rows.replies],
+        "runs": [
+            None if replies is None else _one_run(replies, of_run[rows.name])
+            for replies, of_run in zip(rows.replies, scores, strict=True)
+        ],
     }

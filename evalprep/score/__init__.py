@@ -8,7 +8,7 @@ from evalprep.surface import offered
 
 if TYPE_CHECKING:
     from evalprep.score.against import FINETUNED, REFERENCE, Against, group_of
-    from evalprep.score.builtin import Scored, collect, micro
+    from evalprep.score.builtin import collect, micro
     from evalprep.score.columns import QUANTITY_VALUES
     from evalprep.score.documents import cluster_by
     from evalprep.score.efforts import labelled, written

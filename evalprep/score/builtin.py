@@ -51,6 +51,22 @@ class Scored:
             return np.arange(self.values.size)
         return self.clusters
 
+    def of_group(self, code: int) -> Scored:
+        """Returns the rows of one subtask."""
+        rows = self.groups == code
+        clusters = None if self.clusters is None else self.clusters[rows]
+        if clusters is not None and np.unique(clusters).size == clusters.size:
+            clusters = None  # the shared documents are elsewhere in the task
+        return replace(
+            self,
+            values=self.values[rows],
+            weights=self.weights[rows],
+            groups=self.groups[rows],
+            clusters=clusters,
+            unscored=0,
+            keys=[],
+        )
+
 
 @dataclass
 class _Gathering:

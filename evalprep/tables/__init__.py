@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Table,
         Tone,
         Value,
+        streamed,
         table_of,
     )
     from evalprep.tables.screen import folded, folded_notes, print_notes, print_table

@@ -301,6 +301,18 @@ def table_of(
     )
 
 
+def streamed(title: str, columns: Sequence[Column], items: Iterable[Any]) -> Table:
+    """Returns a table that is read once, and whose rows are made as they are read.
+
+    Args:
+        title: Its heading.
+        columns: Each with a `cell`; none is left out.
+        items: What the rows are about.
+    """
+    cells = [column.cell for column in columns if column.cell is not None]
+    return Table(title, columns, ([cell(item) for cell in cells] for item in items))
+
+
 def as_cell(entry: Entry) -> Cell:
     """Returns an entry as a cell."""
     return entry if isinstance(entry, Cell) else Cell(entry)
