@@ -5,7 +5,7 @@ give data frames; `evaluate` works without any file.
 
 >>> import evalprep                                             # doctest: +SKIP
 >>> run = evalprep.load_run("eval_results")                     # doctest: +SKIP
->>> run.to_pandas("meta_gpqa")                                  # doctest: +SKIP
+>>> evalprep.samples_df(run, tasks=["meta_gpqa"])               # doctest: +SKIP
 >>> evalprep.compare_runs(run).to_pandas()                      # doctest: +SKIP
 """
 

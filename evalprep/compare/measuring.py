@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from evalprep.compare.agreement import lone_metric_sentences, lone_metrics
 from evalprep.compare.comparison import PUBLISHED, Comparison
@@ -67,7 +67,7 @@ def compare_runs(
     Raises:
         BadInput: as `measure`.
     """
-    for_all = [_ForAll(metric, filter_name)] if metric or filter_name else []
+    for_all = [NamedMetric(metric, filter=filter_name)] if metric or filter_name else []
     quantities = measure(
         run,
         other,
@@ -245,14 +245,6 @@ def _lone_metrics(run: Run, other: Run | None, selection: Selection) -> tuple[li
         lone_metric_sentences(lacking["candidate"], "candidate"),
         lone_metric_sentences(lacking["baseline"], "baseline"),
     )
-
-
-class _ForAll(NamedTuple):
-    """A metric or filter for every task."""
-
-    metric: str
-    filter: str
-    task: str = ""
 
 
 @dataclass(frozen=True)

@@ -74,15 +74,6 @@ class Demand:
         return self.difference.drop_p(self.max_drop)
 
 
-@dataclass(frozen=True)
-class _TaskChoice:
-    """The metric of a task that a rule names."""
-
-    task: str
-    metric: str
-    filter: str
-
-
 def measure_for(
     run: Run,
     other: Run | None,
@@ -113,7 +104,7 @@ def measure_for(
     problems = Problems()
     for name, rule in (policy.tasks or {}).items():
         if rule.metric is not None or rule.filter is not None:
-            named.append(_TaskChoice(name, rule.metric or "", rule.filter or ""))
+            named.append(NamedMetric(rule.metric or "", name, rule.filter or ""))
     named += choices  # the command line wins over the file
     settings = Settings(
         confidence=policy.confidence,

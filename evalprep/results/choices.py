@@ -6,9 +6,8 @@ The only owner of that choice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Protocol
 
 import msgspec
 
@@ -19,20 +18,23 @@ from evalprep.samples import Metric
 from evalprep.terminal import shortlist
 
 
-class NamedMetric(Protocol):
-    """A metric that the user names: of one task or group, or of all tasks where `task` is empty."""
+@dataclass(frozen=True)
+class NamedMetric:
+    """A metric that the user names, as `[TASK=]METRIC[@FILTER]`.
 
-    @property
-    def metric(self) -> str:
-        """Its name; empty for each task's own."""
+    Attributes:
+        metric: Its name; empty for each task's own.
+        task: The task or group; empty for all.
+        filter: The filter; empty for each task's own.
+    """
 
-    @property
-    def task(self) -> str:
-        """The task or group; empty for all."""
+    metric: str = ""
+    task: str = ""
+    filter: str = ""
 
-    @property
-    def filter(self) -> str:
-        """The filter; empty for each task's own."""
+    def __str__(self) -> str:
+        task = f"{self.task}=" if self.task else ""
+        return task + self.metric + (f"@{self.filter}" if self.filter else "")
 
 
 def read_by_choice(

@@ -328,36 +328,3 @@ class Run:
             value = "" if metric.value is None else f"{metric.value:g}"
             table.add(name, len(task.table()), metric.name, value)
         return html_part([self.label, str(self.log or self.files.folder)], [table], self.notes)
-
-    def to_pandas(self, *names: str) -> Any:
-        """Samples of some tasks or groups, all by default, as a data frame.
-
-        It has one row per document, and metrics as columns.
-
-        Raises:
-            BadInput: the run has no samples of a task.
-        """
-        import pandas as pd
-
-        rows: list[dict[str, Any]] = []
-        for name, task in self.select(list(names)).items():
-            views = (SampleView(name, sample, task.primary) for sample in task.samples())
-            rows += map(_frame_row, views)
-        return pd.DataFrame(rows)
-
-
-def _frame_row(view: SampleView) -> dict[str, Any]:
-    """A sample as a row of a data frame; options of a choice stand as texts."""
-    sample = view.sample
-    return {
-        "task": view.task,
-        "sample_id": sample.sample_id,
-        "doc_id": sample.doc_id,
-        "subtask_name": sample.doc.get("subtask_name"),
-        "prompt": sample.prompt,
-        "target": sample.gold if view.options else sample.target,
-        "response": view.reply_cell if view.options else sample.response,
-        "answer": view.filtered,
-        "previously_is_correct": sample.doc.get("previously_is_correct"),
-        **sample.metrics,
-    }

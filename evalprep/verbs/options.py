@@ -7,14 +7,14 @@ import os
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from evalprep.packs import Pack
-    from evalprep.results import Run
+    from evalprep.results import NamedMetric, Run
     from evalprep.samples import PairRules
     from evalprep.score import OtherModels, ReferenceChoice
 
@@ -167,39 +167,6 @@ ACCEPTED: dict[str, frozenset[str]] = {
 }
 
 
-@dataclass(frozen=True)
-class MetricChoice:
-    """A metric that the user names: of one task or of all, by one filter or by each task's own."""
-
-    metric: str
-    task: str = ""
-    filter: str = ""
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Reads `[TASK=]METRIC[@FILTER]`.
-
-        >>> MetricChoice.parse("gsm8k=exact_match@strict-match")
-        MetricChoice(metric='exact_match', task='gsm8k', filter='strict-match')
-        >>> MetricChoice.parse("@strict-match").is_filter
-        True
-        """
-        task, _, metric = text.rpartition("=")
-        name, filter_name = metric_and_filter(metric)
-        if not name and (task or not filter_name):
-            raise argparse.ArgumentTypeError(f"{text!r} names no metric: [TASK=]METRIC[@FILTER]")
-        return cls(name, task, filter_name)
-
-    @property
-    def is_filter(self) -> bool:
-        """Returns whether it names a filter alone, for all tasks."""
-        return not self.metric
-
-    def __str__(self) -> str:
-        task = f"{self.task}=" if self.task else ""
-        return task + self.metric + (f"@{self.filter}" if self.filter else "")
-
-
 def timestamps_of_sides(
     places: Sequence[str | os.PathLike[str]], baseline: str | None, args: argparse.Namespace
 ) -> list[str]:
@@ -229,8 +196,22 @@ def names_of(text: str) -> list[str]:
     return [name for name in names if name]
 
 
-def _metrics_of(text: str) -> list[MetricChoice]:
-    return [MetricChoice.parse(name) for name in names_of(text)]
+def _metrics_of(text: str) -> list[NamedMetric]:
+    """Reads `[TASK=]METRIC[@FILTER]`, several with commas.
+
+    >>> _metrics_of("gsm8k=exact_match@strict-match")
+    [NamedMetric(metric='exact_match', task='gsm8k', filter='strict-match')]
+    """
+    from evalprep.results import NamedMetric
+
+    metrics = []
+    for each in names_of(text):
+        task, _, metric = each.rpartition("=")
+        name, filter_name = metric_and_filter(metric)
+        if not name and (task or not filter_name):
+            raise argparse.ArgumentTypeError(f"{each!r} names no metric: [TASK=]METRIC[@FILTER]")
+        metrics.append(NamedMetric(name, task, filter_name))
+    return metrics
 
 
 def _paths_of(text: str) -> list[Path]:
@@ -272,13 +253,15 @@ def references_of(
     )
 
 
-def metric_choices(args: argparse.Namespace) -> list[MetricChoice]:
+def metric_choices(args: argparse.Namespace) -> list[NamedMetric]:
     """Returns the metrics that `--metric` names; `@FILTER` alone is that of all others."""
-    filters = [choice.filter for choice in args.metric if choice.is_filter]
-    choices = [choice for choice in args.metric if not choice.is_filter]
+    filters = [choice.filter for choice in args.metric if not choice.metric]
+    choices = [choice for choice in args.metric if choice.metric]
     if not filters:
         return choices
-    choices = choices or [MetricChoice("")]
+    from evalprep.results import NamedMetric
+
+    choices = choices or [NamedMetric()]
     return [replace(choice, filter=choice.filter or filters[-1]) for choice in choices]
 
 

@@ -19,8 +19,8 @@ ROWS = [
 def test_frames(tmp_path):
     home = write_run(tmp_path, {"t": ROWS})
     run = evalprep.load_run(home)
-    samples = run.to_pandas()
-    assert samples[["task", "sample_id", "exact_match"]].to_numpy().tolist() == [
+    samples = evalprep.samples_df(run)
+    assert samples[["task", "sample_id", "score"]].to_numpy().tolist() == [
         ["t", "a", 1.0], ["t", "b", 0.0], ["t", "c", 1.0],
     ]  # fmt: skip
     frame = evalprep.compare_runs(run).to_pandas()

@@ -62,9 +62,8 @@ def test_options_are_texts(tmp_path, capsys, metric, answer):
     capsys.readouterr()
     main(["samples", str(home)])
     assert f"answer read: {answer}\ngold answer: yes" in capsys.readouterr().out
-    (row,) = evalprep.load_run(home).to_pandas().to_dict("records")
-    assert (row["target"], row["answer"]) == ("yes", answer)
-    assert row["response"] == "yes (-2.000); certainly so (-3.000)"
+    (row,) = evalprep.samples_df(home).to_dict("records")
+    assert (row["references"], row["answer"], row["replies"]) == (("yes",), answer, (answer,))
 
 
 def test_sixty_tasks_do_not_print_sixty_equal_lines(tmp_path, capsys):
