@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Any
@@ -26,7 +26,7 @@ _LEADING = (
 )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Row:
     """One model.
 
@@ -49,9 +49,9 @@ class Row:
     run: str
     reference: bool
     place: Place
-    cells: dict[str, Cell]
+    cells: Mapping[str, Cell]
     members: tuple[int, ...] = ()
-    notes: list[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
     trial: bool = False
 
 
@@ -88,7 +88,7 @@ class PairDifference:
     p: float
 
 
-@dataclass
+@dataclass(frozen=True)
 class Board:
     """A leaderboard.
 
@@ -109,14 +109,14 @@ class Board:
     """
 
     columns: Columns
-    rows: list[Row]
+    rows: Sequence[Row]
     anchor: str
-    unmarked: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    unmarked: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
     sort: str = ""
-    pairs: list[PairDifference] = field(default_factory=list)
+    pairs: Sequence[PairDifference] = ()
     only_with_best: bool = False
-    differences: dict[str, Conclusion] = field(default_factory=dict)
+    differences: Mapping[str, Conclusion] = field(default_factory=dict)
     candidate: str = ""
     baseline: str = ""
     tested_pairs: int = 0

@@ -7,6 +7,7 @@ before that, which runs stand in tables of their own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, filterfalse
 
 from evalprep.compare import ALPHA, Conclusion, adjusted_p, in_own_unit, leaders, shown_better
@@ -21,6 +22,7 @@ from evalprep.leaderboard.columns import (
     TASK,
     Cell,
     Column,
+    Columns,
     columns_of,
     values_of,
 )
@@ -109,36 +111,49 @@ def build_board(
         if pack.leaderboard.note and any(column.of(pack.name) for column in columns.all)
     ]
     notes += [*notes_on_runs(runs), *_notes_on_values(runs, scores), *notes_on_seeds(rows)]
-    board = Board(columns, rows, runs[pairs.anchor].label, sort=sort, notes=notes)
-    board.candidate, board.baseline = pairs.judged.candidate, pairs.judged.baseline
-    board.tested_pairs = pairs.size
     if named := pairs.judged.sentence:
-        board.notes.append(f"words stand for {named}; all other pairs are described without words")
-    pairs.conclude(_pairs_of_columns(columns.all, board, pairs.judged))
-    for column in tracked(columns.all, "columns tested", len(columns.all), unit="columns"):
-        _mark(column, board, pairs)
+        notes.append(f"words stand for {named}; all other pairs are described without words")
+    pairs.conclude(_pairs_of_columns(columns.all, rows, pairs.judged))
+    tests = {
+        column.id: _tested(column, rows, pairs)
+        for column in tracked(columns.all, "columns tested", len(columns.all), unit="columns")
+    }
+    rows = [_with_leads(row, tests) for row in rows]
     if by_sort is not None:
-        board.rows = sorted(rows, key=lambda row: _sort_key(row, by_sort))
-    board.differences = _differences_of_two(board, pairs)
-    return board
+        rows = sorted(rows, key=lambda row: _sort_key(row, by_sort))
+    return Board(
+        columns,
+        rows,
+        runs[pairs.anchor].label,
+        unmarked={name: test.unmarked for name, test in tests.items() if test.unmarked},
+        notes=notes,
+        sort=sort,
+        pairs=list(chain.from_iterable(test.pairs for test in tests.values())),
+        only_with_best=any(test.only_with_best for test in tests.values()),
+        differences=_differences_of_two(rows, columns, pairs),
+        candidate=pairs.judged.candidate,
+        baseline=pairs.judged.baseline,
+        tested_pairs=pairs.size,
+    )
 
 
-def _differences_of_two(board: Board, pairs: Pairs) -> dict[str, Conclusion]:
+def _differences_of_two(
+    rows: Sequence[Row], columns: Columns, pairs: Pairs
+) -> dict[str, Conclusion]:
     """Score -> what is concluded of the second run against the first, or as the user names them.
 
     Empty unless there are two.
     """
-    if len(board.rows) != 2 or any(len(row.members) != 1 for row in board.rows):
+    if len(rows) != 2 or any(len(row.members) != 1 for row in rows):
         return {}
-    member = {row.label: row.members[0] for row in board.rows}
+    member = {row.label: row.members[0] for row in rows}
     first, second = member
     named = pairs.judged.pair(second, first)
     if named is None:
         return {}
     candidate, baseline = (member[label] for label in named)
     conclusions = {}
-    scores = [column for column in board.columns.all if column.kind == SCORE]
-    for column in scores:
+    for column in [column for column in columns.all if column.kind == SCORE]:
         outcome = pairs.conclusion(candidate, baseline, column)
         if outcome is not None:
             conclusions[column.id] = outcome
@@ -152,7 +167,7 @@ def _cell(column: Column, cell: Cell | None, at: int, pairs: Pairs) -> Cell:
         if column.kind == TASK and metric and pairs.runs[at].known(task) is not None:
             return Cell(reason=f"the run has no {metric} of {task}")
         return Cell(reason="the run has none of its tasks")
-    cell.value = finite_number(cell.value)
+    cell = replace(cell, value=finite_number(cell.value))
     other = pairs.other_question(at, cell.tasks)
     part = pairs.incomplete(at, cell.tasks)
     if cell.few_read:
@@ -161,45 +176,59 @@ def _cell(column: Column, cell: Cell | None, at: int, pairs: Pairs) -> Cell:
         other += pairs.otherwise_made(at, column, cell)
         part += pairs.fewer_tasks(at, column, cell.tasks)
     if other:
-        cell.standing = OTHER
-        cell.why = other
-    elif part:
-        cell.standing = INCOMPLETE
-        cell.why = part
-    return cell
+        return replace(cell, standing=OTHER, why=other)
+    return replace(cell, standing=INCOMPLETE, why=part) if part else cell
 
 
-def _mark(column: Column, board: Board, pairs: Pairs) -> None:
-    """Mark the leading rows of a column and note the pairs that differ.
+@dataclass(frozen=True)
+class _Tested:
+    """The tests of a column.
 
-    Where nothing can be marked, note the reason.
+    Attributes:
+        leading: Labels of the rows that lead it.
+        unmarked: Why no row does, or may not be shown to.
+        pairs: The pairs of rows that differ.
+        only_with_best: Whether only pairs with the best row were tested.
     """
-    competing = _competing_rows(column, board)
+
+    leading: frozenset[str] = frozenset()
+    unmarked: str = ""
+    pairs: Sequence[PairDifference] = ()
+    only_with_best: bool = False
+
+
+def _tested(column: Column, board_rows: Sequence[Row], pairs: Pairs) -> _Tested:
+    competing = _competing_rows(column, board_rows)
     reason = _why_untested(column) or _why_several_seeds(competing)
     if reason:
-        board.unmarked[column.id] = reason
-        return
+        return _Tested(unmarked=reason)
     rows = {row.members[0]: row for row in competing}
-    values = {at: row.cells[column.id].value or 0.0 for at, row in rows.items()}
-
-    board.pairs += _differing_pairs(column, rows, pairs)
-    board.only_with_best |= len(rows) > _ALL_PAIRS and not pairs.judged.sentence
+    tested = _Tested(
+        pairs=list(_differing_pairs(column, rows, pairs)),
+        only_with_best=len(rows) > _ALL_PAIRS and not pairs.judged.sentence,
+    )
     if reason := _why_no_first_place(column, rows, pairs.judged):
-        board.unmarked[column.id] = reason
-        return
+        return replace(tested, unmarked=reason)
     leading = leaders(
-        values,
+        {at: row.cells[column.id].value or 0.0 for at, row in rows.items()},
         lambda candidate, baseline: pairs.conclusion(candidate, baseline, column),
         higher_is_better=column.better == "up",
     )
-    for at in leading.keys:
-        rows[at].cells[column.id].leads = True
-    if leading.reason:
-        reason = leading.reason
-        if leading.pair is not None:
-            candidate, baseline = (rows[at].label for at in leading.pair)
-            reason = f"{candidate} against {baseline}: {reason}"
-        board.unmarked[column.id] = reason
+    reason = leading.reason
+    if reason and leading.pair is not None:
+        candidate, baseline = (rows[at].label for at in leading.pair)
+        reason = f"{candidate} against {baseline}: {reason}"
+    labels = frozenset(rows[at].label for at in leading.keys)
+    return replace(tested, leading=labels, unmarked=reason)
+
+
+def _with_leads(row: Row, tests: Mapping[str, _Tested]) -> Row:
+    """The row with the mark of leading cells."""
+    cells = {
+        name: replace(cell, leads=row.label in tests[name].leading)
+        for name, cell in row.cells.items()
+    }
+    return replace(row, cells=cells)
 
 
 def _why_no_first_place(column: Column, rows: Mapping[int, Row], judged: Judged) -> str:
@@ -218,10 +247,10 @@ def _best(column: Column, rows: Mapping[int, Row]) -> int:
     return pick(rows, key=lambda at: rows[at].cells[column.id].value or 0.0)
 
 
-def _competing_rows(column: Column, board: Board) -> list[Row]:
+def _competing_rows(column: Column, rows: Sequence[Row]) -> list[Row]:
     """The rows that take part in the ranking by a column."""
-    rows = [(row, row.cells[column.id]) for row in board.rows if not row.reference]
-    return [row for row, cell in rows if cell.value is not None and not cell.standing]
+    cells = [(row, row.cells[column.id]) for row in rows if not row.reference]
+    return [row for row, cell in cells if cell.value is not None and not cell.standing]
 
 
 def _why_untested(column: Column) -> str:
@@ -241,19 +270,19 @@ def _why_several_seeds(rows: Iterable[Row]) -> str:
 
 
 def _pairs_of_columns(
-    columns: Sequence[Column], board: Board, judged: Judged
+    columns: Sequence[Column], rows: Sequence[Row], judged: Judged
 ) -> list[tuple[int, int]]:
     """The pairs of runs that the columns need, in order."""
     needed: dict[tuple[int, int], None] = {}
     for column in columns:
-        rows = _competing_rows(column, board)
-        if len(rows) < 2 or _why_untested(column) or _why_several_seeds(rows):
+        competing = _competing_rows(column, rows)
+        if len(competing) < 2 or _why_untested(column) or _why_several_seeds(competing):
             continue
-        by_run = {row.members[0]: row for row in rows}
+        by_run = {row.members[0]: row for row in competing}
         with_best = _judged_of(_with_best(column, by_run), by_run, judged)
         needed |= dict.fromkeys([*with_best, *_pairs_to_test(column, by_run, judged)])
-    if len(board.rows) == 2 and all(len(row.members) == 1 for row in board.rows):
-        by_run = {row.members[0]: row for row in board.rows}
+    if len(rows) == 2 and all(len(row.members) == 1 for row in rows):
+        by_run = {row.members[0]: row for row in rows}
         baseline, candidate = by_run
         needed |= dict.fromkeys(_judged_of([(candidate, baseline)], by_run, judged, turned=True))
     return list(needed)

@@ -85,7 +85,7 @@ class Column:
         return f"{self.name} {self.arrow}".strip()
 
 
-@dataclass
+@dataclass(frozen=True)
 class Columns:
     """Every column that the runs have, and those that are shown.
 
@@ -373,7 +373,7 @@ def _names_of(column: Column) -> tuple[str, ...]:
     return (column.id, column.name, column.score, column.score.rpartition("/")[2])
 
 
-@dataclass
+@dataclass(frozen=True)
 class Cell:
     """The value of one run in one column.
 
@@ -403,11 +403,11 @@ class Cell:
     expected: int | None = None
     reason: str = ""
     standing: str = ""
-    why: list[str] = field(default_factory=list)
+    why: Sequence[str] = ()
     sd: float | None = None
     leads: bool = False
-    notes: list[str] = field(default_factory=list)
-    tasks: list[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
+    tasks: Sequence[str] = ()
     against: tuple[Against, ...] = ()
     rule: str = ""
     over: frozenset[str] = frozenset()

@@ -17,10 +17,12 @@ from evalprep.packs import Pack
 from evalprep.tables import harmless
 
 
-def export_board(board: Board, packs: Mapping[str, Pack], folder: Path) -> list[Path]:
+def export_board(
+    board: Board, packs: Mapping[str, Pack], folder: Path
+) -> tuple[list[Path], list[str]]:
     """Lets each pack of the board's scores write its own table (`export_board` in its `export.py`).
 
-    A pack whose export fails is named in `board.notes`; the others still write theirs.
+    Where the export of a pack fails, the others still write theirs.
 
     Args:
         board: The leaderboard.
@@ -28,12 +30,13 @@ def export_board(board: Board, packs: Mapping[str, Pack], folder: Path) -> list[
         folder: Where to; made if it does not exist.
 
     Returns:
-        What was written.
+        What was written, and a note on each export that failed.
 
     Raises:
         OSError: `folder` cannot be written.
     """
     written: list[Path] = []
+    failures: list[str] = []
     for pack in packs.values():
         columns = [column for column in board.columns.all if column.of(pack.name)]
         module = pack.module("export") if columns else None
@@ -47,10 +50,10 @@ def export_board(board: Board, packs: Mapping[str, Pack], folder: Path) -> list[
             raise
         except Exception as error:  # noqa: BLE001
             # The leaderboard is there; a pack's own files must not cost it.
-            board.notes.append(
+            failures.append(
                 f"export.py of pack {pack.name} failed: {type(error).__name__}: {error}"
             )
-    return written
+    return written, failures
 
 
 def _board_of_pack(board: Board, pack: Pack, columns: Sequence[Column]) -> ExportBoard:

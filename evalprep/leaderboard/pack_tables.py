@@ -29,8 +29,8 @@ def export_tables(
     board = build_board(runs, scores, packs, each_seed=True)
     # The notes on runs and their values are those of the scores themselves.
     known = set(board.notes) - {pack.leaderboard.note for pack in scored_packs.values()}
-    written = export_board(board, scored_packs, folder)
-    notes = [note for note in board.notes if note not in known]
+    written, failures = export_board(board, scored_packs, folder)
+    notes = [note for note in [*board.notes, *failures] if note not in known]
     for run_scores in scores:
         run_scores.notes += [note for note in notes if note not in run_scores.notes]
     return written

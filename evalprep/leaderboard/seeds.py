@@ -90,20 +90,16 @@ def _mean(column: Column, cells: Sequence[Cell]) -> Cell:
     standings = [cell.standing for cell in cells if cell.standing]
     if missing:
         standings.append(INCOMPLETE)
-    merged = Cell(
-        value=statistics.fmean(known),
+    word = "median" if column.p_value else "mean"
+    return Cell(
+        value=statistics.median(known) if column.p_value else statistics.fmean(known),
+        sd=statistics.stdev(known) if len(known) > 1 and not column.p_value else None,
         n=cells[0].n,
         standing=next(iter(standings), ""),
         why=why,
-        notes=[f"mean of {len(known)} seeds"],
+        notes=[f"{word} of {len(known)} seeds"],
         tasks=_each_once([cell.tasks for cell in cells]),
     )
-    if column.p_value:
-        merged.value = statistics.median(known)
-        merged.notes = [f"median of {len(known)} seeds"]
-    elif len(known) > 1:
-        merged.sd = statistics.stdev(known)
-    return merged
 
 
 def _each_once(lists: Sequence[Sequence[str]]) -> list[str]:

@@ -14,6 +14,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,12 +106,16 @@ def main(args: argparse.Namespace) -> int:
     if args.out is not None:
         from evalprep.leaderboard import export_board, write_board
 
-        for heading, board in boards.items():
+        for heading in boards:
             # Of several tables each goes into a folder of its own.
             name = re.sub(r"[^\w.+-]+", "_", heading).strip("_.")
             folder = args.out / name if name else args.out
-            of_packs = export_board(board, packs, folder) if "csv" in formats else []
-            paths = [*write_board(board, folder, formats), *of_packs]
+            of_packs: list[Path] = []
+            if "csv" in formats:
+                of_packs, failures = export_board(boards[heading], packs, folder)
+                notes = [*boards[heading].notes, *failures]
+                boards[heading] = replace(boards[heading], notes=notes)
+            paths = [*write_board(boards[heading], folder, formats), *of_packs]
             written[heading] = [str(path) for path in paths]
     if args.to:
         _print_latex(boards)
