@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import json
 import os
@@ -157,11 +156,6 @@ def _params(subject: Subject) -> dict[str, str]:
     texts = {name: str(value) for name, value in known.items() if value not in (None, "")}
     shown: dict[str, str] = without_secrets(texts)
     return shown
-
-
-def _digest(data: Any) -> str:
-    text = json.dumps(data, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _metrics(subject: Subject) -> dict[str, float]:

@@ -42,7 +42,13 @@ if TYPE_CHECKING:
     )
     from evalprep.score.scoring import partial_rows, score_run, score_suite, specs_of
     from evalprep.score.screen import show
-    from evalprep.score.sides import all_scores, export_scores, of_rule, open_side, sides_by_rule
+    from evalprep.score.sides import (
+        all_scores,
+        export_scores,
+        open_side,
+        score_by_rule,
+        sides_by_rule,
+    )
     from evalprep.score.spec import BUILT_IN, order, read_specs
     from evalprep.score.stated import stated_of
     from evalprep.score.suite import Scores, SuiteScore

@@ -13,6 +13,7 @@ from pathlib import Path
 from evalprep.packs import Pack
 from evalprep.results import Run, by_rule, check_rule, name_of_log, open_run
 from evalprep.score.exporting import export_as
+from evalprep.score.reference import OtherModels
 from evalprep.score.scoring import score_run
 from evalprep.score.suite import Scores
 
@@ -43,9 +44,40 @@ def _on_demand(packs: Callable[[], Mapping[str, Pack]]) -> Iterator[Pack]:
     yield from packs().values()
 
 
-def all_scores(sides: Sequence[Run | Scores], packs: Mapping[str, Pack]) -> list[Scores]:
-    """The scores of every side."""
-    return [score_run(side, packs) if isinstance(side, Run) else side for side in sides]
+def score_by_rule(
+    run: Run,
+    packs: Mapping[str, Pack],
+    rule: str,
+    others: OtherModels | None = None,
+    *,
+    is_reference: bool = False,
+) -> Scores:
+    """Scores a run against the models that the user names.
+
+    Args:
+        run: The run.
+        packs: All packs.
+        rule: The rule that is asked for: scores of other rules are left out; empty for all.
+        others: References and finetuned models; those that the run's tasks name by default.
+        is_reference: As of `score_run`.
+    """
+    others = others or OtherModels()
+    scores = score_run(
+        run,
+        packs,
+        reference=others.reference,
+        finetuned=others.finetuned,
+        is_reference=is_reference,
+    )
+    return of_rule(scores, rule, packs)
+
+
+def all_scores(sides: Sequence[Run | Scores], packs: Mapping[str, Pack], rule: str) -> list[Scores]:
+    """The scores of every side, those of another rule left out."""
+    return [
+        score_by_rule(side, packs, rule) if isinstance(side, Run) else of_rule(side, rule, packs)
+        for side in sides
+    ]
 
 
 def export_scores(scores: Scores, packs: Iterable[Pack], place: Path, out_dir: Path) -> list[Path]:

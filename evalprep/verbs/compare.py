@@ -30,10 +30,9 @@ from evalprep.verbs.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from evalprep.compare import Comparison, Limit
-    from evalprep.packs import Pack
     from evalprep.results import Run
     from evalprep.score import Scores
 
@@ -217,6 +216,7 @@ def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Compariso
     from evalprep.compare import Settings, compare_runs, without_suite
     from evalprep.errors import BadInput
     from evalprep.packs import find_packs
+    from evalprep.score import score_by_rule
 
     settings = Settings(
         confidence=args.confidence,
@@ -230,30 +230,16 @@ def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Compariso
         return compare_runs(run, None, settings=settings, **of_tasks)
     try:
         packs = find_packs(args.template_dir)
-        scores = None if any(of_tasks.values()) else _scores(run, other, packs, args)
+        scores = None
+        if not any(of_tasks.values()):
+            others = references_of(args, packs)
+            now, before = (score_by_rule(side, packs, args.rule, others) for side in (run, other))
+            scores = now, before
         return compare_runs(run, other, packs, settings=settings, scores=scores, **of_tasks)
     except BadInput as error:
         left_out = without_suite(error)
     comparison = compare_runs(run, other, {}, settings=settings, **of_tasks)  # other mistakes
     return replace(comparison, notes=[*comparison.notes, *left_out])
-
-
-def _scores(
-    run: Run, other: Run, packs: Mapping[str, Pack], args: argparse.Namespace
-) -> tuple[Scores, Scores]:
-    """The suite scores of both runs, against the references and by the rule that are named."""
-    from evalprep.score import of_rule, score_run
-
-    others = references_of(args, packs)
-    now, before = (
-        of_rule(
-            score_run(side, packs, reference=others.reference, finetuned=others.finetuned),
-            args.rule,
-            packs,
-        )
-        for side in (run, other)
-    )
-    return now, before
 
 
 def _compare_stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> int:
@@ -263,10 +249,10 @@ def _compare_stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> 
     """
     from evalprep.compare import conclude, measure_scores
     from evalprep.packs import find_packs
-    from evalprep.score import all_scores, of_rule
+    from evalprep.score import all_scores
 
     packs = find_packs(args.template_dir)
-    scores = [of_rule(side, args.rule, packs) for side in all_scores(sides, packs)]
+    scores = all_scores(sides, packs, args.rule)
     for side, label in zip(scores, args.label, strict=False):
         side.run = label
     measured = measure_scores(scores[0], scores[1], confidence=args.confidence, margin=args.margin)

@@ -137,7 +137,7 @@ def _subjects(args: argparse.Namespace, entry: Format, settings: Settings) -> li
     from evalprep.export import Subject, model_id_of, without_gated_texts
     from evalprep.packs import find_packs
     from evalprep.results import by_rule, each_place, label_runs, open_run, with_other_files
-    from evalprep.score import of_rule, packs_of, score_run
+    from evalprep.score import packs_of, score_by_rule
 
     packs = find_packs(args.template_dir)
     places = each_place(args.runs, packs.values())
@@ -156,7 +156,7 @@ def _subjects(args: argparse.Namespace, entry: Format, settings: Settings) -> li
     subjects = []
     for run, model_id in zip(runs, ids, strict=False):
         # Scores are computed before texts are replaced.
-        scores = of_rule(score_run(run, packs), args.rule, packs)
+        scores = score_by_rule(run, packs, args.rule)
         subject = Subject(
             run=run if args.with_gated_text else without_gated_texts(run),
             scores=scores,

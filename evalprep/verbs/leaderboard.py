@@ -194,20 +194,13 @@ def _scores_of(
     packs: Mapping[str, Pack],
 ) -> list[Scores]:
     """The scores of each run, by the rule that the user names."""
-    from evalprep.score import cluster_by, of_rule, score_run
+    from evalprep.score import cluster_by, score_by_rule
 
     cluster_by(runs, args.cluster or "")
-    scores = []
-    for at, run in tracked(enumerate(runs), "runs scored", len(runs), unit="runs"):
-        scored = score_run(
-            run,
-            packs,
-            reference=others.reference,
-            finetuned=others.finetuned,
-            is_reference=at in references,
-        )
-        scores.append(of_rule(scored, args.rule, packs))
-    return scores
+    return [
+        score_by_rule(run, packs, args.rule, others, is_reference=at in references)
+        for at, run in tracked(enumerate(runs), "runs scored", len(runs), unit="runs")
+    ]
 
 
 def _print_latex(boards: Mapping[str, Board]) -> None:

@@ -137,29 +137,10 @@ def _report_scores(
     sides: Sequence[Run | Scores], args: argparse.Namespace, formats: Sequence[str]
 ) -> int:
     """Writes the report where a side is scores without samples, and the packs' files about them."""
+    from evalprep.errors import BadInput, Problem
     from evalprep.readers import REPORT_FOLDER
     from evalprep.report import build_scores_report, write_report
-    from evalprep.score import all_scores, of_rule
-
-    _refuse_tasks_of_scores(args)
-    packs = args.find_packs()
-    place = Path(args.runs[0])
-    folder = place if place.is_dir() else place.parent
-    out = args.out or folder / f"{REPORT_FOLDER}{place.name.removesuffix('.json')}"
-    _check_folder(out, within=args.out or folder)
-    scores = [of_rule(side, args.rule, packs) for side in all_scores(sides, packs)]
-    for side_scores, label in zip(scores, args.label, strict=False):
-        side_scores.run = label
-    report = build_scores_report(scores, notes=_sentences(packs))
-    written = write_report(report, out, formats)
-    written += _export_scores(sides, scores, args, packs, out)
-    notes = list(chain.from_iterable(side_scores.notes for side_scores in scores))
-    _print(report, list(dict.fromkeys(written)), notes, args, formats)
-    return 0
-
-
-def _refuse_tasks_of_scores(args: argparse.Namespace) -> None:
-    from evalprep.errors import BadInput, Problem
+    from evalprep.score import all_scores
 
     if args.tasks:
         raise BadInput(
@@ -169,6 +150,20 @@ def _refuse_tasks_of_scores(args: argparse.Namespace) -> None:
                 fix="leave it out, or pass the runs with their samples",
             )
         )
+    packs = args.find_packs()
+    place = Path(args.runs[0])
+    folder = place if place.is_dir() else place.parent
+    out = args.out or folder / f"{REPORT_FOLDER}{place.name.removesuffix('.json')}"
+    _check_folder(out, within=args.out or folder)
+    scores = all_scores(sides, packs, args.rule)
+    for side_scores, label in zip(scores, args.label, strict=False):
+        side_scores.run = label
+    report = build_scores_report(scores, notes=_sentences(packs))
+    written = write_report(report, out, formats)
+    written += _export_scores(sides, scores, args, packs, out)
+    notes = list(chain.from_iterable(side_scores.notes for side_scores in scores))
+    _print(report, list(dict.fromkeys(written)), notes, args, formats)
+    return 0
 
 
 def _export_scores(
@@ -330,10 +325,12 @@ def _scores_and_judgements(runs: Sequence[Run], args: argparse.Namespace) -> _Ex
     from evalprep.errors import BadInput
     from evalprep.report import judgements_of
     from evalprep.results import packs_elsewhere
+    from evalprep.score import score_by_rule
 
     try:
         packs = args.find_packs()
-        scores = _scores(runs, args, packs)
+        others = references_of(args, packs)
+        scores = [score_by_rule(run, packs, args.rule, others) for run in runs]
     except BadInput as error:
         if args.reference or args.finetuned:
             raise
@@ -346,22 +343,6 @@ def _scores_and_judgements(runs: Sequence[Run], args: argparse.Namespace) -> _Ex
         if elsewhere := packs_elsewhere(run, packs):
             run.notes.append(elsewhere)
     return _Extras(scores, _sentences(packs), judgements, packs=packs)
-
-
-def _scores(
-    runs: Sequence[Run], args: argparse.Namespace, packs: Mapping[str, Pack]
-) -> list[Scores]:
-    from evalprep.score import of_rule, score_run
-
-    others = references_of(args, packs)
-    return [
-        of_rule(
-            score_run(run, packs, reference=others.reference, finetuned=others.finetuned),
-            args.rule,
-            packs,
-        )
-        for run in runs
-    ]
 
 
 def _sentences(packs: Mapping[str, Pack]) -> dict[str, str]:

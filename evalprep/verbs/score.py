@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.files import indented_json, make_folder, write_atomically
+from evalprep.numbers import at_least_one
 from evalprep.verbs.ledgers import name_foreign_answers
 from evalprep.verbs.options import (
     Parser,
@@ -49,9 +50,7 @@ def configure(parser: Parser) -> None:
         metavar="LIST",
         help="runs to score by model, label or folder: names or patterns with commas ('tulu*')",
     )
-    add(
-        "--limit", type=_whole_number, metavar="N", help="score the first N rows of each task alone"
-    )
+    add("--limit", type=at_least_one, metavar="N", help="score the first N rows of each task alone")
     add_options(parser, "accept_ledger", "template_dir")
     add(
         "--run_code",
@@ -68,17 +67,6 @@ def configure(parser: Parser) -> None:
     )
     add("--no_write", action="store_true", help="write nothing")
     add("--json", action="store_true", help="print the scores as JSON")
-
-
-def _whole_number(text: str) -> int:
-    """A whole number from 1, as an argument.
-
-    Raises:
-        ArgumentTypeError: it is none.
-    """
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return int(text)
 
 
 @dataclass
@@ -204,7 +192,7 @@ def _score(
 ) -> _Scored:
     """Runs the free annotators, then scores by every rule, and by the chosen one what is shown."""
     from evalprep.results import by_rule
-    from evalprep.score import cluster_by, of_rule, packs_of, score_run
+    from evalprep.score import cluster_by, packs_of, score_by_rule
 
     run.accepts_ledger = args.accept_ledger
     computed: list[str] = []
@@ -214,18 +202,13 @@ def _score(
 
         computed = compute(own_packs, run, show_computing, run_code=args.run_code)
     name_foreign_answers([run], accept=args.accept_ledger)
-    scores = score_run(run, packs, reference=others.reference, finetuned=others.finetuned)
+    scores = score_by_rule(run, packs, "", others)
     scores.notes += computed
     if not args.rule:
         return _Scored(place, run, scores, scores)
     by_its_rule = by_rule([run], args.rule, packs)[0]
     cluster_by([by_its_rule], args.cluster)
-    shown = of_rule(
-        score_run(by_its_rule, packs, reference=others.reference, finetuned=others.finetuned),
-        args.rule,
-        packs,
-    )
-    return _Scored(place, run, scores, shown)
+    return _Scored(place, run, scores, score_by_rule(by_its_rule, packs, args.rule, others))
 
 
 def _write(
