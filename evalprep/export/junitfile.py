@@ -46,7 +46,7 @@ def write_junit(subjects: Sequence[Subject], folder: Path, settings: Settings) -
         )
     suites: list[JUnitSuite] = []
     for subject in subjects:
-        suites += _suites(subject, per_sample=per_sample)
+        suites += _suites_of_samples(subject) if per_sample else _suites(subject)
     names = ", ".join(subject.run.label for subject in subjects)
     make_folder(folder, within=folder)
     path = folder / FILE
@@ -56,34 +56,27 @@ def write_junit(subjects: Sequence[Subject], folder: Path, settings: Settings) -
     return Written((path,), next_step=next_step)
 
 
-def _suites(subject: Subject, *, per_sample: bool) -> Iterator[JUnitSuite]:
-    if per_sample:
-        yield from _suites_of_samples(subject)
-        return
-    cases_of: dict[str, list[JUnitCase]] = {}
-    for name, case in _cases(subject):
-        cases_of.setdefault(name, []).append(case)
-    for name, cases in cases_of.items():
-        yield _suite(subject, name, cases)
-
-
 def _suite(subject: Subject, name: str, cases: Sequence[JUnitCase]) -> JUnitSuite:
     title = f"{subject.run.label}: {name}"
     moment = subject.moment.strftime(_TIME)
     return JUnitSuite(title, cases, moment)
 
 
-def _cases(subject: Subject) -> Iterator[tuple[str, JUnitCase]]:
-    """Suite and case of each rule, conclusion or score."""
+def _suites(subject: Subject) -> Iterator[JUnitSuite]:
+    """A suite for each task, with a case for each rule, else conclusion, else score."""
     if subject.verdict is not None:
-        for check in subject.verdict.checks:
-            task, _colon, _rule = check.name.partition(": ")
-            yield task, case_of(check)
+        checks = subject.verdict.checks
+        cases = [(check.name.partition(": ")[0], case_of(check)) for check in checks]
     elif subject.comparison is not None:
-        for conclusion in subject.comparison.conclusions:
-            yield conclusion.task, _case_of_conclusion(conclusion)
+        conclusions = subject.comparison.conclusions
+        cases = [(item.task, _case_of_conclusion(item)) for item in conclusions]
     else:
-        yield from _cases_of_scores(subject)
+        cases = [_case_of_score(item) for item in subject.headlines]
+    of_suite: dict[str, list[JUnitCase]] = {}
+    for name, case in cases:
+        of_suite.setdefault(name, []).append(case)
+    for name, own in of_suite.items():
+        yield _suite(subject, name, own)
 
 
 def _case_of_conclusion(conclusion: Conclusion) -> JUnitCase:
@@ -104,27 +97,20 @@ def _case_of_conclusion(conclusion: Conclusion) -> JUnitCase:
     return JUnitCase(name, kind, output=f"{said}\n{output}")
 
 
-def _cases_of_scores(subject: Subject) -> Iterator[tuple[str, JUnitCase]]:
-    """A case for each score, which passes where it has a value."""
-    for item in subject.headlines:
-        owner, _slash, name = (
-            item.owner.partition("/") if item.kind == "suite" else (item.owner,) * 3
-        )
-        yield owner, _case_of_score(item.name or name, item)
-
-
-def _case_of_score(name: str, item: Quantity) -> JUnitCase:
-    """A case with the value, its rows and its interval, and what there is to know of them."""
-    kind = "evalprep.score"
+def _case_of_score(item: Quantity) -> tuple[str, JUnitCase]:
+    """Suite and case of a score, which passes where it has a value."""
+    owner, name, kind = item.owner, item.name or item.owner, "evalprep.score"
+    if item.kind == "suite":
+        owner, _slash, name = item.owner.partition("/")
     if item.value is None:
-        return JUnitCase(name, kind, "skipped", item.reason or "no value")
+        return owner, JUnitCase(name, kind, "skipped", item.reason or "no value")
     parts = [f"value={number(item.value)}"]
     if item.rows:
         parts.append(f"n={item.rows}")
     if item.interval is not None:
         low, high = map(number, item.interval)
         parts.append(f"interval=[{low}, {high}]")
-    return JUnitCase(name, kind, output="\n".join([" ".join(parts), *item.notes]))
+    return owner, JUnitCase(name, kind, output="\n".join([" ".join(parts), *item.notes]))
 
 
 def _suites_of_samples(subject: Subject) -> Iterator[JUnitSuite]:

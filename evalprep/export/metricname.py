@@ -25,12 +25,9 @@ def tracked_name(name: str) -> str:
         head, filter_name = name, NONE
     plain = _REFUSED.sub("_", head if filter_name == NONE else f"{head}.{filter_name}")
     if posixpath.normpath(plain) != plain or plain.startswith(("/", "..")):
-        plain = "/".join(_plain_part(part) for part in plain.split("/"))
+        parts = ["_" if part in {"", ".", ".."} else part for part in plain.split("/")]
+        plain = "/".join(parts)
     return plain[:LONGEST]
-
-
-def _plain_part(part: str) -> str:
-    return "_" if part in {"", ".", ".."} else part
 
 
 def different_names(names: list[str]) -> dict[str, str]:

@@ -79,35 +79,35 @@ def log_runs(runs: Sequence[TrackedRun], store: str, *, resume: bool) -> list[st
 
 
 def _log(client: Any, run: TrackedRun, *, resume: bool) -> str:
+    from mlflow.entities import Metric
+
     experiment = client.get_experiment_by_name(run.project)
     if experiment:
         experiment_id = experiment.experiment_id
     else:
         experiment_id = client.create_experiment(run.project)
-    logged = _former_run(client, experiment_id, run.key) if resume else None
+    logged = None
+    if resume:
+        runs = client.search_runs([experiment_id], max_results=_MOST_METRICS)
+        former = (each for each in runs if each.data.tags.get(_RUN_TAG) == run.key)
+        logged = next(former, None)
     if logged is None:
         tags = {name: value[:_LONGEST_TAG] for name, value in run.tags.items()}
         start = _milliseconds(run.started)
         logged = client.create_run(experiment_id, start_time=start, tags=tags, run_name=run.name)
     run_id = logged.info.run_id
     _log_params(client, run_id, run.params, logged.data.params)
-    _log_metrics(client, run_id, run)
+    moment = _milliseconds(run.ended)
+    metrics = [Metric(name, value, moment, 0) for name, value in run.metrics.items()]
+    for part in _parts(metrics, _MOST_METRICS):
+        client.log_batch(run_id, metrics=part)
     client.log_artifacts(run_id, str(run.folder), _FOLDER)
-    client.set_terminated(run_id, end_time=_milliseconds(run.ended))
+    client.set_terminated(run_id, end_time=moment)
     return f"logged as run {run_id} of experiment {run.project!r}"
 
 
 def _milliseconds(seconds: float) -> int:
     return round(1_000 * seconds)
-
-
-def _former_run(client: Any, experiment_id: Any, key: str) -> Any:
-    """The run of an earlier export; None without one."""
-    runs = client.search_runs([experiment_id], max_results=_MOST_METRICS)
-    for run in runs:
-        if run.data.tags.get(_RUN_TAG) == key:
-            return run
-    return None
 
 
 def _log_params(
@@ -127,15 +127,6 @@ def _log_params(
             new.append(Param(name, value))
     for part in _parts(new, _MOST_PARAMS):
         client.log_batch(run_id, params=part)
-
-
-def _log_metrics(client: Any, run_id: str, run: TrackedRun) -> None:
-    from mlflow.entities import Metric
-
-    moment = _milliseconds(run.ended)
-    metrics = [Metric(name, value, moment, 0) for name, value in run.metrics.items()]
-    for part in _parts(metrics, _MOST_METRICS):
-        client.log_batch(run_id, metrics=part)
 
 
 def _parts(items: Sequence[Any], size: int) -> Iterator[list[Any]]:

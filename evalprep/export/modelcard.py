@@ -180,11 +180,16 @@ def _results_of(subject: Subject, url: str) -> list[CardResult]:
         if result is not None:
             of_suite.append(_marked(result, _part_of_suite(subject, score)))
             covered.update(score.tasks)
-    of_tasks = []
-    for name, items in _headlines(subject).items():
-        task = subject.run.known(name)
-        if task is not None and name not in covered:
-            of_tasks.append((name, _result_of_task(task, items, url)))
+    # The headline number of each task, and what the results file has where that is another one.
+    items_of: dict[str, list[Quantity]] = {}
+    for item in subject.headlines:
+        if item.kind == "task" and item.primary and finite_number(item.value) is not None:
+            items_of.setdefault(item.owner, []).append(item)
+    of_tasks = [
+        (name, _result_of_task(task, items_of[name], url))
+        for name, task in subject.run.known_tasks.items()
+        if name in items_of and name not in covered
+    ]
     return [*of_suite, *_told_apart(of_tasks)]
 
 
@@ -196,16 +201,6 @@ def _part_of_suite(subject: Subject, score: SuiteScore) -> str:
         if task is not None and item.owner in score.tasks and not item.beside:
             parts[_part_of(task, item)] = None
     return ", ".join(filter(None, parts))
-
-
-def _headlines(subject: Subject) -> dict[str, list[Quantity]]:
-    """Task -> its headline number, and what the results file has where that is another one."""
-    items_of: dict[str, list[Quantity]] = {}
-    for item in subject.headlines:
-        if item.kind == "task" and item.primary and finite_number(item.value) is not None:
-            items_of.setdefault(item.owner, []).append(item)
-    known = subject.run.known_tasks
-    return {name: items_of[name] for name in known if name in items_of}
 
 
 def _result_of_task(task: TaskRun, items: Sequence[Quantity], url: str) -> CardResult:

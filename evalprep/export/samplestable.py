@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 from evalprep.export.frames import sample_records
 from evalprep.export.settings import Settings
@@ -41,7 +40,10 @@ def write_samples(subjects: Sequence[Subject], folder: Path, settings: Settings)
         "numbers": pa.map_(text, number),
     }
     schema = pa.schema([(field.name, types[field.kind]) for field in SAMPLE_FIELDS])
-    rows = chain.from_iterable(map(_rows, subjects))
+    records = chain.from_iterable(
+        sample_records(subject.run, subject.model_id) for subject in subjects
+    )
+    rows = ({**record, "scores": list(record["scores"].items())} for record in records)
     with (
         replace_file(path) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
@@ -49,9 +51,3 @@ def write_samples(subjects: Sequence[Subject], folder: Path, settings: Settings)
         while batch := list(islice(rows, _BATCH)):
             writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema))
     return Written((path,), next_step=f"read {path} with pandas, polars or duckdb")
-
-
-def _rows(subject: Subject) -> Iterator[dict[str, Any]]:
-    """The rows of a run."""
-    for record in sample_records(subject.run, subject.model_id):
-        yield {**record, "scores": list(record["scores"].items())}

@@ -94,7 +94,10 @@ def _lines(subject: Subject) -> Iterator[str]:
             yield ""
     conclusions = subject.comparison.conclusions if subject.comparison is not None else []
     if conclusions:
-        notes = [Note(text) for text in _notes_on_sides(subject)]
+        sides = {"candidate": subject, "baseline": subject.baseline}
+        notes: list[Note] = []
+        for name, side in sides.items():
+            notes += [Note(f"{name}: {text}") for text in (side.notes_on_values if side else ())]
         yield from markdown_lines(_comparison_table(subject, conclusions, notes))
         yield from _regressions(subject, conclusions)
     else:
@@ -105,13 +108,6 @@ def _comparison_table(
     subject: Subject, conclusions: Iterable[Conclusion], notes: Sequence[Note] = ()
 ) -> Table:
     return conclusion_table(conclusions, against_published=subject.baseline is None, notes=notes)
-
-
-def _notes_on_sides(subject: Subject) -> Iterator[str]:
-    """Yields what there is to know of the rows and the stored values of both sides."""
-    for side, of_side in (("candidate", subject), ("baseline", subject.baseline)):
-        if of_side is not None:
-            yield from (f"{side}: {note}" for note in of_side.notes_on_values)
 
 
 def _regressions(subject: Subject, conclusions: Iterable[Conclusion]) -> Iterator[str]:

@@ -87,7 +87,7 @@ class Subject:
         """Returns when the run started, in seconds since the epoch.
 
         Without a date in its files the time stamp of their names, taken as UTC; without that the
-        time at which a file of it was written.
+        time at which the newest of its own files was written; 0 where none is left.
         """
         started = self.run.settings.started
         if started is not None and math.isfinite(started):
@@ -95,7 +95,10 @@ class Subject:
         try:
             return datetime.strptime(self.run.files.stamp, _STAMP).replace(tzinfo=UTC).timestamp()
         except ValueError:
-            return _written_at(self.run)
+            run = self.run
+            files = [run.log] if run.log else [run.files.results, *run.files.samples.values()]
+            here = [file for file in files if file is not None and file.exists()]
+            return max((float(int(file.stat().st_mtime)) for file in here), default=0.0)
 
     @property
     def epoch(self) -> str:
@@ -141,13 +144,6 @@ class Written:
     notes: tuple[str, ...] = ()
     text: str = ""
     next_step: str = ""
-
-
-def _written_at(run: Run) -> float:
-    """Returns when the newest of a run's own files was written; 0 where none is left."""
-    files = [run.log] if run.log is not None else [run.files.results, *run.files.samples.values()]
-    here = [file for file in files if file is not None and file.exists()]
-    return max((float(int(file.stat().st_mtime)) for file in here), default=0.0)
 
 
 def model_id_of(run: Run, chosen: str = "") -> str:

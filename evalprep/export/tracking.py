@@ -112,6 +112,10 @@ def tracked_run(subject: Subject, folder: Path, settings: Settings) -> TrackedRu
         settings: `project`.
     """
     packs = ",".join(pack.name for pack in subject.packs)
+    tags = {"evalprep.run": subject.key, "evalprep.task": ",".join(subject.run.tasks)}
+    if notes := subject.notes_on_values:
+        tags["evalprep.notes"] = "\n".join(notes)
+    conclusions = [] if subject.comparison is None else subject.comparison.conclusions
     return TrackedRun(
         name=subject.run.label,
         project=settings.project or packs or "evalprep",
@@ -120,18 +124,11 @@ def tracked_run(subject: Subject, folder: Path, settings: Settings) -> TrackedRu
         ended=subject.seconds + (subject.run.settings.seconds or 0.0),
         params=_params(subject),
         metrics=_metrics(subject),
-        tags=_tags(subject),
+        tags=tags,
         folder=folder / ARTIFACTS,
-        comparison=_values_of(_comparison_table(subject)),
+        comparison=_values_of(table_of("Comparison", CONCLUSION_VALUES, conclusions)),
         scores=_values_of(_score_table(subject)),
     )
-
-
-def _tags(subject: Subject) -> dict[str, str]:
-    """The run, its tasks, and what there is to know of rows and stored values."""
-    tags = {"evalprep.run": subject.key, "evalprep.task": ",".join(subject.run.tasks)}
-    notes = subject.notes_on_values
-    return {**tags, "evalprep.notes": "\n".join(notes)} if notes else tags
 
 
 def _params(subject: Subject) -> dict[str, str]:
@@ -173,12 +170,6 @@ def _score_table(subject: Subject) -> Table:
     """Each value with the interval, the rows and the notes that belong to it."""
     columns = [Column("name", cell=attrgetter("id")), *QUANTITY_VALUES]
     return table_of("Scores", columns, subject.quantities)
-
-
-def _comparison_table(subject: Subject) -> Table:
-    comparison = subject.comparison
-    conclusions = [] if comparison is None else comparison.conclusions
-    return table_of("Comparison", CONCLUSION_VALUES, conclusions)
 
 
 def _values_of(table: Table) -> list[dict[str, Value]]:

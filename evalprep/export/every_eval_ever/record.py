@@ -205,12 +205,11 @@ def _known(**fields: Any) -> Part:
 
 def _model_info(subject: Subject, settings: Settings) -> Part:
     call = subject.run.settings
-    revision = subject.run.arguments.get("revision")
     details = {
         "deployment_type": _deployment(call.backend or ""),
         "model_availability": settings.availability,
         "dtype": subject.run.arguments.get("dtype") or call.dtype,
-        "revision": revision,
+        "revision": subject.run.arguments.get("revision"),
     }
     return _known(
         name=subject.model_id,
