@@ -54,6 +54,21 @@ class Row:
     notes: Sequence[str] = ()
     trial: bool = False
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        hidden = {"cells", "place", "members"}
+        cells: dict[str, dict[str, Any]] = {}
+        for name, cell in self.cells.items():
+            shown = {key: value for key, value in vars(cell).items() if key not in _NOT_SHOWN}
+            cells[name] = {**shown, "against": [each.to_dict() for each in cell.against]}
+        return {
+            **{name: value for name, value in vars(self).items() if name not in hidden},
+            "seeds": len(self.members),
+            "trajectory": self.place.trajectory,
+            "step": self.place.step,
+            "cells": cells,
+        }
+
 
 def label_of(row: Row) -> str:
     """The name of a row, which says where it is the reference."""
@@ -250,24 +265,9 @@ class Board:
             "columns": [
                 {**vars(column), "range": list(column.range)} for column in self.columns.all
             ],
-            "rows": [_plain_row(row) for row in self.rows],
+            "rows": [row.to_dict() for row in self.rows],
             "pairs": [asdict(pair) for pair in self.pairs],
             "only_with_best": self.only_with_best,
             "unmarked": self.unmarked,
             "notes": self.notes,
         }
-
-
-def _plain_row(row: Row) -> dict[str, Any]:
-    hidden = {"cells", "place", "members"}
-    cells: dict[str, dict[str, Any]] = {}
-    for name, cell in row.cells.items():
-        shown = {key: value for key, value in vars(cell).items() if key not in _NOT_SHOWN}
-        cells[name] = {**shown, "against": [each.to_dict() for each in cell.against]}
-    return {
-        **{name: value for name, value in vars(row).items() if name not in hidden},
-        "seeds": len(row.members),
-        "trajectory": row.place.trajectory,
-        "step": row.place.step,
-        "cells": cells,
-    }

@@ -121,11 +121,6 @@ def columns_of(
         shown = _chosen(all_columns, column_names, _tables(packs))
     else:
         shown = _headline(all_columns, scores, packs)
-    return Columns(all_columns, shown, _pictures(shown, packs), named=bool(column_names))
-
-
-def _pictures(shown: Sequence[Column], packs: Mapping[str, Pack]) -> list[tuple[Column, Column]]:
-    """The pairs of shown columns that packs draw against each other."""
     by_id = {column.id: column for column in shown}
     pictures = []
     for pack in packs.values():
@@ -134,7 +129,7 @@ def _pictures(shown: Sequence[Column], packs: Mapping[str, Pack]) -> list[tuple[
             up = by_id.get(f"{pack.name}/{name_up}")
             if across is not None and up is not None:
                 pictures.append((across, up))
-    return pictures
+    return Columns(all_columns, shown, pictures, named=bool(column_names))
 
 
 def table_columns(names: Iterable[str], packs: Mapping[str, Pack]) -> list[str]:
@@ -158,20 +153,22 @@ def _without_repeats(columns: Iterable[Column]) -> list[Column]:
     for column in columns:
         earlier = by_id.get(column.id, column)
         unit = column.unit if column.unit == earlier.unit else ""
-        better = _joint_direction(earlier.better, column.better)
+        better = CONTRARY
+        if column.better in (earlier.better, UNKNOWN):
+            better = earlier.better
+        elif earlier.better == UNKNOWN:
+            better = column.better
         by_id[column.id] = replace(column, unit=unit, better=better)
     return list(by_id.values())
 
 
-def _joint_direction(direction: str, other: str) -> str:
-    """The direction that two runs state; the known one of two, none where they contradict."""
-    if other in (direction, UNKNOWN):
-        return direction
-    return other if direction == UNKNOWN else CONTRARY
-
-
 def _suite(scores: Sequence[Scores], packs: Mapping[str, Pack]) -> Iterable[Column]:
-    groups = _groups_of_scores(scores)
+    # What the values of a score were measured against, other runs and nothing first.
+    kinds: dict[str, set[tuple[str, ...]]] = {}
+    for score in chain.from_iterable(each.suite for each in scores):
+        if score.value is not None:
+            kinds.setdefault(score.id, set()).add(group_of(score.against))
+    groups = {name: sorted(own) for name, own in kinds.items()}
     for run_scores in scores:
         for score in run_scores.suite:
             own_groups = groups.get(score.id, [()])
@@ -201,15 +198,6 @@ _GROUP_WORDS: dict[tuple[str, ...], str] = {
     ("constant",): "a constant",
     ("log",): "the log's own reference",
 }
-
-
-def _groups_of_scores(scores: Iterable[Scores]) -> dict[str, list[tuple[str, ...]]]:
-    """Suite score -> what its values were measured against, other runs and nothing first."""
-    groups: dict[str, set[tuple[str, ...]]] = {}
-    for score in chain.from_iterable(each.suite for each in scores):
-        if score.value is not None:
-            groups.setdefault(score.id, set()).add(group_of(score.against))
-    return {name: sorted(kinds) for name, kinds in groups.items()}
 
 
 def _groups(scores: Sequence[Scores]) -> Iterable[Column]:
@@ -296,7 +284,7 @@ def _told_apart(columns: list[Column]) -> list[Column]:
 def _headline(
     columns: Sequence[Column], scores: Sequence[Scores], packs: Mapping[str, Pack]
 ) -> list[Column]:
-    """The columns that packs put into their headline, else their scores that have a direction.
+    """The columns that packs name, in their order, else their scores that have a direction.
 
     Groups and tasks behind no score follow.
     """
@@ -305,7 +293,11 @@ def _headline(
         tasks_of |= {score.id: score.tasks for score in run_scores.suite}
     headline: list[Column] = []
     for pack in packs.values():
-        headline += _headline_of_pack(columns, pack)
+        own = [column for column in columns if column.of(pack.name)]
+        named: list[Column] = []
+        for name in pack.leaderboard.columns:
+            named += [column for column in own if column.score == f"{pack.name}/{name}"]
+        headline += named or [column for column in own if column.better in ARROWS]
     in_headline: set[str] = set()
     for column in headline:
         in_headline.update(tasks_of[column.score])
@@ -324,16 +316,6 @@ def _headline(
     return headline or list(columns)
 
 
-def _headline_of_pack(columns: Sequence[Column], pack: Pack) -> list[Column]:
-    """The columns that a pack names, in its order; else its scores with a direction."""
-    own = {column.id: column for column in columns if column.of(pack.name)}
-    ids = [f"{pack.name}/{name}" for name in pack.leaderboard.columns]
-    named: list[Column] = []
-    for name in ids:
-        named += [column for column in own.values() if column.score == name]
-    return named or [column for column in own.values() if column.better in ARROWS]
-
-
 def _chosen(
     columns: Sequence[Column], column_names: Sequence[str], tables: Mapping[str, Sequence[str]]
 ) -> list[Column]:
@@ -345,7 +327,9 @@ def _chosen(
     for name in column_names:
         score_names += tables.get(name, [name])
     for name in score_names:
-        matching = _matching(columns, name)
+        exact = [column for column in columns if name in _names_of(column)]
+        like = [column for column in columns if fnmatch.fnmatchcase(column.name, name)]
+        matching = exact or like
         chosen |= {column.id: column for column in matching}
         if not matching:
             problem = Problem(
@@ -358,12 +342,6 @@ def _chosen(
     if problems:
         raise BadInput(problems)
     return list(chosen.values())
-
-
-def _matching(columns: Sequence[Column], name: str) -> list[Column]:
-    """The columns of a name, else those that a pattern matches."""
-    exact = [column for column in columns if name in _names_of(column)]
-    return exact or [column for column in columns if fnmatch.fnmatchcase(column.name, name)]
 
 
 def _names_of(column: Column) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -101,7 +101,10 @@ class Pairs:
         self._settings = Settings(allow=tuple(allow), cluster=cluster)
         self._measured: dict[tuple[int, int], Quantities | None] = {}
         self._concluded: dict[tuple[int, int], dict[tuple[bool, str], Conclusion]] = {}
-        self._group_tasks = _tasks_of_groups(scores)
+        # Group -> its tasks in the order of the runs, over all runs.
+        self._group_tasks: dict[str, dict[str, None]] = {}
+        for group in chain.from_iterable(run_scores.groups for run_scores in scores):
+            self._group_tasks.setdefault(group.group, {}).update(dict.fromkeys(group.tasks))
         self.anchor = self._find_anchor(references)
 
     def _find_anchor(self, references: Sequence[int]) -> int:
@@ -133,7 +136,13 @@ class Pairs:
         tasks = self.runs[at].tasks
         if self.incomplete(at, list(tasks)):
             return False
-        return not any(_leaves_range(task) for task in tasks.values())
+        for task in tasks.values():
+            values = task.table().metrics.get(task.primary.metric)
+            if values is not None and task.primary.range is not None:
+                low, high = task.primary.range
+                if np.any(values < low) or np.any(values > high):
+                    return False
+        return True
 
     def other_question(self, at: int, tasks: Sequence[str]) -> list[str]:
         """Returns why a run's numbers on some tasks may not be put beside those of the anchor.
@@ -232,7 +241,10 @@ class Pairs:
         tasks that the run lacks.
         """
         if column.kind == SCORE:
-            lacking = [name for name in tasks if self._lacks_samples(at, name)]
+            run = self.runs[at]
+            unknown = [] if run.stated else [name for name in tasks if run.known(name) is None]
+            in_others = set(chain.from_iterable(other.tasks for other in self.runs))
+            lacking = [name for name in unknown if name in in_others]
             return [f"it has no samples of {shortlist(lacking, _NAMED_TASKS)}"] if lacking else []
         if column.kind != GROUP:
             return []
@@ -243,13 +255,6 @@ class Pairs:
         covered = f"{len(tasks)} of {len(all_tasks)} tasks"
         names = shortlist(absent, _NAMED_TASKS)
         return [f"group {column.id} covers {covered}, without {names}"]
-
-    def _lacks_samples(self, at: int, name: str) -> bool:
-        """True where another run of lm-eval has samples of a task and this one has not."""
-        run = self.runs[at]
-        if run.stated or run.known(name) is not None:
-            return False
-        return any(name in other.tasks for other in self.runs)
 
     def incomplete(self, at: int, tasks: Sequence[str]) -> list[str]:
         """Returns which of a run's tasks lack rows or scores of their rows.
@@ -346,31 +351,12 @@ class Pairs:
         return self._measured[pair]
 
 
-def _leaves_range(task: TaskRun) -> bool:
-    """True where a row's score lies outside the range that its metric is known to have."""
-    values = task.table().metrics.get(task.primary.metric)
-    if values is None or task.primary.range is None:
-        return False
-    low, high = task.primary.range
-    return bool(np.any(values < low) or np.any(values > high))
-
-
 def _unscored_rows(task: TaskRun) -> int:
     """Rows without a finite score in the primary metric, where that is one of rows."""
     metric = task.primary
     if metric.kind != "rows":
         return 0
     return int(np.sum(~np.isfinite(task.values(metric))))
-
-
-def _tasks_of_groups(scores: Sequence[Scores]) -> dict[str, list[str]]:
-    """Group -> its tasks in the order of the runs, over all runs."""
-    tasks: dict[str, dict[str, None]] = {}
-    for run_scores in scores:
-        for group in run_scores.groups:
-            names = dict.fromkeys(group.tasks)
-            tasks.setdefault(group.group, {}).update(names)
-    return {name: list(names) for name, names in tasks.items()}
 
 
 def _question(run: Run, allow: Sequence[str]) -> frozenset[tuple[str, str, str]]:

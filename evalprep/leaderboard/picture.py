@@ -72,17 +72,13 @@ class Axis:
             last = math.floor(self.high)
             powers = range(first, last + 1)
             return [10.0**power for power in powers if power % step == 0]
-        step_size = _round_step(span, most)
+        # The smallest of the steps 1, 2, 5, 10, ... that parts the span at most so often.
+        magnitude = 10.0 ** math.floor(math.log10(span / most))
+        steps = (magnitude * by for by in (1, 2, 5, 10))
+        step_size = next(size for size in steps if span / size <= most)
         first = math.ceil(self.low / step_size)
         last = math.floor(self.high / step_size)
         return [number * step_size for number in range(first, last + 1)]
-
-
-def _round_step(span: float, most: int) -> float:
-    """The smallest of the steps 1, 2, 5, 10, ... that parts a span at most so often."""
-    magnitude = 10.0 ** math.floor(math.log10(span / most))
-    steps = (magnitude * by for by in (1, 2, 5, 10))
-    return next(step for step in steps if span / step <= most)
 
 
 def colours(board: Board) -> dict[str, int]:
@@ -240,7 +236,8 @@ def _label(row: Row, spot: Spot, taken: list[Spot]) -> str:
     """The name beside a point, moved down where another one stands."""
     x, y = spot
     y += 4
-    while any(_would_overlap((x, y), other) for other in taken):
+    near = [other_y for other_x, other_y in taken if abs(x - other_x) < 150]
+    while any(abs(y - other_y) < 13 for other_y in near):
         y += 13
     taken.append((x, y))
     name = row.label if len(row.label) <= 34 else f"…{row.label[-33:]}"
@@ -250,24 +247,13 @@ def _label(row: Row, spot: Spot, taken: list[Spot]) -> str:
     return _text("name", (x + 10, y), name, "start")
 
 
-def _would_overlap(spot: Spot, other: Spot) -> bool:
-    """True for two names that would cover each other."""
-    x, y = spot
-    other_x, other_y = other
-    return abs(y - other_y) < 13 and abs(x - other_x) < 150
-
-
 def _frame(axes: tuple[Axis, Axis], columns: tuple[Column, Column]) -> Iterator[str]:
     """Lines, numbers and titles of both axes of a scatter."""
     left, right = _SCATTER.left, _SCATTER.right
     top, bottom = _SCATTER.top, _SCATTER.bottom
     x_axis, y_axis = axes
     across, up = columns
-    for tick in y_axis.ticks():
-        y = y_axis.at(tick)
-        number = _tick(tick, log=y_axis.log)
-        yield _line("grid", (left, y), (right, y))
-        yield _text("tick", (72, y + 4), number, "end")
+    yield from _levels(_SCATTER, y_axis, 5)
     for tick in x_axis.ticks(7):
         x = x_axis.at(tick)
         number = _tick(tick, log=x_axis.log)
@@ -278,6 +264,14 @@ def _frame(axes: tuple[Axis, Axis], columns: tuple[Column, Column]) -> Iterator[
     middle = (top + bottom) / 2
     label = _text("axis", (16, middle), _axis(up), "middle")
     yield f'<g transform="rotate(-90 16 {middle:.0f})">{label}</g>'
+
+
+def _levels(canvas: _Canvas, axis: Axis, most: int) -> Iterator[str]:
+    """Lines and numbers of an upright axis."""
+    for tick in axis.ticks(most):
+        y = axis.at(tick)
+        yield _line("grid", (canvas.left, y), (canvas.right, y))
+        yield _text("tick", (canvas.left - 6, y + 4), _tick(tick, log=axis.log), "end")
 
 
 def _line(kind: str, start: Spot, end: Spot) -> str:
@@ -321,8 +315,11 @@ def curves(board: Board, column: Column) -> str:
     x_axis = Axis.over(steps, _CURVES.left, _CURVES.right, log=False)
     y_axis = Axis.over(values, _CURVES.bottom, _CURVES.top, log=column.p_value)
     colour = colours(board)
-    parts = [_open(_CURVES, f"{column.name} over steps")]
-    parts += _grid(x_axis, y_axis)
+    parts = [_open(_CURVES, f"{column.name} over steps"), *_levels(_CURVES, y_axis, 4)]
+    for tick in x_axis.ticks(6):
+        if tick >= 0:
+            spot = (x_axis.at(tick), _CURVES.height - 14)
+            parts.append(_text("tick", spot, f"{tick:.6g}", "middle"))
     for row in references:
         y = y_axis.at(_value(row, column) or 0.0)
         parts.append(_line("ref", (_CURVES.left, y), (_CURVES.right, y)))
@@ -359,19 +356,6 @@ def _ends_of(groups: Sequence[Sequence[Row]], column: Column) -> Iterator[float]
             for value in (cell.value, cell.low, cell.high):
                 if value is not None:
                     yield scaled(value, column)
-
-
-def _grid(x_axis: Axis, y_axis: Axis) -> Iterator[str]:
-    """Lines and numbers of both axes of curves."""
-    for tick in y_axis.ticks(4):
-        y = y_axis.at(tick)
-        number = _tick(tick, log=y_axis.log)
-        yield _line("grid", (_CURVES.left, y), (_CURVES.right, y))
-        yield _text("tick", (64, y + 4), number, "end")
-    for tick in x_axis.ticks(6):
-        if tick >= 0:
-            spot = (x_axis.at(tick), _CURVES.height - 14)
-            yield _text("tick", spot, f"{tick:.6g}", "middle")
 
 
 def _points_with_intervals(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,14 +42,17 @@ def model_table(board: Board) -> Table:
         tables.Column("seeds", width=_WIDTH, cell=lambda row: len(row.members)),
         tables.Column("run", width=_WIDTH, cell=lambda row: row.run),
         tables.Column("folder", width=_WIDTH, cell=lambda row: row.folder),
-        *(_value_column(column.id) for column in board.columns.all),
+        *(
+            tables.Column(column.id, width=_WIDTH, cell=partial(_value, column.id))
+            for column in board.columns.all
+        ),
         tables.Column("may not be compared", width=_WIDTH, cell=_standings),
     ]
     return tables.table_of("All columns", columns, board.rows)
 
 
-def _value_column(name: str) -> tables.Column:
-    return tables.Column(name, width=_WIDTH, cell=lambda row: row.cells[name].value)
+def _value(column: str, row: Row) -> float | None:
+    return row.cells[column].value
 
 
 def _standings(row: Row) -> str:
