@@ -292,7 +292,9 @@ def _judged(demands: Sequence[Demand], policy: Policy, comparison: Comparison) -
             checks.append(Check.of(demand, status, demand.open or ""))
             continue
         status, message = _outcome(demand, item, p, policy, fail_z)
-        if status == PASS and (fields := _unsettled(demand, comparison)):
+        task = comparison.rows.get(demand.conclusion.name) if demand.conclusion else None
+        fields = () if task is None else task.unsettled
+        if status == PASS and fields:  # rows may share documents that nobody named
             status = PASS if policy.on_unclear == "pass" else UNCLEAR
             message += (
                 f"; the differences vary by {fields[0]}: write `cluster: {fields[0]}` into the "
@@ -301,13 +303,6 @@ def _judged(demands: Sequence[Demand], policy: Policy, comparison: Comparison) -
         most_lost = item.most_lost(policy.confidence)
         checks.append(Check.of(demand, status, message, p_adjusted=p, most_lost=most_lost))
     return checks
-
-
-def _unsettled(demand: Demand, comparison: Comparison) -> Sequence[str]:
-    """Fields by which rows of a check may share documents, and that nobody named."""
-    conclusion = demand.conclusion
-    task = None if conclusion is None else comparison.rows.get(conclusion.name)
-    return () if task is None else task.unsettled
 
 
 def _adjusted(tested: Sequence[Demand], comparison: Comparison) -> tuple[list[float], int]:

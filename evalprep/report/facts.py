@@ -28,7 +28,7 @@ def facts_of(run: Run) -> list[Fact]:
     Facts of the preparation (sources and their revisions, the printed command) come from the
     manifest of work_dir, as long as it lies where the run read its data.
     """
-    facts = [*_facts_of_call(run), *_facts_of_tasks(run), *_facts_of_preparation(run)]
+    facts = [*_facts_of_call(run), *_facts_of_preparation(run)]
     facts += [(_TIME, label, written(effort)) for label, effort in labelled(run.efforts)]
     return [
         {"group": group, "name": name, "value": shareable_text(_text(value))}
@@ -46,12 +46,11 @@ def _facts_of_call(run: Run) -> Iterator[RawFact]:
     yield "Run", "model", run.model
     yield "Run", "folder", shareable_folder(run.files.folder)
     yield "Run", "time stamp", run.files.stamp
-    yield "Run", "started", _moment(settings.started)
+    if settings.started is not None:
+        started = datetime.fromtimestamp(settings.started, UTC)
+        yield "Run", "started", started.isoformat(sep=" ", timespec="seconds")
     yield "Run", "back end", settings.backend
     yield from settings.shown
-
-
-def _facts_of_tasks(run: Run) -> Iterator[RawFact]:
     for name, task in run.logged.tasks.items():
         yield "Task versions", name, task.version
     for name, task in run.logged.tasks.items():
@@ -88,9 +87,3 @@ def _later(created: Any, started: Any) -> str | None:
     if not anew:
         return None
     return "work_dir was prepared anew after this run started; sources and command may be others"
-
-
-def _moment(value: Any) -> str | None:
-    if not isinstance(value, (int, float)):
-        return None
-    return datetime.fromtimestamp(value, UTC).isoformat(sep=" ", timespec="seconds")

@@ -25,6 +25,7 @@ from evalprep.report.tables import (
     of_runs,
     rating_tables,
 )
+from evalprep.report.text import plain
 from evalprep.samples import SHARE
 from evalprep.score import WITHOUT_SAMPLES, each_once, interval, measured, names_by_text
 from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, escape, markdown_lines
@@ -50,7 +51,7 @@ def render_markdown(report: Report) -> str:
         if table.rows:
             lines += markdown_lines(table)
     lines.append(f"Written {document['created']} by evalprep {document['evalprep']}.")
-    return "\n".join(lines) + "\n"
+    return str(plain("\n".join(lines) + "\n"))
 
 
 def _run_notes(document: Document) -> list[str]:

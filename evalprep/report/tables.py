@@ -208,7 +208,10 @@ _RATING_COLUMNS = (
     Column("mean", cell=itemgetter("mean")),
     Column("low", cell=itemgetter("low")),
     Column("high", cell=itemgetter("high")),
-    Column("distribution", cell=lambda item: _counts(item["distribution"])),
+    Column(
+        "distribution",
+        cell=lambda item: ", ".join(f"{name}: {n}" for name, n in item["distribution"].items()),
+    ),
     Column("rated by both", cell=itemgetter("both")),
     Column("equal", cell=itemgetter("equal")),
     Column("alpha", cell=itemgetter("alpha")),
@@ -232,10 +235,6 @@ _PREFERENCE_COLUMNS = (
     Column("verdicts for the longer reply", cell=lambda item: item["longer"]["value"]),
 )
 _DISAGREEMENT_COLUMNS = ("run", "task", "rating", "sample_id", "spread", "votes")
-
-
-def _counts(distribution: Mapping[str, int]) -> str:
-    return ", ".join(f"{rating}: {count}" for rating, count in distribution.items())
 
 
 def rating_tables(document: Document) -> list[Table]:

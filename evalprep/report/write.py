@@ -40,7 +40,7 @@ def _write_page(report: Report, folder: Path) -> list[Path]:
 
 def _write_markdown(report: Report, folder: Path) -> list[Path]:
     path = folder / "report.md"
-    write_atomically(path, render_markdown(report), errors="replace")
+    write_atomically(path, render_markdown(report))
     return [path]
 
 
