@@ -62,14 +62,11 @@ def load_task(place: ScorerPlace) -> Any:
         with _without_data(place):
             return _built(place)
     except Exception as error:
-        raise BadInput(
-            Problem(what=f"{place.title}: {_error_text(error)}", where=f"task {place.task}")
-        ) from error
-
-
-def _error_text(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text if isinstance(error, NotDataError) else f"{type(error).__name__}: {text[:300]}"
+        text = " ".join(str(error).split())
+        if not isinstance(error, NotDataError):
+            text = f"{type(error).__name__}: {text[:300]}"
+        problem = Problem(what=f"{place.title}: {text}", where=f"task {place.task}")
+        raise BadInput(problem) from error
 
 
 class NotDataError(ValueError):
@@ -98,17 +95,9 @@ def _without_data(place: ScorerPlace) -> Iterator[None]:
         ConfigurableTask.download = before
 
 
-def _manager(root: Path | None) -> Any:
-    """The tasks of a folder as it stands; for None those of lm-eval's own that are asked for."""
-    if root is None:
-        return _manager_of_stock()
-    from lm_eval.tasks import TaskManager
-
-    return TaskManager(include_path=[str(root)], include_defaults=False)
-
-
 @cache
 def _manager_of_stock() -> Any:
+    """The tasks of lm-eval's own that are asked for."""
     from evalprep.packs import RequestedTasks
 
     return RequestedTasks()
@@ -116,8 +105,13 @@ def _manager_of_stock() -> Any:
 
 def _built(place: ScorerPlace) -> Any:
     if place.kind in {FOLDER, STOCK}:
-        file = place.path
-        manager = _manager(file.parent if file is not None and place.kind == STOCK else file)
+        from lm_eval.tasks import TaskManager
+
+        if place.path is None:
+            manager = _manager_of_stock()
+        else:  # the tasks of a folder as it stands
+            root = place.path.parent if place.kind == STOCK else place.path
+            manager = TaskManager(include_path=[str(root)], include_defaults=False)
         if not manager.match_tasks([place.task]):
             raise NotDataError("there is no task of this name")
         return manager.load([place.task])["tasks"][place.task]

@@ -112,7 +112,9 @@ def find_places(
         places.append(ScorerPlace(task.name, STOCK, stock))
     if work_dir is None:
         places.append(ScorerPlace(task.name, RESULTS))
-        places += _of_namesakes(task, packs)
+        if not task.metadata.get("pack"):  # a pack may have a task of this name
+            for namesake in packs.values():
+                places += _of_template(task, namesake) if task.name in namesake.tasks else ()
     first = next(task.samples(), None)
     config = dict(task.logged.settings.as_logged)
     with_sample = [replace(place, config=config, first=first) for place in places]
@@ -166,18 +168,6 @@ def _stock_file(source: Path | None) -> Path | None:
             installed = package.joinpath(*below)
             return installed if installed.is_file() else None
     return None
-
-
-def _of_namesakes(task: TaskRun, packs: Mapping[str, Pack]) -> Iterator[ScorerPlace]:
-    """The templates of packs that have a task of this name.
-
-    They count for a task whose metadata name no pack.
-    """
-    if task.metadata.get("pack"):
-        return
-    for pack in packs.values():
-        if task.name in pack.tasks:
-            yield from _of_template(task, pack)
 
 
 def _of_template(task: TaskRun, pack: Pack) -> Iterator[ScorerPlace]:

@@ -61,8 +61,15 @@ class RunWriter:
             for sample, outcome in pairs:
                 parts.add(sample, outcome)
         parts.join(self.folder / samples_name(known.name, self.stamp))
-        self.tasks[known.name] = _task_results(known, task, parts)
-        return self.tasks[known.name].metrics
+        original, rows = known.logged.rows.original, parts.values.rows
+        results = structs.replace(
+            known.logged,
+            metrics=parts.values.metrics(task),
+            settings=TaskSettings(as_logged=_config(known, task)),
+            rows=RowCounts(rows if original is None else original, rows),
+        )
+        self.tasks[known.name] = results
+        return results.metrics
 
     def discard(self) -> None:
         """Takes back the folder, where nothing was written into it."""
@@ -130,17 +137,6 @@ class _FilterParts:
                 with path.open("rb") as part:
                     shutil.copyfileobj(part, joined)
                 path.unlink()
-
-
-def _task_results(known: TaskRun, task: Any, parts: _FilterParts) -> TaskResults:
-    """The entry of a task in the results file."""
-    original, rows = known.logged.rows.original, parts.values.rows
-    return structs.replace(
-        known.logged,
-        metrics=parts.values.metrics(task),
-        settings=TaskSettings(as_logged=_config(known, task)),
-        rows=RowCounts(rows if original is None else original, rows),
-    )
 
 
 def _config(known: TaskRun, task: Any) -> dict[str, Any]:
