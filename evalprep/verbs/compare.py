@@ -158,7 +158,9 @@ def _finish(run: Run, other: Run | None, comparison: Comparison, args: argparse.
         about_flips = f"changed samples: {written}" if written else note
         print(about_flips or "no file of changed samples")
         _print_next(args)
-    return _exit_code(comparison, exit_zero=args.exit_zero)
+    if comparison.worse and not args.exit_zero:
+        return 1
+    return 0 if comparison.concluded and not comparison.lacks_evidence else 3
 
 
 def _print_for_paper(comparison: Comparison, form: str) -> None:
@@ -183,12 +185,6 @@ def _compare_published(args: argparse.Namespace) -> int:
     comparison = _compare(run, side.run, argparse.Namespace(**{**vars(args), "allow": allow}))
     reproduction = add_reproduction(comparison, run, side, packs)
     return _finish(run, side.run, replace(comparison, reproduction=reproduction), args)
-
-
-def _exit_code(comparison: Comparison, *, exit_zero: bool) -> int:
-    if comparison.worse and not exit_zero:
-        return 1
-    return 0 if comparison.concluded and not comparison.lacks_evidence else 3
 
 
 def _open(args: argparse.Namespace) -> list[Run | Scores]:

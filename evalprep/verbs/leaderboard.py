@@ -118,7 +118,12 @@ def main(args: argparse.Namespace) -> int:
             paths = [*write_board(boards[heading], folder, formats), *of_packs]
             written[heading] = [str(path) for path in paths]
     if args.to:
-        _print_latex(boards)
+        from evalprep.leaderboard import render_latex
+
+        for heading, board in boards.items():
+            if heading:
+                print(f"% {heading}")
+            print(render_latex(board))
     elif args.json:
         _print_json(boards, written)
     else:
@@ -201,16 +206,6 @@ def _scores_of(
         score_by_rule(run, packs, args.rule, others, is_reference=at in references)
         for at, run in tracked(enumerate(runs), "runs scored", len(runs), unit="runs")
     ]
-
-
-def _print_latex(boards: Mapping[str, Board]) -> None:
-    """Prints every table under its heading, which is a comment."""
-    from evalprep.leaderboard import render_latex
-
-    for heading, board in boards.items():
-        if heading:
-            print(f"% {heading}")
-        print(render_latex(board))
 
 
 def _print_json(boards: Mapping[str, Board], written: Mapping[str, list[str]]) -> None:
@@ -301,12 +296,21 @@ def _references(
     runs: list[Run], args: argparse.Namespace, packs: Mapping[str, Pack]
 ) -> tuple[OtherModels, list[Run]]:
     """The other models, and the references of the runs, which are rows of their own."""
-    from evalprep.score import REFERENCE, OtherModels, ReferenceChoice, open_references
+    from evalprep.score import (
+        REFERENCE,
+        OtherModels,
+        ReferenceChoice,
+        may_be_opened,
+        open_references,
+        references_named,
+    )
 
     others = references_of(args, packs)
-    references = others.reference
-    if references is None and (named := _named(runs)) is not None:
-        references = open_references([ReferenceChoice(named)], REFERENCE, packs.values())
+    references, named = others.reference, references_named(runs)
+    # The one that the tasks of all runs name, where it is there.
+    if references is None and len(named) == 1 and may_be_opened(named[0], runs):
+        choice = ReferenceChoice(Path(named[0]))
+        references = open_references([choice], REFERENCE, packs.values())
     of_runs = [] if references is None else references.runs_of(runs)
     return OtherModels(references, others.finetuned), of_runs
 
@@ -338,31 +342,22 @@ def _at(place: str | os.PathLike[str], timestamp: str, packs: Mapping[str, Pack]
     return [*plain, *(load_run(place, run=run_id) for run_id in ids)]
 
 
-def _named(runs: list[Run]) -> Path | None:
-    """The reference that the tasks of all runs name, where it is one and it is there."""
-    from evalprep.score import may_be_opened, references_named
-
-    named = references_named(runs)
-    return Path(named[0]) if len(named) == 1 and may_be_opened(named[0], runs) else None
-
-
 def in_natural_order(runs: list[Run]) -> list[Run]:
     """Runs of one folder in the natural order of their models: checkpoint-2 before checkpoint-10.
 
     Runs of one model are sorted by time, then by their files, so that the result never depends on
     the order in which the folder lists them.
     """
-    return sorted(runs, key=_natural_key)
-
-
-def _natural_key(run: Run) -> tuple[list[tuple[int, int, str]], ...]:
     from evalprep.config import natural
 
-    files = run.files
-    names = [str(path or "") for path in (files.folder, run.log, files.results)]
-    parts = [run.model, files.stamp, *names, files.run, *_key(run)]
-    # Texts that differ in case alone have one natural key.
-    return (*map(natural, parts), [(1, 0, part) for part in parts])
+    def natural_key(run: Run) -> tuple[list[tuple[int, int, str]], ...]:
+        files = run.files
+        names = [str(path or "") for path in (files.folder, run.log, files.results)]
+        parts = [run.model, files.stamp, *names, files.run, *_key(run)]
+        # Texts that differ in case alone have one natural key.
+        return (*map(natural, parts), [(1, 0, part) for part in parts])
+
+    return sorted(runs, key=natural_key)
 
 
 def _key(run: Run) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ from evalprep.terminal import counted
 from evalprep.verbs.options import Parser, add_options, print_next
 
 if TYPE_CHECKING:
-    from evalprep.compare import Comparison
     from evalprep.results import Run, SampleView, Which
 
 _MOST = 5
@@ -163,18 +162,14 @@ def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
             )
         )
     comparison = compare_runs(run, baseline, tasks=args.tasks)
-    for doubt in _doubts(comparison):
+    # Samples that look lost may not be, and others not be seen.
+    reasons_of = {task.name: [*task.not_comparable, *task.not_enough] for task in comparison.tasks}
+    doubts = [f"{name}: {'; '.join(reasons)}" for name, reasons in reasons_of.items() if reasons]
+    for doubt in [*comparison.warnings, *doubts]:
         print(f"warning: {doubt}", file=sys.stderr)
     counts = {name: rows.count_lost() for name, rows in comparison.rows.items()}
     readings = {name: rows.reading for name, rows in comparison.rows.items()}
     return _Chosen(comparison.lost(), counts, readings)
-
-
-def _doubts(comparison: Comparison) -> list[str]:
-    """Returns why samples that look lost may not be, and others not be seen."""
-    reasons_of = {task.name: [*task.not_comparable, *task.not_enough] for task in comparison.tasks}
-    doubts = [f"{name}: {'; '.join(reasons)}" for name, reasons in reasons_of.items() if reasons]
-    return [*comparison.warnings, *doubts]
 
 
 def _lines(view: SampleView, *, whole: bool) -> list[str]:

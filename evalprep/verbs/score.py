@@ -265,11 +265,7 @@ def _print(item: _Scored, args: argparse.Namespace) -> None:
         print(f"written: {path}")
     if item.problem:
         print(item.problem)
-    print_next(_next_verb(item), [item.place], args)
-
-
-def _next_verb(item: _Scored) -> str:
-    """The verb that shows more: `rescore` where replies have no score yet."""
+    verb = "compare" if item.run.judged else "report"
     if item.run.tasks and not item.scores.has_values and item.run.log is None:
-        return "rescore"
-    return "compare" if item.run.judged else "report"
+        verb = "rescore"  # its replies have no score yet
+    print_next(verb, [item.place], args)
