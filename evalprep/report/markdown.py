@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from evalprep.compare import PUBLISHED, Comparison, conclusion_table
 from evalprep.numbers import percent
@@ -14,7 +16,9 @@ from evalprep.report.content import (
     LoggedMetric,
     StoredPart,
     StoredValue,
+    SuitePart,
     SuiteRunPart,
+    TaskPart,
     TaskRunPart,
 )
 from evalprep.report.document import Report
@@ -28,7 +32,7 @@ from evalprep.report.tables import (
 from evalprep.report.text import plain
 from evalprep.samples import SHARE
 from evalprep.score import WITHOUT_SAMPLES, each_once, interval, measured, names_by_text
-from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, escape, markdown_lines
+from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, escape, markdown_lines, table_of
 
 
 def render_markdown(report: Report) -> str:
@@ -66,8 +70,23 @@ def _run_notes(document: Document) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _run_columns(document: Document) -> list[Column]:
-    return [Column(run["label"], Kind.MEASURE) for run in document["runs"]]
+# --- scores
+
+
+def _columns_of_runs(document: Document, cell: Callable[[Any, Any], Entry]) -> list[Column]:
+    """A column for each run: what it shows of an item and of the run's part of that.
+
+    A run without a part has a dash.
+    """
+
+    def of_run(place: int, item: Any) -> Entry:
+        part = item["runs"][place]
+        return "-" if part is None else cell(item, part)
+
+    return [
+        Column(run["label"], Kind.MEASURE, cell=partial(of_run, place))
+        for place, run in enumerate(document["runs"])
+    ]
 
 
 def _cell(value: float | None, unit: str, ends: Sequence[float | None] | None = None) -> Cell:
@@ -75,54 +94,57 @@ def _cell(value: float | None, unit: str, ends: Sequence[float | None] | None = 
     return Cell(value, measured(value, unit), interval(ends, unit))
 
 
-def _different(texts: Iterator[str]) -> str:
-    """The texts of several runs as one, each once."""
-    return "/".join(dict.fromkeys(texts))
+def _unit(item: TaskPart | StoredPart) -> str:
+    return SHARE if item["percent"] else ""
 
 
 def _known(count: int | None) -> str:
     return "not known" if count is None else str(count)
 
 
-# --- scores
+def _sizes(counts: Iterable[int | None]) -> str:
+    """The rows of several runs as one text, each number once."""
+    return "/".join(dict.fromkeys(map(_known, counts)))
 
 
 def _score_table(document: Document) -> Table:
-    columns = [Column("Task", Kind.NAME), Column("n", Kind.MEASURE), *_run_columns(document)]
-    table = Table("", [*columns, Column("published, same rows", Kind.MEASURE)])
-    for task in document["tasks"]:
-        runs = task["runs"]
-        sizes = _different(str(run["n"]) for run in runs if run)
-        published = [run["published"]["value"] for run in runs if run and run["published"]]
-        unit = SHARE if task["percent"] else ""
-        cells = [_score_cell(run, unit) for run in runs]
-        table.add(task["name"], sizes, *cells, percent(published[0] if published else None))
-    return table
+    def score(task: TaskPart, run: TaskRunPart) -> Cell:
+        numbers = run["score"]
+        return _cell(numbers["value"], _unit(task), (numbers["low"], numbers["high"]))
 
+    def published(task: TaskPart) -> str:
+        shares = [run["published"]["value"] for run in task["runs"] if run and run["published"]]
+        return percent(shares[0] if shares else None)
 
-def _score_cell(run: TaskRunPart | None, unit: str) -> Entry:
-    if run is None:
-        return "-"
-    score = run["score"]
-    return _cell(score["value"], unit, (score["low"], score["high"]))
+    columns = [
+        Column("Task", Kind.NAME, cell=itemgetter("name")),
+        Column(
+            "n", Kind.MEASURE, cell=lambda task: _sizes(run["n"] for run in task["runs"] if run)
+        ),
+        *_columns_of_runs(document, score),
+        Column("published, same rows", Kind.MEASURE, cell=published),
+    ]
+    return table_of("", columns, document["tasks"])
 
 
 def _draws_table(document: Document) -> Table:
     """Returns what several replies to each prompt give together, with the interval over rows."""
-    names = [Column("Task", Kind.NAME), Column("metric")]
-    table = Table("Several replies to each prompt", [*names, *_run_columns(document)])
+    items: list[dict[str, Any]] = []
     for task in document["tasks"]:
         runs = [
             {_named(entry): entry for entry in draws_of(run)} if run else {} for run in task["runs"]
         ]
         for name in dict.fromkeys(chain.from_iterable(runs)):
             entries = [known.get(name) for known in runs]
-            cells = [
-                _cell(entry["value"], entry["unit"], entry["interval"]) if entry else "-"
-                for entry in entries
-            ]
-            table.add(task["name"], name, *cells)
-    return table
+            items.append({"task": task["name"], "metric": name, "runs": entries})
+    columns = [
+        Column("Task", Kind.NAME, cell=itemgetter("task")),
+        Column("metric", cell=itemgetter("metric")),
+        *_columns_of_runs(
+            document, lambda _, entry: _cell(entry["value"], entry["unit"], entry["interval"])
+        ),
+    ]
+    return table_of("Several replies to each prompt", columns, items)
 
 
 def _named(score: LoggedMetric | StoredPart) -> str:
@@ -132,50 +154,48 @@ def _named(score: LoggedMetric | StoredPart) -> str:
 
 
 def _stored_table(document: Document) -> Table:
-    names = [Column("Task", Kind.NAME), Column("metric"), Column("n", Kind.MEASURE)]
-    table = Table(f"Tasks {WITHOUT_SAMPLES}", [*names, *_run_columns(document)])
-    for score in document["stored"]:
-        metric = _named(score)
-        sizes = _different(_known(run["n"]) for run in score["runs"] if run)
-        cells = [_stored_cell(run, SHARE if score["percent"] else "") for run in score["runs"]]
-        table.add(score["task"], metric, sizes, *cells)
-    return table
+    def stored(score: StoredPart, run: StoredValue) -> Cell:
+        unit = _unit(score)
+        detail = "" if run["stderr"] is None else f"± {measured(run['stderr'], unit)}"
+        return replace(_cell(run["value"], unit), detail=detail)
 
-
-def _stored_cell(run: StoredValue | None, unit: str) -> Entry:
-    if run is None:
-        return "-"
-    detail = "" if run["stderr"] is None else f"± {measured(run['stderr'], unit)}"
-    return replace(_cell(run["value"], unit), detail=detail)
+    columns = [
+        Column("Task", Kind.NAME, cell=itemgetter("task")),
+        Column("metric", cell=_named),
+        Column(
+            "n", Kind.MEASURE, cell=lambda score: _sizes(run["n"] for run in score["runs"] if run)
+        ),
+        *_columns_of_runs(document, stored),
+    ]
+    return table_of(f"Tasks {WITHOUT_SAMPLES}", columns, document["stored"])
 
 
 def _suite_table(document: Document) -> Table:
-    columns = [Column("Score", Kind.NAME), *_run_columns(document), Column("published")]
-    table = Table("Suite scores", columns)
-    for score in document["scores"]:
-        published = score["published"][0] if score["published"] else None
-        unit = score["unit"]
-        value = measured(published["value"], unit) if published else "-"
-        source = f"{value} ({published['source']})" if published else value
-        cells = [_suite_cell(run, unit) for run in score["runs"]]
-        table.add(score["title"] or score["name"], *cells, source)
+    def value(score: SuitePart, run: SuiteRunPart) -> Entry:
+        if run["agg_value"] is None:
+            return str(run.get("reason", "-"))
+        cell = _cell(run["agg_value"], score["unit"], run.get("interval"))
+        doubt = f"; {run['few_read']}" if run["few_read"] else ""
+        return replace(cell, detail=f"{cell.detail}{doubt}")
+
+    def published(score: SuitePart) -> str:
+        if not score["published"]:
+            return "-"
+        entry = score["published"][0]
+        return f"{measured(entry['value'], score['unit'])} ({entry['source']})"
+
+    columns = [
+        Column("Score", Kind.NAME, cell=lambda score: score["title"] or score["name"]),
+        *_columns_of_runs(document, value),
+        Column("published", cell=published),
+    ]
     remarks: list[tuple[str, str]] = []
     for score in document["scores"]:
         for run in filter(None, score["runs"]):
             if run["agg_value"] is not None:
                 remarks += [(score["name"], note) for note in run["notes"]]
-    table.notes = list(map(Note, each_once(remarks)))
-    return table
-
-
-def _suite_cell(run: SuiteRunPart | None, unit: str) -> Entry:
-    if run is None:
-        return "-"
-    if run["agg_value"] is None:
-        return str(run.get("reason", "-"))
-    cell = _cell(run["agg_value"], unit, run.get("interval"))
-    doubt = f"; {run['few_read']}" if run["few_read"] else ""
-    return replace(cell, detail=f"{cell.detail}{doubt}")
+    notes = list(map(Note, each_once(remarks)))
+    return table_of("Suite scores", columns, document["scores"], notes)
 
 
 # --- comparisons
@@ -212,24 +232,31 @@ def _short(value: Any) -> str:
 
 
 def _reply_table(document: Document) -> Table:
-    counts = ("rows", "no answer found", "cut off", "empty", "damaged lines")
-    columns = [Column("Task", Kind.NAME), Column("run")]
-    table = Table("Replies", [*columns, *(Column(name, Kind.MEASURE) for name in counts)])
+    columns = [
+        Column("Task", Kind.NAME, cell=lambda row: row.task),
+        Column("run", cell=lambda row: row.label),
+        Column("rows", Kind.MEASURE, cell=lambda row: str(row.run["rows"])),
+        Column("no answer found", Kind.MEASURE, cell=lambda row: _known(row.run["unparsed"])),
+        Column("cut off", Kind.MEASURE, cell=_truncated),
+        Column("empty", Kind.MEASURE, cell=lambda row: str(row.run["empty"])),
+        Column("damaged lines", Kind.MEASURE, cell=lambda row: str(row.run["damaged"])),
+    ]
+    rows: list[_Replies] = []
     for task in document["tasks"]:
-        for label, run in of_runs(document, task["runs"]):
-            table.add(
-                task["name"],
-                label,
-                str(run["rows"]),
-                _known(run["unparsed"]),
-                _truncated(run),
-                str(run["empty"]),
-                str(run["damaged"]),
-            )
-    return table
+        rows += [_Replies(task["name"], *part) for part in of_runs(document, task["runs"])]
+    return table_of("Replies", columns, rows)
 
 
-def _truncated(run: TaskRunPart) -> str:
+class _Replies(NamedTuple):
+    """The replies of one run to one task."""
+
+    task: str
+    label: str
+    run: TaskRunPart
+
+
+def _truncated(row: _Replies) -> str:
+    run = row.run
     text = _known(run["truncated"])
     if run["truncated"] is not None and run["truncated_unknown"]:
         text += f" ({run['truncated_unknown']} not known)"

@@ -212,7 +212,6 @@ def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Compariso
     from evalprep.compare import Settings, compare_runs, without_suite
     from evalprep.errors import BadInput
     from evalprep.packs import find_packs
-    from evalprep.score import score_by_rule
 
     settings = Settings(
         confidence=args.confidence,
@@ -228,6 +227,8 @@ def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Compariso
         packs = find_packs(args.template_dir)
         scores = None
         if not any(of_tasks.values()):
+            from evalprep.score import score_by_rule
+
             others = references_of(args, packs)
             now, before = (score_by_rule(side, packs, args.rule, others) for side in (run, other))
             scores = now, before
