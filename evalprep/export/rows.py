@@ -2,55 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from custom_metrics.finite import finite_number
 from evalprep.results import SampleView, TaskRun
-from evalprep.samples import Metric, Sample, number_of
-
-
-@dataclass
-class _OtherFilters:
-    """The scores that other filters than the primary one give each row, from columns of numbers.
-
-    Attributes:
-        values: Row -> one mapping of scores for each time that the row stands in the file.
-    """
-
-    values: dict[tuple[str, int], list[dict[str, float | None]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-
-    @classmethod
-    def of(cls, task: TaskRun, metrics: Sequence[Metric]) -> _OtherFilters:
-        """Those of a task."""
-        others = cls()
-        for name in dict.fromkeys(metric.filter for metric in metrics):
-            if name != task.primary.filter:
-                others._add(task, [metric for metric in metrics if metric.filter == name])
-        return others
-
-    def _add(self, task: TaskRun, metrics: Sequence[Metric]) -> None:
-        """Adds the scores of one filter."""
-        table = task.table(metrics[0].filter)
-        columns = {metric.key: task.values(metric) for metric in metrics}
-        times_before: dict[tuple[str, int], int] = defaultdict(int)
-        for place, (sample_id, doc_id) in enumerate(zip(table.ids, table.doc_id, strict=True)):
-            key = sample_id, int(doc_id)
-            entries = self.values[key]
-            number = times_before[key]
-            times_before[key] += 1
-            if number == len(entries):
-                entries.append({})
-            for name, column in columns.items():
-                entries[number][name] = finite_number(float(column[place]))
-
-    def take(self, sample: Sample) -> dict[str, float | None]:
-        """The scores of the next row of this id and place; empty without one."""
-        entries = self.values.get((sample.sample_id, sample.doc_id))
-        return entries.pop(0) if entries else {}
+from evalprep.samples import Metric, number_of
 
 
 def row_metrics(task: TaskRun) -> list[Metric]:
@@ -68,13 +25,36 @@ def rows_of(task: TaskRun, filter_name: str | None = None) -> Iterator[SampleVie
             metric, beside the scores of all others.
     """
     metrics = row_metrics(task)
-    others = _OtherFilters.of(task, metrics if filter_name is None else [])
     chosen = task.primary.filter if filter_name is None else filter_name
     own = [metric for metric in metrics if metric.filter == chosen]
+    beside = [metric for metric in metrics if filter_name is None and metric.filter != chosen]
+    others = _by_row(task, beside)
     for sample in task.samples(chosen):
         scores: dict[str, float | None] = {}
         for metric in own:
             value, _ = number_of(sample.metrics.get(metric.metric), metric.metric)
             scores[metric.key] = finite_number(value)
-        scores |= others.take(sample)
+        entries = others.get((sample.sample_id, sample.doc_id))
+        if entries:
+            scores |= entries.pop(0)
         yield SampleView(task.name, sample, task.primary, scores=scores)
+
+
+def _by_row(
+    task: TaskRun, metrics: Sequence[Metric]
+) -> dict[tuple[str, int], list[dict[str, float | None]]]:
+    """Id and place of a row -> the scores of other filters, once for each time that it is there."""
+    scores: dict[tuple[str, int], list[dict[str, float | None]]] = defaultdict(list)
+    for name in dict.fromkeys(metric.filter for metric in metrics):
+        table = task.table(name)
+        own = [metric for metric in metrics if metric.filter == name]
+        columns = {metric.key: task.values(metric) for metric in own}
+        times_before: Counter[tuple[str, int]] = Counter()
+        for place, key in enumerate(zip(table.ids, table.doc_id.tolist(), strict=True)):
+            number = times_before[key]
+            times_before[key] += 1
+            if number == len(scores[key]):
+                scores[key].append({})
+            for metric_key, column in columns.items():
+                scores[key][number][metric_key] = finite_number(float(column[place]))
+    return scores

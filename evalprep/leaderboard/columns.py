@@ -80,9 +80,19 @@ class Column:
         return self.kind == SCORE and self.id.startswith(f"{pack}/")
 
     @property
+    def sign(self) -> str:
+        """The unit of its values as they are shown; empty where they have none."""
+        return "%" if self.unit == SHARE else ""
+
+    @property
     def heading(self) -> str:
         """The name with its arrow."""
         return f"{self.name} {self.arrow}".strip()
+
+    @property
+    def full_heading(self) -> str:
+        """The name with its unit and its arrow."""
+        return " ".join(filter(None, [self.name, self.sign, self.arrow]))
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,15 @@ def columns_of(
         BadInput: a name that no column has.
     """
     columns = [*_suite(scores, packs), *_groups(scores), *_tasks(scores)]
-    all_columns = _told_apart(_without_repeats(columns))
+    distinct = _without_repeats(columns)
+    times = Counter(column.name for column in distinct)
+    # Scores of one name are shown by their ids.
+    all_columns = [
+        replace(column, name=column.id)
+        if column.kind == SCORE and times[column.name] > 1
+        else column
+        for column in distinct
+    ]
     if column_names:
         shown = _chosen(all_columns, column_names, _tables(packs))
     else:
@@ -269,16 +287,6 @@ def _is_shown_beside(score: StoredScore, primary: str) -> bool:
     if is_of_draws(score.metric):
         return not is_mean_of_draws(score.metric) and score.metric != primary
     return {score.metric, primary} == _BOTH_SHOWN
-
-
-def _told_apart(columns: list[Column]) -> list[Column]:
-    """Columns of one name are shown by their ids."""
-    times = Counter(column.name for column in columns)
-    distinct = []
-    for column in columns:
-        is_ambiguous = times[column.name] > 1 and column.kind == SCORE
-        distinct.append(replace(column, name=column.id) if is_ambiguous else column)
-    return distinct
 
 
 def _headline(

@@ -13,7 +13,8 @@ from itertools import chain
 
 from evalprep.leaderboard.board import Board, Row
 from evalprep.leaderboard.columns import Cell, Column
-from evalprep.leaderboard.values import heading_of, scaled, value_text
+from evalprep.samples import SHARE
+from evalprep.score import measured
 
 _LEAST_P = 1e-300  # a p-value of 0 is drawn here
 _COLOURS = 6
@@ -92,9 +93,14 @@ def colours(board: Board) -> dict[str, int]:
 
 
 def _value(row: Row, column: Column) -> float | None:
-    """The value that is drawn: percent for a share."""
+    """The value that is drawn."""
     value = row.cells[column.id].value
-    return None if value is None else scaled(value, column)
+    return None if value is None else _scaled(value, column)
+
+
+def _scaled(value: float, column: Column) -> float:
+    """A value on the scale in which it is drawn: percent for a share."""
+    return 100.0 * value if column.unit == SHARE else value
 
 
 Spot = tuple[float, float]
@@ -200,8 +206,7 @@ def _named_points(
         cells = [row.cells[column.id] for column in columns]
         texts = []
         for cell, column in zip(cells, columns, strict=True):
-            value = value_text(cell.value, column)
-            texts.append(f"{column.name} {value}")
+            texts.append(f"{column.name} {measured(cell.value, column.unit)}")
         text = f"{row.label}: {', '.join(texts)}"
         yield _point(mark, colour, text, cells)
         if row.label in ends or row.label not in between_ends:
@@ -289,10 +294,7 @@ def _text(kind: str, spot: Spot, text: str, anchor: str) -> str:
 
 
 def _axis(column: Column) -> str:
-    heading = heading_of(column)
-    if column.p_value:
-        return f"{heading} (log scale)"
-    return heading
+    return f"{column.full_heading}{' (log scale)' if column.p_value else ''}"
 
 
 def _tick(value: float, *, log: bool) -> str:
@@ -355,7 +357,7 @@ def _ends_of(groups: Sequence[Sequence[Row]], column: Column) -> Iterator[float]
             cell = row.cells[column.id]
             for value in (cell.value, cell.low, cell.high):
                 if value is not None:
-                    yield scaled(value, column)
+                    yield _scaled(value, column)
 
 
 def _points_with_intervals(
@@ -367,9 +369,9 @@ def _points_with_intervals(
         cell = row.cells[column.id]
         if cell.low is not None and cell.high is not None:
             x, _y = mark.spot
-            low = y_axis.at(scaled(cell.low, column))
-            high = y_axis.at(scaled(cell.high, column))
+            low = y_axis.at(_scaled(cell.low, column))
+            high = y_axis.at(_scaled(cell.high, column))
             number = colour[row.place.trajectory]
             yield _line(f"whisker c{number}", (x, low), (x, high))
-        text = f"{row.label}: {value_text(cell.value, column)}"
+        text = f"{row.label}: {measured(cell.value, column.unit)}"
         yield _point(mark, colour, text, [cell])

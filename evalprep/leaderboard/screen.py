@@ -12,8 +12,7 @@ from evalprep.leaderboard.board import Board, Row
 from evalprep.leaderboard.columns import Cell
 from evalprep.leaderboard.picture import log_of
 from evalprep.leaderboard.tables import sayings, score_table
-from evalprep.leaderboard.values import value_text
-from evalprep.samples import SHARE
+from evalprep.score import measured
 from evalprep.tables import LEADS, Table
 from evalprep.terminal import counted
 
@@ -91,10 +90,8 @@ def _curve_table(board: Board, rows: Sequence[Row], width: int) -> Table:
         if column.p_value:  # powers of ten apart
             heights = [None if value is None else log_of(value) for value in values]
         bars = spark(_thinned(heights, most_bars))
-        first = value_text(known[0], column)
-        last = value_text(known[-1], column)
-        unit = " %" if column.unit == SHARE else ""
-        curves.add(name, bars, f"{first} to {last}{unit}")
+        first, last = (measured(value, column.unit) for value in (known[0], known[-1]))
+        curves.add(name, bars, f"{first} to {last} {column.sign}".rstrip())
     return curves
 
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from evalprep import tables
 from evalprep.leaderboard.board import SIGNS, Board, Row, label_of
 from evalprep.leaderboard.columns import Cell, Column
-from evalprep.leaderboard.values import value_text
 from evalprep.numbers import probability
 from evalprep.samples import SHARE
+from evalprep.score import interval, measured
 from evalprep.tables import LEADS, Kind, Table, Tone
 
 _SEEDS = (
@@ -168,7 +168,7 @@ def _score_column(board: Board, column: Column) -> tables.Column:
         column.arrow,
         width=14,
         note=". ".join(filter(None, parts)),
-        unit="%" if column.unit == SHARE else "",
+        unit=column.sign,
         cell=cell_of,
     )
 
@@ -201,36 +201,28 @@ def score_cell(cell: Cell, column: Column, scale: Scale) -> tables.Cell:
     note = "\n".join(_details(cell, column))
     if cell.value is None:
         return tables.Cell(tone=tone, note=note)
-    spread = _interval(cell, column)
+    spread = interval((cell.low, cell.high), column.unit)
     if cell.sd is not None:
-        spread = f"(sd {value_text(cell.sd, column)})"
+        spread = f"(sd {measured(cell.sd, column.unit)})"
     shade = None
     if scale is not None and not cell.standing:
         worst, best = scale
         shade = (cell.value - worst) / (best - worst)
-    text = value_text(cell.value, column)
+    text = measured(cell.value, column.unit)
     mark = SIGNS.get(cell.standing, "")
     return tables.Cell(cell.value, text, spread, tone, note, mark, shade)
 
 
-def _interval(cell: Cell, column: Column) -> str:
-    """The interval of a value; empty without one."""
-    if cell.low is None or cell.high is None:
-        return ""
-    return f"[{value_text(cell.low, column)}, {value_text(cell.high, column)}]"
-
-
 def _details(cell: Cell, column: Column) -> list[str]:
     """All that is known of a cell."""
-    unit = " %" if column.unit == SHARE else ""
+    unit = f" {column.sign}" if column.sign else ""
     details = []
     if cell.value is None:
         details.append(cell.reason or "no value")
     else:
-        details.append(f"{column.name} {value_text(cell.value, column)}{unit}")
-    interval = _interval(cell, column)
-    if interval:
-        details.append(f"95 % interval {interval}{unit}")
+        details.append(f"{column.name} {measured(cell.value, column.unit)}{unit}")
+    if ends := interval((cell.low, cell.high), column.unit):
+        details.append(f"95 % interval {ends}{unit}")
     if cell.n:
         details.append(f"{cell.n} rows")
     return [*details, *cell.why, *cell.notes]

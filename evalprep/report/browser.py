@@ -13,7 +13,7 @@ from itertools import repeat
 from typing import Any, TypeVar
 
 from custom_metrics.harness.reading import is_whole_reply
-from evalprep.compare import PairedTask
+from evalprep.compare import Comparison
 from evalprep.numbers import number as number_text
 from evalprep.packs import messages_of, readable_prompt
 from evalprep.report.align import ReadSample, Replies, TaskRows
@@ -44,25 +44,23 @@ class Flips:
 
     Args:
         candidate: Place of its candidate among the runs of the page.
+        comparison: The comparison.
 
     Attributes:
         causes: The causes in words, by their numbers; the first is none.
     """
 
-    def __init__(self, candidate: int) -> None:
-        self.causes: list[str] = [""]
+    def __init__(self, candidate: int, comparison: Comparison) -> None:
+        numbers = {"": 0}
         self._candidate = candidate
         self._by_task: dict[str, tuple[int, dict[int, tuple[int, int]]]] = {}
-
-    def add(self, task: PairedTask) -> None:
-        """Notes those of a task."""
-        by_row = {}
-        for flip in task.flips():
-            if flip.cause not in self.causes:
-                self.causes.append(flip.cause)
-            number = self.causes.index(flip.cause)
-            by_row[flip.row] = (1 if flip.direction == "gained" else 2, number)
-        self._by_task[task.task] = len(task.table), by_row
+        for name, task in comparison.rows.items():
+            by_row = {}
+            for flip in task.flips():
+                number = numbers.setdefault(flip.cause, len(numbers))
+                by_row[flip.row] = (1 if flip.gained else 2, number)
+            self._by_task[name] = len(task.table), by_row
+        self.causes = list(numbers)
 
     def of(self, task: TaskRows, places: Sequence[int]) -> list[tuple[int, int]]:
         """Direction (0 none, 1 gained, 2 lost) and number of the cause of some aligned rows."""

@@ -200,7 +200,7 @@ def build_scores_report(
         ],
         "samples": {"rows": 0, "shown": 0, "max_chars": 0},
     }
-    no_flips = [Flips(place) for place in range(len(comparisons))]
+    no_flips = [Flips(place, comparison) for place, comparison in enumerate(comparisons)]
     return Report(
         document=_with_texts(parts),
         index=index,
@@ -267,9 +267,7 @@ def _compare_all(
         comparisons = conclude([measured[at] for at in of_kind], judged=alone)
         for at, comparison in zip(of_kind, comparisons, strict=True):
             candidate, baseline = pairs[at]
-            flips = Flips(candidate)
-            for rows in comparison.rows.values():
-                flips.add(rows)
+            flips = Flips(candidate, comparison)
             compared.append(_Compared(candidate, baseline, comparison, flips))
     return compared
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from evalprep.score.stated import stated_of
     from evalprep.score.suite import Scores, SuiteScore
     from evalprep.score.tables import interval, measured
-    from evalprep.score.task import GroupScore, TaskScore, score_task
+    from evalprep.score.task import GroupScore, TaskScore
     from evalprep.score.unsampled import WITHOUT_SAMPLES, StoredScore, stored_scores, unit_of
     from evalprep.score.whole import (
         BITS_PER_BYTE,

@@ -15,7 +15,6 @@ from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.page.sections import heat_map
 from evalprep.leaderboard.picture import colours, curves, scatter
 from evalprep.leaderboard.tables import pair_table, run_table, sayings, score_table
-from evalprep.leaderboard.values import heading_of
 from evalprep.report import policy, style
 from evalprep.tables import Table, html_table
 from evalprep.terminal import counted
@@ -125,7 +124,7 @@ def _curves(board: Board) -> Iterator[str]:
     for column in board.columns.shown:
         drawing = curves(board, column)
         if drawing:
-            caption = f"<figcaption>{escape(heading_of(column))}</figcaption>"
+            caption = f"<figcaption>{escape(column.full_heading)}</figcaption>"
             figures.append(f"<figure>{caption}{drawing}</figure>")
     if not figures:
         return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from evalprep import tables
 from evalprep.leaderboard.board import Board
 from evalprep.leaderboard.columns import SCORE, Column
@@ -18,7 +16,10 @@ def heat_map(board: Board) -> Table | None:
     """
     scores = [column for column in board.columns.shown if column.kind == SCORE]
     columns = [column for column in scores if column.subsection]
-    sections = _by_section(columns)
+    sections: dict[str, dict[str, list[Column]]] = {}
+    for column in columns:
+        subsections = sections.setdefault(column.section, {})
+        subsections.setdefault(column.subsection, []).append(column)
     if len(sections) < 2:
         return None
     models = [tables.Column(row.label, Kind.NUMBER) for row in board.rows]
@@ -40,15 +41,6 @@ def _entries(board: Board, column: Column) -> list[tables.Cell]:
     title = tables.Cell(column.title, detail=column.arrow, note=column.note)
     scale = between(column)
     return [title, *(score_cell(row.cells[column.id], column, scale) for row in board.rows)]
-
-
-def _by_section(columns: Sequence[Column]) -> dict[str, dict[str, list[Column]]]:
-    """Section -> subsection -> its columns, each in the order in which it occurs first."""
-    sections: dict[str, dict[str, list[Column]]] = {}
-    for column in columns:
-        subsections = sections.setdefault(column.section, {})
-        subsections.setdefault(column.subsection, []).append(column)
-    return sections
 
 
 def between(column: Column) -> tuple[float, float] | None:
