@@ -39,9 +39,16 @@ def report_of(subjects: Sequence[Subject]) -> Report:
     if baseline is not None:
         sides.append(baseline)
     packs = chain.from_iterable(side.packs for side in sides)
+    last = None if baseline is None else len(subjects)
+    measured = {
+        (place, last): subject.measured
+        for place, subject in enumerate(subjects)
+        if subject.measured is not None
+    }
     return build_report(
         [side.run for side in sides],
         scores=[side.scores for side in sides],
         packs={pack.name: pack for pack in packs},
+        measured=measured,
         created=created.isoformat(timespec="seconds"),
     )

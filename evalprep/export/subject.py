@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from evalprep.compare import Comparison
+from evalprep.compare import Comparison, Quantities
 from evalprep.credentials import redacted
 from evalprep.errors import BadInput, Problem
 from evalprep.gate import Verdict
@@ -41,6 +41,7 @@ class Subject:
         scores: Its scores.
         packs: The packs that its tasks belong to.
         baseline: What it is compared with; None for published verdicts.
+        measured: What is measured of both; None where there is nothing to compare with.
         comparison: What the comparison says; None where there is nothing to compare with.
         verdict: What a gate decides; None without a policy.
         model_id: `org/name`, or the name alone where no organisation is known.
@@ -50,6 +51,7 @@ class Subject:
     scores: Scores
     packs: Sequence[Pack] = ()
     baseline: Subject | None = None
+    measured: Quantities | None = None
     comparison: Comparison | None = None
     verdict: Verdict | None = None
     model_id: str = ""

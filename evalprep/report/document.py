@@ -14,6 +14,7 @@ from typing import cast
 from evalprep import __version__
 from evalprep.compare import (
     Comparison,
+    Quantities,
     Settings,
     conclude,
     measure,
@@ -43,6 +44,8 @@ from evalprep.samples import BY_CONTENT, PairRules
 from evalprep.score import Quantity, Scores, quantities, score_run
 
 SCHEMA = 1
+#: Places of a candidate and of its baseline among the runs; None for published verdicts.
+Pair = tuple[int, int | None]
 
 
 @dataclass
@@ -87,6 +90,7 @@ def build_report(
     notes: Mapping[str, str] | None = None,
     judgements: Sequence[Judgements] = (),
     packs: Mapping[str, Pack] | None = None,
+    measured: Mapping[Pair, Quantities] | None = None,
     allow: Sequence[str] = (),
     cluster: str = "",
     pairing: PairRules = BY_CONTENT,
@@ -104,6 +108,7 @@ def build_report(
         judgements: What a judge wrote about the samples of each run, from `judgements_of`; none by
             default.
         packs: All packs, which may name what a comparison concludes.
+        measured: Candidate and baseline, by their places -> what was measured of them already.
         allow: Settings that may differ between two compared runs.
         cluster: Field of the rows whose equal values make one document.
         pairing: What the user decides about which rows of two runs are one question.
@@ -120,7 +125,7 @@ def build_report(
     known_packs = packs or {}
     settings = Settings(allow=tuple(allow), cluster=cluster, pairing=pairing)
     place = labels.index(candidate) if candidate else None
-    compared = _compare_all(runs, scores, known_packs, settings, place)
+    compared = _compare_all(runs, scores, known_packs, settings, place, measured or {})
     flips = [item.flips for item in compared]
     browser = Browser(
         runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples
@@ -222,6 +227,7 @@ def _compare_all(
     packs: Mapping[str, Pack],
     settings: Settings,
     judged: int | None,
+    known: Mapping[Pair, Quantities],
 ) -> list[_Compared]:
     """Compares each pair, by its tasks and by the suite scores of its packs.
 
@@ -233,28 +239,30 @@ def _compare_all(
         packs: All packs.
         settings: What may differ.
         judged: Place of the run that alone is judged; None for all.
+        known: What was measured already.
     """
     without_mean = tasks_without_mean(runs, packs)
     last = len(runs) - 1
     tasks = [set(run.known_tasks) for run in runs]
-    pairs: list[tuple[int, int | None]] = [
-        (place, None) for place, run in enumerate(runs) if run.judged
-    ]
+    pairs: list[Pair] = [(place, None) for place, run in enumerate(runs) if run.judged]
     pairs += [(place, last) for place in range(last) if tasks[place] & tasks[last]]
     measured = []
     for candidate, baseline in pairs:
+        if (candidate, baseline) in known:
+            measured.append(known[candidate, baseline])
+            continue
         run = runs[candidate]
         other = None if baseline is None else runs[baseline]
-        known = None
+        of_both = None
         if scores and baseline is not None:
-            known = scores[candidate], scores[baseline]
+            of_both = scores[candidate], scores[baseline]
         measured.append(
             measure(
                 run,
                 other,
                 packs,
                 settings,
-                scores=known,
+                scores=of_both,
                 tasks=run.judged if other is None else None,
                 without_mean=without_mean,
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evalprep.compare import Quantities
     from evalprep.export import Format, Parcel, Settings, Subject, Written
     from evalprep.gate import Policy
+    from evalprep.packs import Pack
     from evalprep.results import Run
 
 _DATASTORE = "evaleval/EEE_datastore"
@@ -201,16 +202,19 @@ def _compared(
 
     A run stays alone where there is nothing to compare it with, or no format for it.
     """
-    from evalprep.compare import conclude
+    from evalprep.compare import conclude, tasks_without_mean
 
+    sides = [*subjects, baseline] if baseline else subjects
+    packs = {pack.name: pack for side in sides for pack in side.packs}
+    without_mean = tasks_without_mean([side.run for side in sides], packs)
     policy = None
     if args.policy is not None:
         from evalprep.gate import decide, read_policy
 
         policy = read_policy(args.policy)
-    measured = [
-        _measured(subject, baseline, policy) if entry.compares else None for subject in subjects
-    ]
+    measured: list[Quantities | None] = [None for _ in subjects]
+    if entry.compares:
+        measured = [_measured(each, baseline, packs, policy, without_mean) for each in subjects]
     comparisons = iter(conclude([quantities for quantities in measured if quantities is not None]))
     compared = []
     for subject, quantities in zip(subjects, measured, strict=True):
@@ -218,15 +222,22 @@ def _compared(
         comparison = None if quantities is None else next(comparisons)
         verdict = None
         if policy is not None:
-            packs = {pack.name: pack for pack in subject.packs}
             other = None if side is None else side.run
             verdict = decide(subject.run, other, policy, packs, quantities=quantities)
-        compared.append(replace(subject, baseline=side, comparison=comparison, verdict=verdict))
+        compared.append(
+            replace(
+                subject, baseline=side, measured=quantities, comparison=comparison, verdict=verdict
+            )
+        )
     return compared
 
 
 def _measured(
-    subject: Subject, baseline: Subject | None, policy: Policy | None
+    subject: Subject,
+    baseline: Subject | None,
+    packs: Mapping[str, Pack],
+    policy: Policy | None,
+    without_mean: Collection[str],
 ) -> Quantities | None:
     """The run beside the baseline, else beside its published verdicts; None where it has none.
 
@@ -239,13 +250,13 @@ def _measured(
     if baseline is None and not run.judged:
         return None
     other = None if baseline is None else baseline.run
-    of_baseline = () if baseline is None else baseline.packs
-    packs = {pack.name: pack for pack in (*subject.packs, *of_baseline)}
     scores = None if baseline is None else (subject.scores, baseline.scores)
     if policy is not None:
         return measure_for(run, other, policy, packs, scores=scores)
     tasks = run.judged if baseline is None else None
-    return measure(run, other, packs, Settings(), scores=scores, tasks=tasks)
+    return measure(
+        run, other, packs, Settings(), scores=scores, tasks=tasks, without_mean=without_mean
+    )
 
 
 # --- writing and sending
