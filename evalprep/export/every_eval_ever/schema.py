@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 VERSION = "0.3.0"
-DEPLOYMENTS = ("self_deployed", "externally_managed", "unknown")
-AVAILABILITIES = ("open_weights", "closed_weights", "unknown")
 INFINITE = {"Infinity": math.inf, "-Infinity": -math.inf}
 RECORD, SAMPLE = "record", "sample"
 

@@ -154,7 +154,6 @@ def _check_record(file: Path) -> list[Finding]:
     if isinstance(content, dict):
         findings += _companion_findings(store, content)
         findings += _score_findings(content)
-        findings += _deployment_findings(content)
         findings += _identity_findings(store, content)
     return findings
 
@@ -258,110 +257,26 @@ def _mismatches(record: Mapping[str, Any], lines: _Lines) -> Iterator[Finding]:
         yield Finding("total_rows", f"{total} are declared, {lines.count} are there")
 
 
-def _results_of(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Place and content of each result that is an object."""
-    results = record.get("evaluation_results")
-    if not isinstance(results, list):
-        return
-    for number, result in enumerate(results):
-        if isinstance(result, dict):
-            yield f"evaluation_results.{number}", result
-
-
 def _score_findings(record: Mapping[str, Any]) -> Iterator[Finding]:
-    for where, result in _results_of(record):
-        metric = result.get("metric_config")
-        if isinstance(metric, dict):
-            yield from _bound_findings(where, metric)
-            details = result.get("score_details")
-            if isinstance(details, dict):
-                yield from _value_findings(where, metric, details)
-
-
-def _bound_findings(where: str, metric: Mapping[str, Any]) -> Iterator[Finding]:
-    score_type = metric.get("score_type")
-    is_name = isinstance(score_type, str) and score_type.strip()
-    if score_type is not None and not is_name:
-        yield Finding(f"{where}.metric_config.score_type", "not a name")
-    for name in ("min_score", "max_score"):
-        bound = metric.get(name)
-        is_needed = score_type == "continuous" or bound is not None
-        if is_needed and _bound(bound) is None:
-            yield Finding(f"{where}.metric_config.{name}", "missing, or not a bound")
+    """Yields scores that lie outside of their bounds, and bounds in the wrong order."""
+    results = record.get("evaluation_results")
+    for number, result in enumerate(results if isinstance(results, list) else ()):
+        metric = as_mapping(as_mapping(result).get("metric_config"))
+        score = finite_number(as_mapping(as_mapping(result).get("score_details")).get("score"))
+        low, high = _bound(metric.get("min_score")), _bound(metric.get("max_score"))
+        if score is None or low is None or high is None:
+            continue
+        where = f"evaluation_results.{number}"
+        if low > high:
+            yield Finding(f"{where}.metric_config", "min_score is above max_score")
+        elif not low <= score <= high:
+            yield Finding(f"{where}.score_details.score", "outside of min_score and max_score")
 
 
 def _bound(value: Any) -> float | None:
     if isinstance(value, str):
         return schema.INFINITE.get(value)
     return finite_number(value)
-
-
-def _value_findings(
-    where: str, metric: Mapping[str, Any], details: Mapping[str, Any]
-) -> Iterator[Finding]:
-    """Yields what is wrong with a score, its uncertainty, and its place between the bounds."""
-    of_details = f"{where}.score_details"
-    score = finite_number(details.get("score"))
-    if score is None:
-        yield Finding(f"{of_details}.score", "not a finite number")
-        return
-    for name, value in _uncertainties(details.get("uncertainty")):
-        if value is not None and finite_number(value) is None:
-            yield Finding(f"{of_details}.uncertainty.{name}", "not a finite number")
-    low = _bound(metric.get("min_score"))
-    high = _bound(metric.get("max_score"))
-    if low is None or high is None:
-        return
-    if low > high:
-        yield Finding(f"{where}.metric_config", "min_score is above max_score")
-    elif not low <= score <= high:
-        yield Finding(f"{of_details}.score", "outside of min_score and max_score")
-
-
-def _uncertainties(uncertainty: Any) -> Iterator[tuple[str, Any]]:
-    """Name and value of every number about how sure a score is."""
-    if not isinstance(uncertainty, dict):
-        return
-    yield "standard_deviation", uncertainty.get("standard_deviation")
-    for part, names in (
-        ("standard_error", ("value",)),
-        ("confidence_interval", ("lower", "upper", "confidence_level")),
-    ):
-        values = uncertainty.get(part)
-        if isinstance(values, dict):
-            yield from ((f"{part}.{name}", values.get(name)) for name in names)
-
-
-def _deployment_findings(record: Mapping[str, Any]) -> Iterator[Finding]:
-    """Models that do not tell who deployed them, or whether their weights are open."""
-    for where, model in _models_of(record):
-        details = model.get("additional_details")
-        known = details if isinstance(details, dict) else {}
-        for name, allowed in (
-            ("deployment_type", schema.DEPLOYMENTS),
-            ("model_availability", schema.AVAILABILITIES),
-        ):
-            if known.get(name) not in allowed:
-                names = ", ".join(allowed)
-                yield Finding(f"{where}.additional_details.{name}", f"one of {names}")
-
-
-def _models_of(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Place and content of the model and of every judge."""
-    model = record.get("model_info")
-    if isinstance(model, dict):
-        yield "model_info", model
-    for where, result in _results_of(record):
-        metric = as_mapping(result.get("metric_config"))
-        scoring = as_mapping(metric.get("llm_scoring"))
-        judges = scoring.get("judges")
-        if not isinstance(judges, list):
-            continue
-        of_judges = f"{where}.metric_config.llm_scoring.judges"
-        for number, judge in enumerate(judges):
-            judge_model = as_mapping(judge).get("model_info")
-            if isinstance(judge_model, dict):
-                yield f"{of_judges}.{number}.model_info", judge_model
 
 
 def _identity_findings(store: _Store, record: Mapping[str, Any]) -> list[Finding]:
