@@ -338,7 +338,7 @@ def write_xlsx(board: Board, path: Path) -> None:
     It holds the shown columns with a picture, every column, every cell and the notes.
     """
     shown = score_table(board, board.columns.shown, with_steps=True)
-    shown.rows = [_with_comments(row) for row in shown.lines()]
+    shown = replace(shown, rows=[_with_comments(row) for row in shown.lines()])
     notes = Table("Notes", [tables.Column("Notes", width=_NOTE_WIDTH)])
     for text in sayings(board, intervals="low and high", with_hidden=True):
         notes.add(text)

@@ -28,7 +28,7 @@ from evalprep.report.browser import Browser, Flips
 from evalprep.report.content import ComparisonPart, Document, Head, Parts, RatingsPart, RunPart
 from evalprep.report.facts import facts_of
 from evalprep.report.judgements import Judgements
-from evalprep.report.scores import groups_of, notes_on_groups, stored_of, suite_of
+from evalprep.report.scores import groups_of, stored_of, suite_of
 from evalprep.report.shown import shown_of
 from evalprep.report.task import task_of
 from evalprep.report.text import plain
@@ -162,7 +162,8 @@ def build_report(
         for run, part in zip(parts["runs"], task["runs"], strict=True):
             run["notes"] += [f"{task['name']}: {note}" for note in (part["notes"] if part else ())]
     for run, run_scores in zip(parts["runs"], scores, strict=False):  # no scores, no groups
-        run["notes"] += notes_on_groups(run_scores)
+        for group in run_scores.groups:
+            run["notes"] += [f"{group.group}: {note}" for note in group.notes]
     judged = judgements or [{} for _ in runs]
     return Report(
         document=_with_texts(parts),

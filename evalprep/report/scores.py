@@ -210,31 +210,21 @@ def stored_of(runs: Sequence[Run]) -> list[StoredPart]:
 def groups_of(scores: Sequence[Scores]) -> list[GroupPart]:
     """lm-eval's groups that have a value: all rows pooled, and the mean of the tasks' means.
 
-    For the others `notes_on_groups` gives the reason.
+    The notes of the others give the reason.
     """
     by_name = [
-        {group.group: group for group in score.groups if _has_value(group)} for score in scores
+        {
+            group.group: group
+            for group in score.groups
+            if group.micro.value is not None or group.macro.value is not None
+        }
+        for score in scores
     ]
     names = dict.fromkeys(chain.from_iterable(by_name))
     return [
         {"name": name, "runs": [_group(run_groups.get(name)) for run_groups in by_name]}
         for name in names
     ]
-
-
-def notes_on_groups(scores: Scores) -> list[str]:
-    """Sentences about groups: tasks that cannot be put together, and another value of lm-eval."""
-    notes = []
-    for group in scores.groups:
-        if not _has_value(group) and group.micro.reason:
-            notes.append(f"{group.group}: {group.micro.reason}")
-        if group.stated is not None:
-            notes.append(f"{group.group}: {group.stated.sentence}")
-    return notes
-
-
-def _has_value(group: GroupScore) -> bool:
-    return group.micro.value is not None or group.macro.value is not None
 
 
 def _group(group: GroupScore | None) -> GroupRunPart | None:

@@ -55,19 +55,13 @@ def _tables(scores: Scores, sources: Sources, *, subtasks: bool) -> Iterator[Tab
         yield tables.task_table(scores, sources)
     yield tables.further_table(scores)
     yield tables.stored_table(scores)
-    groups = tables.group_table(scores)
-    reasons = []
+    on_groups: list[Note] = []
     for group in scores.groups:
-        if group.micro.reason:
-            reasons.append(doubtful(f"{group.group}: {group.micro.reason}"))
-        if group.stated is not None:
-            reasons.append(doubtful(f"{group.group}: {group.stated.sentence}"))
-    groups.notes = reasons
-    yield groups
+        on_groups += [doubtful(f"{group.group}: {note}") for note in group.notes]
+    yield tables.group_table(scores, on_groups)
     if subtasks:
         yield from tables.subtask_tables(scores)
     if scores.suite:
-        suite = tables.suite_table(scores, sources)
         notes = []
         few_read = [name_among(score, scores.suite) for score in scores.suite if score.few_read]
         if few_read:
@@ -75,8 +69,7 @@ def _tables(scores: Scores, sources: Sources, *, subtasks: bool) -> Iterator[Tab
         notes += _missing_values(scores.suite)
         notes += _notes_of_scores(scores)
         notes += _notes_on_references(scores.suite)
-        suite.notes = notes
-        yield suite
+        yield tables.suite_table(scores, sources, notes)
     yield from tables.judge_tables(scores.ratings)
     yield effort_table(scores)
 

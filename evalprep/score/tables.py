@@ -199,11 +199,11 @@ _GROUP_COLUMNS = (
 )
 
 
-def group_table(scores: Scores) -> Table:
+def group_table(scores: Scores, notes: Sequence[Note]) -> Table:
     """The groups that have a pooled value."""
     groups = [group for group in scores.groups if group.micro.value is not None]
     title = _titled("Groups: all rows pooled, mean of tasks", [group.unit for group in groups])
-    return table_of(title, _GROUP_COLUMNS, groups)
+    return table_of(title, _GROUP_COLUMNS, groups, notes)
 
 
 def _known(count: int | None) -> str:
@@ -213,7 +213,7 @@ def _known(count: int | None) -> str:
 # --- suite scores
 
 
-def suite_table(scores: Scores, sources: Sources) -> Table:
+def suite_table(scores: Scores, sources: Sources, notes: Sequence[Note]) -> Table:
     """The suite scores, with the reference's and the published values where there are any."""
     suite = scores.suite
     columns = [
@@ -234,7 +234,7 @@ def suite_table(scores: Scores, sources: Sources) -> Table:
         Column("n", Kind.MEASURE, cell=_rows),
     ]
     units = [score.unit for score in suite if score.value is not None]
-    return table_of(_titled("Suite scores", units), columns, suite)
+    return table_of(_titled("Suite scores", units), columns, suite, notes)
 
 
 def _suite_value(score: SuiteScore) -> Entry:

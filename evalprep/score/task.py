@@ -188,6 +188,12 @@ class GroupScore:
         )
 
     @property
+    def notes(self) -> list[str]:
+        """Why its tasks are not put together, and what lm-eval reports beside the two means."""
+        stated = self.stated
+        return [*filter(None, [self.micro.reason]), *([] if stated is None else [stated.sentence])]
+
+    @property
     def _own_logged(self) -> StoredScore | None:
         """What lm-eval stored of the metric that the rows were pooled by."""
         own = (self.metric, self.filter)

@@ -203,7 +203,7 @@ class Note:
     tone: Tone = Tone.QUIET
 
 
-@dataclass
+@dataclass(frozen=True)
 class Table:
     """A table.
 

@@ -2,8 +2,8 @@
 
 `record.schema.json` and `sample.schema.json` state the keys of `eval.schema.json` and
 `instance_level_eval.schema.json` of the package every-eval-ever 0.3.0, with the rules that its
-models add to them. Types are as lenient as those of the models: a number may be written as text,
-and keys that an inner object does not know are passed over.
+models and its validator add to them. Types are as lenient as those of the models: most numbers may
+be written as text, and keys that an inner object does not know are passed over.
 """
 
 from __future__ import annotations
