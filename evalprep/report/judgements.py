@@ -14,25 +14,26 @@ from evalprep.results import Run
 Judgements = Mapping[str, Mapping[int, JudgementPart]]
 
 
-def judgements_of(run: Run, packs: Mapping[str, Pack]) -> Judgements:
-    """The kept judgements of a run's samples, those that scores take.
+def judgements_of(run: Run, packs: Mapping[str, Pack]) -> tuple[Judgements, list[str]]:
+    """The kept judgements of a run's samples, those that scores take, and notes on them.
 
-    Empty where no judge was asked.
+    Both are empty where no judge was asked.
 
     Each has `judge` (the model), `status`, `ratings`, `reply` and `reason`. What judges said by
     rubrics of the user's is put beside it, its ratings under `RUBRIC.NAME`.
     """
     by_task: dict[str, dict[int, JudgementPart]] = {}
+    all_notes: dict[str, None] = {}
     if ledger_of(run) is None:
-        return by_task
+        return by_task, []
     for task in run.tasks:
         by_index, notes = _judgements_of_task(run, task, packs)
-        run.notes += [note for note in notes if note and note not in run.notes]
+        all_notes |= dict.fromkeys(filter(None, notes))
         for index, judgements in by_index.items():
             combined = _combined(judgements)
             if combined is not None:
                 by_task.setdefault(task, {})[index] = combined
-    return by_task
+    return by_task, [note for note in all_notes if note not in run.notes]
 
 
 def _judgements_of_task(

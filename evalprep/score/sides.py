@@ -35,9 +35,8 @@ def open_side(
     if run.log is None or has_tasks:
         return run
     scores = score_run(run, packs())
-    name = scores.run = scores.model = run.model if run.stated else name_of_log(run.log)
-    scores.notes.append(f"{name} {NOTE}")
-    return scores
+    name = run.model if run.stated else name_of_log(run.log)
+    return replace(scores, run=name, model=name, notes=[*scores.notes, f"{name} {NOTE}"])
 
 
 def _on_demand(packs: Callable[[], Mapping[str, Pack]]) -> Iterator[Pack]:
@@ -72,12 +71,16 @@ def score_by_rule(
     return of_rule(scores, rule, packs)
 
 
-def all_scores(sides: Sequence[Run | Scores], packs: Mapping[str, Pack], rule: str) -> list[Scores]:
-    """The scores of every side, those of another rule left out."""
-    return [
+def all_scores(
+    sides: Sequence[Run | Scores], packs: Mapping[str, Pack], rule: str, labels: Sequence[str]
+) -> list[Scores]:
+    """The scores of every side, those of another rule left out; the first are called by labels."""
+    scores = [
         score_by_rule(side, packs, rule) if isinstance(side, Run) else of_rule(side, rule, packs)
         for side in sides
     ]
+    named = [replace(side, run=label) for side, label in zip(scores, labels, strict=False)]
+    return [*named, *scores[len(named) :]]
 
 
 def export_scores(scores: Scores, packs: Iterable[Pack], place: Path, out_dir: Path) -> list[Path]:

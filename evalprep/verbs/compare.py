@@ -249,9 +249,7 @@ def _compare_stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> 
     from evalprep.score import all_scores
 
     packs = find_packs(args.template_dir)
-    scores = all_scores(sides, packs, args.rule)
-    for side, label in zip(scores, args.label, strict=False):
-        side.run = label
+    scores = all_scores(sides, packs, args.rule, args.label)
     measured = measure_scores(scores[0], scores[1], confidence=args.confidence, margin=args.margin)
     comparison = conclude([measured])[0]
     if args.to:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
@@ -112,8 +112,10 @@ def _report_runs(runs: Sequence[Run], args: argparse.Namespace, formats: Sequenc
     out = args.out or folder / f"{REPORT_FOLDER}{runs[0].files.output_name}"
     _check_folder(out, within=args.out or folder)
     extras = _scores_and_judgements(runs, args)
-    for run in runs:
-        run.notes += extras.problems
+    runs = [
+        replace(run, notes=[*run.notes, *notes])
+        for run, notes in zip(runs, extras.notes, strict=True)
+    ]
     report = build_report(
         runs,
         scores=extras.scores,
@@ -155,9 +157,7 @@ def _report_scores(
     folder = place if place.is_dir() else place.parent
     out = args.out or folder / f"{REPORT_FOLDER}{place.name.removesuffix('.json')}"
     _check_folder(out, within=args.out or folder)
-    scores = all_scores(sides, packs, args.rule)
-    for side_scores, label in zip(scores, args.label, strict=False):
-        side_scores.run = label
+    scores = all_scores(sides, packs, args.rule, args.label)
     report = build_scores_report(scores, notes=_sentences(packs))
     written = write_report(report, out, formats)
     written += _export_scores(sides, scores, args, packs, out)
@@ -306,17 +306,17 @@ def _check_folder(out: Path, within: Path) -> None:
 # --- what is shown beside the runs
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Extras:
     """The additions of packs and judges to runs: scores, a sentence about each score, judgements.
 
-    `problems` holds what went wrong with them.
+    `notes` holds what there is to know of them, and what went wrong, for each run.
     """
 
-    scores: list[Scores] = field(default_factory=list)
-    sentences: dict[str, str] = field(default_factory=dict)
-    judgements: list[Judgements] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    notes: Sequence[Sequence[str]]
+    scores: Sequence[Scores] = ()
+    sentences: Mapping[str, str] = field(default_factory=dict)
+    judgements: Sequence[Judgements] = ()
     packs: Mapping[str, Pack] = field(default_factory=dict)
 
 
@@ -337,12 +337,14 @@ def _scores_and_judgements(runs: Sequence[Run], args: argparse.Namespace) -> _Ex
         problems = [
             f"suite scores are left out: {item.where}: {item.what}" for item in error.problems
         ]
-        return _Extras(problems=problems)
-    judgements = [judgements_of(run, packs) for run in runs]
-    for run in runs:
-        if elsewhere := packs_elsewhere(run, packs):
-            run.notes.append(elsewhere)
-    return _Extras(scores, _sentences(packs), judgements, packs=packs)
+        return _Extras([problems for _ in runs])
+    judged = [judgements_of(run, packs) for run in runs]
+    notes = [
+        [*of_judges, *filter(None, [packs_elsewhere(run, packs)])]
+        for run, (_, of_judges) in zip(runs, judged, strict=True)
+    ]
+    judgements = [of_run for of_run, _ in judged]
+    return _Extras(notes, scores, _sentences(packs), judgements, packs)
 
 
 def _sentences(packs: Mapping[str, Pack]) -> dict[str, str]:

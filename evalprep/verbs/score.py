@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,7 +203,7 @@ def _score(
         computed = compute(own_packs, run, show_computing, run_code=args.run_code)
     name_foreign_answers([run], accept=args.accept_ledger)
     scores = score_by_rule(run, packs, "", others)
-    scores.notes += computed
+    scores = replace(scores, notes=[*scores.notes, *computed])
     if not args.rule:
         return _Scored(place, run, scores, scores)
     by_its_rule = by_rule([run], args.rule, packs)[0]

@@ -45,7 +45,7 @@ def judged(tmp_path, monkeypatch, capsys):
 def test_the_page_has_the_judgements_of_the_replies_it_shows(judged):
     change_reply(judged, SUMMARY, 3, "another reply")
     run = load_run(judged)
-    judgements = judgements_of(run, PACKS)
+    judgements = judgements_of(run, PACKS)[0]
     assert 3 not in judgements[SUMMARY]
     report = build_report([run], judgements=[judgements])
     texts = [text for chunk in report.chunks for text in unpack(chunk)]
@@ -67,19 +67,19 @@ def test_judgements_are_found_where_a_second_command_came_later(judged):
     for timestamp in ("newest", "each"):
         run = load_run(judged, timestamp=timestamp)
         assert {*run.tasks} == {SUMMARY, "other"}
-        assert {*judgements_of(run, PACKS)} == {SUMMARY}
-    assert judgements_of(load_run(judged, timestamp=later), PACKS) == {}
+        assert {*judgements_of(run, PACKS)[0]} == {SUMMARY}
+    assert judgements_of(load_run(judged, timestamp=later), PACKS)[0] == {}
 
 
 def test_judgements_that_cannot_be_read_leave_a_note_and_the_report(judged, tmp_path):
     (judged / "annotations.sqlite").write_text("nonsense\n")
-    assert judgements_of(load_run(judged), PACKS) == {}
+    assert judgements_of(load_run(judged), PACKS)[0] == {}
     assert main(["report", str(judged), "--out", str(tmp_path / "out"), "--format", "json"]) == 0
     assert json.loads((tmp_path / "out" / "report.json").read_text())["tasks"][0]["name"] == SUMMARY
 
 
 def test_a_run_without_a_judge_has_no_judgements(two_runs):
-    assert judgements_of(two_runs[0], PACKS) == {}
+    assert judgements_of(two_runs[0], PACKS)[0] == {}
 
 
 def test_the_tables_have_ratings_and_words(judged, tmp_path):
@@ -110,7 +110,7 @@ def test_a_run_without_a_judge_has_no_columns_for_one(two_runs, tmp_path):
 )
 def test_the_samples_view_shows_them(judged, tmp_path):
     run = load_run(judged)
-    judgements = judgements_of(run, PACKS)
+    judgements = judgements_of(run, PACKS)[0]
     file = write_report(build_report([run], judgements=[judgements]), tmp_path)[0]
     refused = sum(
         judgement["status"] == "parse_error" for judgement in judgements[SUMMARY].values()
