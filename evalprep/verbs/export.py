@@ -10,7 +10,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -262,17 +262,17 @@ def _measured(
 # --- writing and sending
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Outcome:
     """The outcome of an export: what was written, shown or sent, for people and as data."""
 
-    files: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    files: Sequence[str] = ()
+    notes: Sequence[str] = ()
     text: str = ""
-    shown: list[tuple[str, int, str]] = field(default_factory=list)
+    shown: Sequence[tuple[str, int, str]] = ()
     destination: str = ""
     digest: str = ""
-    sent: list[str] = field(default_factory=list)
+    sent: Sequence[str] = ()
     next_step: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -307,7 +307,7 @@ class _Outcome:
         return lines
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Job:
     """One export."""
 
@@ -324,11 +324,14 @@ class _Job:
             folder = Path(place).resolve()
             parcel = self._parcel(folder, self._trial(folder))
             outcome = _Outcome(notes=self._notes(), shown=parcel.entries)
-            if parcel.destination:
-                outcome.destination = redacted(parcel.destination)
-                outcome.digest = parcel.digest
-                outcome.next_step = f"the same command with --upload {parcel.digest} sends it"
-            return outcome
+            if not parcel.destination:
+                return outcome
+            return replace(
+                outcome,
+                destination=redacted(parcel.destination),
+                digest=parcel.digest,
+                next_step=f"the same command with --upload {parcel.digest} sends it",
+            )
 
     def write(self) -> _Outcome:
         """Writes the files; sends them where the user says so."""
@@ -338,26 +341,27 @@ class _Job:
             self._check_parcel()
         out = self._out()
         written = self.write_files(out)
-        outcome = _Outcome(notes=[*self._notes(), *written.notes], next_step=written.next_step)
-        outcome.files = [str(path) for path in written.files]
+        step = ""
         if self.entry.name == "github":
             from evalprep.export import append_summary
 
-            # Without a running step the summary is printed.
-            place = append_summary(written.text)
-            if place:
-                outcome.files.append(place)
-            else:
-                outcome.text = written.text
+            step = append_summary(written.text)
+        sent: list[str] = []
         if self.entry.tracker:
-            outcome.sent = self._log(out)
+            sent = self._log(out)
         elif self.args.upload is not None:
             from evalprep.export import send_to_hub
 
             parcel = self._parcel(out, written)
             kind, _, repository = parcel.destination.partition(" ")
-            outcome.sent = [send_to_hub(parcel, repository, kind)]
-        return outcome
+            sent = [send_to_hub(parcel, repository, kind)]
+        return _Outcome(
+            files=[*map(str, written.files), *([step] if step else [])],
+            notes=[*self._notes(), *written.notes],
+            text="" if step else written.text,  # without a running step a summary is printed
+            sent=sent,
+            next_step=written.next_step,
+        )
 
     def write_files(self, folder: Path) -> Written:
         """Writes the files of the format into a folder."""

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,7 @@ def configure(parser: Parser) -> None:
     add("--json", action="store_true", help="print the scores as JSON")
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Scored:
     """A scored run: all of its scores, those of the chosen rule, and the files written about it."""
 
@@ -77,7 +77,7 @@ class _Scored:
     run: Run
     scores: Scores
     shown: Scores
-    files: list[Path] = field(default_factory=list)
+    files: Sequence[Path] = ()
     problem: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,12 +99,13 @@ def main(args: argparse.Namespace) -> int:
     for place, run, folder in places:
         item = _score(place, run, args, packs, others)
         if not args.no_write:
-            _write(item, args, packs, folder)
+            item = _written(item, args, packs, folder)
         if not args.json:
             _print(item, args)
         scored.append(item)
     if args.out is not None and len(scored) > 1 and not args.no_write:
-        _write_shared_tables(scored, args, packs)
+        shared = _write_shared_tables(scored, args, packs)
+        scored = [replace(item, files=[*item.files, *shared]) for item in scored]
     if args.json:
         data = [item.to_dict() for item in scored]
         print(json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False))
@@ -211,9 +212,9 @@ def _score(
     return _Scored(place, run, scores, score_by_rule(by_its_rule, packs, args.rule, others))
 
 
-def _write(
+def _written(
     item: _Scored, args: argparse.Namespace, packs: Mapping[str, Pack], folder: Path
-) -> None:
+) -> _Scored:
     """Writes `scores.json`, which holds every rule, and the packs' own files."""
     from evalprep.errors import cannot_write
     from evalprep.leaderboard import export_tables
@@ -226,21 +227,22 @@ def _write(
     try:
         make_folder(folder, within=args.out or run.files.folder)
         write_atomically(folder / SCORES, indented_json(data) + "\n")
-        item.files = [folder / SCORES, *export(scores, run, packs, folder, shared_dir=shared)]
+        files = [folder / SCORES, *export(scores, run, packs, folder, shared_dir=shared)]
         if shared is None:
-            item.files += export_tables([run], [scores], packs, folder)
+            files += export_tables([run], [scores], packs, folder)
     except OSError as error:
         if args.out is not None:
             raise cannot_write(error, f"--out {folder}") from error
         place = folder.parent
-        item.files = []
-        item.problem = f"nothing written: {place} is not writable; name another place with --out"
+        problem = f"nothing written: {place} is not writable; name another place with --out"
+        return replace(item, problem=problem)
+    return replace(item, files=files)
 
 
 def _write_shared_tables(
     scored: Sequence[_Scored], args: argparse.Namespace, packs: Mapping[str, Pack]
-) -> None:
-    """Writes the packs' own tables over several models."""
+) -> list[Path]:
+    """Writes the packs' own tables over several models; returns their paths."""
     from evalprep.errors import cannot_write
     from evalprep.leaderboard import export_tables
 
@@ -249,11 +251,10 @@ def _write_shared_tables(
         paths = export_tables(runs, [item.scores for item in scored], packs, args.out)
     except OSError as error:
         raise cannot_write(error, f"--out {args.out}") from error
-    for item in scored:
-        item.files += paths
     if not args.json:
         for path in paths:
             print(f"written: {path}")
+    return paths
 
 
 def _print(item: _Scored, args: argparse.Namespace) -> None:
