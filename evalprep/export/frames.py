@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
-from evalprep.compare import Comparison, PairedTask
+from evalprep.compare import Comparison
 from evalprep.errors import BadInput, Problem, near
 from evalprep.export.rows import rows_of
 from evalprep.results import Run, SampleView, TaskRun
@@ -139,34 +139,32 @@ def _sample_record(run: Run, model: str, task: TaskRun, row: SampleView) -> dict
 
 
 def pair_records(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """Yields a record of `PAIR_FIELDS` for each pair of rows that were compared."""
-    for rows in comparison.rows.values():
-        yield from _pairs_of(rows)
+    """Yields a record of `PAIR_FIELDS` for each pair of rows that were compared.
 
-
-def _pairs_of(task: PairedTask) -> Iterator[dict[str, Any]]:
-    """The pairs of a task in the order of the candidate's rows."""
-    pairs, table = task.pairs, task.table
-    baseline = table if task.other is None else task.other
-    subtasks = [*table.subtasks, None]  # the last one is that of the code for none
-    repeats = [None] * len(pairs.rows) if pairs.repeats is None else pairs.repeats.tolist()
-    ids = table.ids.at(pairs.rows), baseline.ids.at(pairs.other_rows)
-    columns = (pairs.rows, pairs.now, pairs.before, pairs.prompt_differs)
-    lists = [column.tolist() for column in columns]
-    for sample_id, baseline_id, row, now, before, differs, repeat in zip(
-        *ids, *lists, repeats, strict=True
-    ):
-        yield {
-            "task": task.task,
-            "subtask": subtasks[int(table.subtask[row])],
-            "sample_id": sample_id,
-            "baseline_id": baseline_id,
-            "doc_id": int(table.doc_id[row]),
-            "metric": task.metric.metric,
-            "filter": table.filter,
-            "candidate_score": now,
-            "baseline_score": before,
-            "difference": now - before,
-            "prompt_differs": differs,
-            "repeated": repeat if repeat is not None and repeat >= 0 else None,
-        }
+    They are in the order of the candidate's rows.
+    """
+    for task in comparison.rows.values():
+        pairs, table = task.pairs, task.table
+        baseline = table if task.other is None else task.other
+        subtasks = [*table.subtasks, None]  # the last one is that of the code for none
+        repeats = [None] * len(pairs.rows) if pairs.repeats is None else pairs.repeats.tolist()
+        ids = table.ids.at(pairs.rows), baseline.ids.at(pairs.other_rows)
+        columns = (pairs.rows, pairs.now, pairs.before, pairs.prompt_differs)
+        lists = [column.tolist() for column in columns]
+        for sample_id, baseline_id, row, now, before, differs, repeat in zip(
+            *ids, *lists, repeats, strict=True
+        ):
+            yield {
+                "task": task.task,
+                "subtask": subtasks[int(table.subtask[row])],
+                "sample_id": sample_id,
+                "baseline_id": baseline_id,
+                "doc_id": int(table.doc_id[row]),
+                "metric": task.metric.metric,
+                "filter": table.filter,
+                "candidate_score": now,
+                "baseline_score": before,
+                "difference": now - before,
+                "prompt_differs": differs,
+                "repeated": repeat if repeat is not None and repeat >= 0 else None,
+            }

@@ -115,7 +115,12 @@ def _case_of_score(item: Quantity) -> tuple[str, JUnitCase]:
 
 def _suites_of_samples(subject: Subject) -> Iterator[JUnitSuite]:
     """A suite for each task, a case for each sample; a lost verdict is a failure."""
-    lost = _lost_verdicts(subject)
+    # Task -> sample that the baseline alone has right -> what the reader of its failure sees.
+    lost: dict[str, dict[str, str]] = {}
+    for flip in subject.comparison.flips() if subject.comparison else ():
+        if not flip.gained:
+            said = f"{flip.cause}\ngold: {flip.target}\nreply: {flip.candidate_output}"
+            lost.setdefault(flip.task, {})[flip.sample_id] = said
     for name, task in subject.run.tasks.items():
         failures = lost.get(name, {})
         cases = []
@@ -128,16 +133,3 @@ def _suites_of_samples(subject: Subject) -> Iterator[JUnitSuite]:
                 case = JUnitCase(row.sample_id, name)
             cases.append(case)
         yield _suite(subject, name, cases)
-
-
-def _lost_verdicts(subject: Subject) -> dict[str, dict[str, str]]:
-    """Task -> sample that the baseline alone has right -> what the reader of its failure sees."""
-    lost: dict[str, dict[str, str]] = {}
-    if subject.comparison is None:
-        return lost
-    for flip in subject.comparison.flips():
-        if flip.direction == "lost":
-            gold, reply = flip.target, flip.candidate_output
-            samples = lost.setdefault(flip.task, {})
-            samples[flip.sample_id] = f"{flip.cause}\ngold: {gold}\nreply: {reply}"
-    return lost

@@ -202,10 +202,12 @@ class Browser:
             "changed": [self._cut(text) for text in changed_prompt(first.doc)],
             "replies": self._replies(task.name, first, pairs),
         }
-        self._waiting.append({**texts, "math": self.formulas.of(_texts_with_formulas(texts))})
+        with_formulas = [texts["prompt"], texts["target"], texts["published"]]
         self._size += len(texts["prompt"]) + 500
         for reply in filter(None, texts["replies"]):
             self._size += len(reply["output"])
+            with_formulas += (reply["output"], reply.get("prompt"))
+        self._waiting.append({**texts, "math": self.formulas.of(with_formulas)})
         if self._size >= _CHUNK:
             self._close_chunk()
 
@@ -270,15 +272,6 @@ class Browser:
         names = {"subtasks": list(self._subtasks), "causes": causes, "graded": self.graded}
         index = pack({**self.columns, **self.by_run, **self.by_comparison, **names})
         return index, self._chunks
-
-
-def _texts_with_formulas(texts: dict[str, Any]) -> list[str | None]:
-    """The texts in which the page shows formulas."""
-    shown = [texts["prompt"], texts["target"], texts["published"]]
-    for reply in texts["replies"]:
-        if reply:
-            shown += (reply["output"], reply.get("prompt"))
-    return shown
 
 
 def _side_by_side(

@@ -30,15 +30,13 @@ def facts_of(run: Run) -> list[Fact]:
     """
     facts = [*_facts_of_call(run), *_facts_of_preparation(run)]
     facts += [(_TIME, label, written(effort)) for label, effort in labelled(run.efforts)]
-    return [
-        {"group": group, "name": name, "value": shareable_text(_text(value))}
-        for group, name, value in facts
-        if value not in (None, "", {}, [])
-    ]
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    known: list[Fact] = []
+    for group, name, value in facts:
+        if value not in (None, "", {}, []):
+            is_text = isinstance(value, str)
+            text = value if is_text else json.dumps(value, ensure_ascii=False, default=str)
+            known.append({"group": group, "name": name, "value": shareable_text(text)})
+    return known
 
 
 def _facts_of_call(run: Run) -> Iterator[RawFact]:
