@@ -41,18 +41,18 @@ class Replies:
         flags: `UNPARSED`, `TRUNCATED`, `EMPTY`, `OTHER_PROMPT` and `UNSURE`, added. The columns of
             the table give three of them; whether a reply was cut off is filled in while the samples
             are read.
+        replier: Who wrote them.
         lengths: Characters of each reply, -1 where the run lacks it; filled in likewise.
         ended: Whether each reply ends as a whole one does; filled likewise.
-        replier: Who wrote them.
     """
 
     task: TaskRun
     table: Table
     rows: list[int]
-    flags: bytearray = field(default_factory=bytearray)
+    flags: bytearray
+    replier: Replier
     lengths: list[int] = field(default_factory=list)
     ended: list[bool] = field(default_factory=list)
-    replier: Replier = field(default_factory=Replier)
 
     def count(self, flag: int) -> int:
         """Returns how many replies carry a flag."""
@@ -185,32 +185,21 @@ def align(name: str, runs: Sequence[Run], rules: PairRules = BY_CONTENT) -> Task
         runs: The runs, those without the task too.
         rules: What the user decides about pairing.
     """
+    tasks = [(run, run.tasks.get(name)) for run in runs]
+    present = [(task.table(), task.tool) for _, task in tasks if task is not None]
+    ids, places = line_up(present, rules)
+    place_of = iter(places)
+    # The prompt of a row is held against that of the first run that has the row.
+    first_prompts = np.zeros(len(ids), dtype=np.uint64)
+    has_prompt = np.zeros(len(ids), dtype=np.bool_)
     replies: list[Replies | None] = []
-    for run in runs:
-        task = run.tasks.get(name)
+    for run, task in tasks:
         if task is None:
             replies.append(None)
             continue
-        replies.append(Replies(task, task.table(), [], replier=Replier.of(run)))
-    present = [reply for reply in replies if reply is not None]
-    ids, places = line_up([(reply.table, reply.task.tool) for reply in present], rules)
-    for reply, own in zip(present, places, strict=True):
+        table, own = task.table(), next(place_of)
         rows = np.full(len(ids), UNKNOWN, dtype=np.int64)
         rows[own] = np.arange(own.size)
-        reply.rows = rows.tolist()
-    _flag_by_columns(present, len(ids))
-    return TaskRows(name, ids, replies)
-
-
-def _flag_by_columns(replies: Sequence[Replies], size: int) -> None:
-    """Sets the flags that the columns of each table give: of the answer, the reply, the prompt.
-
-    The prompt of a row is held against that of the first run that has the row.
-    """
-    first_prompts = np.zeros(size, dtype=np.uint64)
-    has_prompt = np.zeros(size, dtype=np.bool_)
-    for reply in replies:
-        rows, table = np.array(reply.rows, dtype=np.int64), reply.table
         is_present = rows != UNKNOWN
         prompts = _at_rows(table.prompt_hash, rows)
         is_first = is_present & ~has_prompt
@@ -221,7 +210,9 @@ def _flag_by_columns(replies: Sequence[Replies], size: int) -> None:
             | EMPTY * (_at_rows(table.empty, rows) == 1)
             | OTHER_PROMPT * (is_present & (prompts != first_prompts))
         )
-        reply.flags = bytearray(flags.astype(np.uint8))
+        flags_of_rows = bytearray(flags.astype(np.uint8))
+        replies.append(Replies(task, table, rows.tolist(), flags_of_rows, Replier.of(run)))
+    return TaskRows(name, ids, replies)
 
 
 def _at_rows(column: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
