@@ -162,9 +162,6 @@ def _answer_without_verb(word: str) -> int:
 
 
 def _run_verb(verb: str, arguments: Sequence[str], prog: str) -> int:
-    # No plugin of pydantic changes what a setting means, and the search for some reads the metadata
-    # of every package.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     parser = parser_of(verb, prog)
     args = complete(parser.parse_args(arguments))
     if note := note_on_packs(args):

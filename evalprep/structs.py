@@ -34,7 +34,9 @@ _KINDS = {
     Path: "a path",
     list: "a list",
     tuple: "a list",
+    frozenset: "a list",
     dict: "a mapping",
+    Mapping: "a mapping",
     type(None): "null",
 }
 
@@ -180,7 +182,7 @@ def _words_of(annotation: Any) -> str:
         if keys_of(origin):
             origin = dict
         word = _KINDS.get(origin, "")
-        if branch == tuple[str, ...]:
+        if branch in {tuple[str, ...], frozenset[str]}:
             word = "a list of names"
         kinds.append(word)
     return " or ".join(dict.fromkeys(filter(None, kinds)))
@@ -301,6 +303,15 @@ def converted(value: Any, annotation: Any) -> Any:
         msgspec.ValidationError: it is of another type.
     """
     return msgspec.convert(value, annotation, dec_hook=_as_path)
+
+
+def misfit(value: Any, annotation: Any) -> str:
+    """Returns what a declared type accepts, in words; empty where it accepts the value."""
+    try:
+        converted(value, annotation)
+    except msgspec.ValidationError:
+        return _words_of(annotation)
+    return ""
 
 
 def _as_path(kind: type, value: Any) -> Any:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from types import ModuleType, NoneType, UnionType
-from typing import TYPE_CHECKING, Any, cast, get_args, get_origin, get_type_hints
+from types import ModuleType
+from typing import Any, get_args, get_type_hints
 
 from evalprep.backends import BACKENDS
 from evalprep.errors import BadInput, Problem, Problems, near
@@ -25,11 +24,10 @@ from evalprep.packs import (
     TaskPlan,
 )
 from evalprep.prepare.selection import INLINE_NAME, NAME_FORM
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from evalprep.structs import misfit
 
 _ENTRIES = {"tasks": TaskPlan, "scores": ScoreSpec, "excluded": Excluded}
+_hints = cache(get_type_hints)
 
 
 def maker_of_rows(pack: Pack, task: TaskPlan) -> ModuleType:
@@ -101,65 +99,17 @@ def _kind(value: object) -> str:
     return f"{type(value).__name__}: {str(value)[:60]!r}"
 
 
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    """The declared type of each field of a class."""
-    hints = get_type_hints(kind)
-    return {member.name: hints[member.name] for member in fields(kind)}
-
-
-@cache
-def _adapter(hint: Any) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(hint)
-
-
-def _fits(value: object, hint: Any) -> bool:
-    """Returns whether a value is of a type beyond doubt.
-
-    False leaves the question to pydantic, whose import costs more than a small preparation can
-    spare.
-    """
-    if isinstance(hint, UnionType):
-        return any(_fits(value, branch) for branch in get_args(hint))
-    if hint in (str, int, NoneType):
-        return type(value) is hint
-    if get_origin(hint) is Mapping:
-        return type(value) is dict and set(map(type, value)) <= {str}
-    # The same for a tuple of any length or a set of items of one type.
-    kind, inside = get_origin(hint), get_args(hint)
-    is_uniform = kind is frozenset or (kind is tuple and inside[-1] is Ellipsis)
-    if not is_uniform or not isinstance(value, tuple | frozenset) or type(value) is not kind:
-        return False
-    return all(_fits(item, inside[0]) for item in value)
-
-
-def _misfit(value: object, hint: Any) -> str:
-    """Returns what a value should be in place of what it is; empty where its type is right."""
-    if _fits(value, hint):
-        return ""
-    from pydantic import ValidationError
-
-    try:
-        # "3" is no number, {} no Call.
-        _adapter(hint).validate_python(value, strict=isinstance(value, str | dict))
-    except ValidationError as error:
-        return str(error.errors()[0]["msg"]).removeprefix("Input should be ")
-    return ""
-
-
 def _check_entry(name: str, entry: Any, where: str, problems: Problems) -> None:
     """Checks that the fields of one entry have the types that their class declares.
 
     Their values must fit into the manifest, too.
     """
-    for key, hint in _hints(cast("Any", type(entry))).items():
+    for key, hint in _hints(entry.__class__).items():
         value = getattr(entry, key)
         if isinstance(value, Call):
             _check_entry(f"call of {name}", value, where, problems)
             continue
-        allowed = _misfit(value, hint)
+        allowed = "a Call" if hint is Call else misfit(value, hint)
         if allowed:
             problems.add(f"{key} of {name} is {_kind(value)}", where=where, allowed=allowed)
             continue
