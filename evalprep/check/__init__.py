@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from evalprep.check.finding import Finding, Findings
     from evalprep.check.folds import WIDTH, fold, more_like, paragraph
     from evalprep.check.full import FullCheck, check_full, find_tokenizer
+    from evalprep.check.functions import function_refs, names_of_module
     from evalprep.check.generation import is_sampling
     from evalprep.check.loading import load_tasks
     from evalprep.check.preview import Preview, Request, preview_task

@@ -55,15 +55,18 @@ class Finding:
             "fix": self.advice,
         }
 
+    def rewritten(self, rewrite: Callable[[str], str]) -> Finding:
+        """The same finding with other places in its texts, such as those that the user knows."""
+        return replace(
+            self, where=rewrite(self.where), what=rewrite(self.what), fix=rewrite(self.fix)
+        )
+
     def moved(self, built: str, final: str) -> Finding:
         """The same finding with another folder.
 
         The one that the files will have, in place of the one in which they were built.
         """
-        where, what, fix = (
-            text.replace(built, final) for text in (self.where, self.what, self.fix)
-        )
-        return replace(self, where=where, what=what, fix=fix)
+        return self.rewritten(lambda text: text.replace(built, final))
 
     def as_problem(self) -> Problem:
         """The same for `evalprep.errors.BadInput`."""

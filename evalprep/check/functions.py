@@ -175,6 +175,11 @@ def top_level_names(path: Path) -> frozenset[str] | None:
     tree = _parsed(path)
     if tree is None:
         return None if path.suffix != ".py" else frozenset()
+    return names_of_module(tree)
+
+
+def names_of_module(tree: ast.Module) -> frozenset[str] | None:
+    """Names that the source of a module defines; None where it does not tell."""
     if _names_in(tree) & {"globals", "exec", "setattr"}:
         return None
     names: set[str] = set()

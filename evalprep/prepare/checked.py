@@ -25,7 +25,7 @@ from evalprep.check import (
     fold,
     more_like,
 )
-from evalprep.errors import BadInput, Problem
+from evalprep.errors import BadInput
 from evalprep.files import read_text
 from evalprep.packs import MANIFEST
 from evalprep.prepare.build import Built
@@ -182,16 +182,12 @@ def raise_errors(findings: Iterable[Finding]) -> None:
     """
     errors = fold(finding for finding in findings if finding.level == "error")
     causes = chain.from_iterable(folded.causes.values() for folded in errors)
-    problems = [_problem(same) for same in causes]
+    problems = []
+    for same in causes:
+        problem = same[0].as_problem()
+        problems.append(replace(problem, what=f"{problem.what}{more_like(same)}"))
     if problems:
         last = problems[-1]
         way_round = "--check off prepares it all the same"
         fix = f"{last.fix}; {way_round}" if last.fix else way_round
         raise BadInput([*problems[:-1], replace(last, fix=fix)])
-
-
-def _problem(same: Sequence[Finding]) -> Problem:
-    """Findings of one cause as one mistake."""
-    first = same[0]
-    what = f"{first.code} {first.what}{more_like(same)}"
-    return Problem(what=what, where=first.where, fix=first.advice)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from evalprep.check import Finding
@@ -33,10 +32,7 @@ def named_by_origin(built: Built, finding: Finding) -> Finding:
     def place(found: re.Match[str]) -> str:
         return _place(built, *found.groups()) or found.group()
 
-    where, what, fix = (
-        made_file.sub(place, text) for text in (finding.where, finding.what, finding.fix)
-    )
-    return replace(finding, where=where, what=what, fix=fix)
+    return finding.rewritten(lambda text: made_file.sub(place, text))
 
 
 def _place(built: Built, name: str, number: str | None, key: str | None) -> str:

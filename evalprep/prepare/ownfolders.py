@@ -19,11 +19,11 @@ from typing import Any
 from evalprep.check import (
     Finding,
     Findings,
-    FunctionRef,
     TaskFile,
     Tree,
     add_files,
     files_behind,
+    function_refs,
     names_behind,
     read_tree,
     tasks_behind,
@@ -103,7 +103,7 @@ class OwnTasks:
 
     def problems(self) -> list[Problem]:
         """The mistakes in files, as those of a config."""
-        return [_problem(finding) for finding in self.mistakes[:_SHOWN]]
+        return [finding.as_problem() for finding in self.mistakes[:_SHOWN]]
 
 
 def read_own_tasks(config: Config, problems: Problems) -> OwnTasks:
@@ -170,7 +170,7 @@ def _nothing_in(text: str, path: Path, config: Config, findings: Findings) -> li
     """Returns why a path of `tasks` gives no task."""
     errors = [finding for finding in findings.sorted() if finding.level == "error"]
     if errors:
-        return [_problem(finding) for finding in errors[:_SHOWN]]
+        return [finding.as_problem() for finding in errors[:_SHOWN]]
     where = config.where("tasks")
     if exists(path):
         what = f"{text} has no task or group"
@@ -182,24 +182,12 @@ def _nothing_in(text: str, path: Path, config: Config, findings: Findings) -> li
     return [Problem(what=what, where=where, fix=fix)]
 
 
-def _problem(finding: Finding) -> Problem:
-    return Problem(what=f"{finding.code} {finding.what}", where=finding.where, fix=finding.advice)
-
-
 def _modules_of(file: TaskFile) -> Iterator[Path]:
     """The modules that a task file names beside or below itself."""
-    for ref in _functions(file.data):
+    for ref in function_refs(file.data):
         module = ref.folder / f"{ref.spec.rpartition('.')[0].replace('.', '/')}.py"
         if module.is_file():
             yield module
-
-
-def _functions(value: Any) -> Iterator[FunctionRef]:
-    if isinstance(value, FunctionRef):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _functions(inner)
 
 
 def write_own_tasks(

@@ -24,7 +24,6 @@ from evalprep.prepare.shares import backend_of
 from evalprep.results import choose_primary, metrics_of_filters
 from evalprep.terminal import shortlist
 
-_PLACEHOLDER = re.compile(r"\$\{\w+\}")
 _KEY = re.compile(r"^repeats:.*\n?", re.MULTILINE)
 _SAMPLE = "sample, e.g. `gen_kwargs: {do_sample: true, temperature: 0.7}`"
 
@@ -222,11 +221,8 @@ def why_alike(settings: Mapping[str, Any], gen_kwargs: Mapping[str, Any]) -> str
     kwargs = {**of_task, **gen_kwargs}
     if "seed" in kwargs:
         return "generation settings fix a seed"
-    if any(
-        value == UNKNOWN or _PLACEHOLDER.match(str(value)) is not None for value in kwargs.values()
-    ):
-        return ""
-    return "" if is_sampling(kwargs) else "decoding is greedy"
+    is_known = UNKNOWN not in kwargs.values()
+    return "decoding is greedy" if is_known and not is_sampling(kwargs) else ""
 
 
 def with_repeats(text: str, repeats: Repeats, gen_kwargs: Mapping[str, Any], *, where: Path) -> str:

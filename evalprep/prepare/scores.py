@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from evalprep.check import names_of_module
 from evalprep.errors import BadInput, Problems, near
 from evalprep.files import read_text
 from evalprep.packs import Pack, Plan, stock_names
@@ -67,7 +68,7 @@ def check_scores(pack: Pack, plan: Plan) -> None:
             continue
         offered = modules.offered(score.function)
         if score.planned and offered is None and not modules.reaches(score.function):
-            offered = set()
+            offered = frozenset()
         name = score.function.rpartition(".")[2]
         if offered is not None and name not in offered:
             problems.add(
@@ -117,7 +118,7 @@ class _Modules:
         self._offered = {stem: _offered(stem, file) for stem, file in self._files.items()}
         self._declared = {score.function for score in pack.suite_scores.values()}
 
-    def offered(self, function: str) -> set[str] | None:
+    def offered(self, function: str) -> frozenset[str] | None:
         """The names that the module of a function has; None where only running it would tell."""
         return self._offered[function.rpartition(".")[0]] if function else None
 
@@ -134,34 +135,18 @@ class _Modules:
         )
 
 
-def _offered(stem: str, file: Path | None) -> set[str] | None:
+def _offered(stem: str, file: Path | None) -> frozenset[str] | None:
     """The names that a module has, by its source.
 
     None where only running it would tell.
     """
     if not stem:
-        return set(BUILT_IN)
+        return frozenset(BUILT_IN)
     if file is None:
-        return None if importlib.util.find_spec(stem.partition(".")[0]) is not None else set()
+        is_importable = importlib.util.find_spec(stem.partition(".")[0]) is not None
+        return None if is_importable else frozenset()
     try:
-        body = ast.parse(read_text(file, own=True, encoding="utf-8-sig")).body
+        tree = ast.parse(read_text(file, own=True, encoding="utf-8-sig"))
     except (SyntaxError, ValueError):
         return None  # told where it is imported
-    names: set[str] = set()
-    for node in body:
-        # Names that are bound inside a function or a class are not the module's.
-        is_definition = isinstance(node, ast.FunctionDef | ast.ClassDef)
-        parts = [node] if is_definition else ast.walk(node)
-        names.update(map(_bound_name, parts))
-    return None if "*" in names else names - {""}
-
-
-def _bound_name(node: ast.AST) -> str:
-    """The name that a part of a statement binds; empty where it binds none."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-        return node.name
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        return node.id
-    if isinstance(node, ast.alias):
-        return (node.asname or node.name).partition(".")[0]
-    return ""
+    return names_of_module(tree)
