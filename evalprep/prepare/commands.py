@@ -104,9 +104,14 @@ class Invocation:
         is not known whether its Python has this project.
         """
         words = self.argv()
-        if not self.model or len(self.program) > 1 or len(self.ours) == 1:
+        if not self._has_launcher or len(self.ours) == 1:
             return words
         return [self.ours[0], "-P", "-m", LAUNCHER, *words[1:]]
+
+    @property
+    def _has_launcher(self) -> bool:
+        """Returns whether our launcher can stand in the place of the program."""
+        return bool(self.model) and len(self.program) == 1
 
     def quick_text(self, configuration: str) -> str:
         """The same call without lm-eval's index of its own tasks.
@@ -116,14 +121,11 @@ class Invocation:
         Args:
             configuration: The file for `lm_eval run --config`.
         """
-        if not self.model or len(self.program) > 1:
+        if not self._has_launcher:
             return ""
-        words = (
-            [*self.ours[:1], "-P", "-m", LAUNCHER]
-            if len(self.ours) > 1
-            else ["python3", "-P", "-m", LAUNCHER]
-        )
-        return shell_line([*words, "run", "--config", configuration], self.env)
+        python = self.ours[0] if len(self.ours) > 1 else "python3"
+        words = [python, "-P", "-m", LAUNCHER, "run", "--config", configuration]
+        return shell_line(words, self.env)
 
     def own_line(self, *words: str) -> str:
         """`evalprep` with these words as a line for a shell.
@@ -162,11 +164,15 @@ def own_line(core: Core, *words: object, here: bool) -> str:
         words: The words.
         here: That machine has the Python environment of this one.
     """
-    variables = {}
-    if here and not installed_version("evalprep"):
-        clone = Path(__file__).resolve().parents[2]
-        variables["PYTHONPATH"] = core.on_run_machine(clone)
+    variables = _path_of_clone(core) if here else {}
     return shell_line([*evalprep_words(here=here), *map(str, words)], variables)
+
+
+def _path_of_clone(core: Core) -> dict[str, str]:
+    """The variable by which the Python of a command finds this project; none if it is installed."""
+    if installed_version("evalprep"):
+        return {}
+    return {"PYTHONPATH": core.on_run_machine(Path(__file__).resolve().parents[2])}
 
 
 def lm_eval_program() -> str:
@@ -268,14 +274,12 @@ def invocation(
         variables["LMEVAL_LOG_LEVEL"] = core.verbosity
     if offline:
         variables["HF_HUB_OFFLINE"] = "1"
-    if not installed_version("evalprep"):
-        variables["PYTHONPATH"] = core.on_run_machine(Path(__file__).resolve().parents[2])
     return Invocation(
         model=record.model_type,
         model_args=_model_args(arguments.model_args, core, share),
         tasks=list(names),
         options=_options(core, share, metadata) | arguments.options,
-        env=arguments.env | variables,
+        env=arguments.env | variables | _path_of_clone(core),
         notes=notes,
         program=_program(record, chat=share.chat, here=machine_there.here),
         ours=evalprep_words(here=machine_there.here),

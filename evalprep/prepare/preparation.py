@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -84,7 +83,6 @@ def prepare(
     packs: Mapping[str, Pack],
     *,
     force: bool = False,
-    check: bool = True,
     full: bool = False,
     stop: bool = True,
     progress: Callable[[str], None] = lambda _: None,
@@ -97,8 +95,8 @@ def prepare(
         packs: All packs.
         force: Replace files that the user edited where the generated content changed too (theirs is
             kept beside it).
-        check: Check the built tree before it is swapped in (`evalprep.check.check_tree`).
-        full: Then check it through lm-eval too (`evalprep.prepare.checked`).
+        full: Check the built tree through lm-eval too (`evalprep.prepare.checked`), not its files
+            alone.
         stop: Raise what the check calls an error; else it is among the findings.
         progress: Gets the name of each step.
         unreachable: Task -> why its data set cannot be had; these are left out.
@@ -114,11 +112,10 @@ def prepare(
     try:
         with building(joined.work_dir) as folder:
             built = build_folder(joined, folder, force=force, progress=progress)
-            findings = _examine(built, full=full, stop=stop, progress=progress) if check else []
-            if check:
-                helpers = Findings()
-                check_annotators(Prepared(built.folder, built.manifest), packs, helpers)
-                findings += helpers.sorted()
+            findings = _examine(built, full=full, stop=stop, progress=progress)
+            helpers = Findings()
+            check_annotators(Prepared(built.folder, built.manifest), packs, helpers)
+            findings += helpers.sorted()
             runs = [subject.run for subject in built.subjects]
             replaced = replaced_notes(joined.work_dir, folder, runs)
             swap_in(folder, joined.work_dir)
@@ -127,15 +124,15 @@ def prepare(
                 remember_config(config.path, config.core.template_dir, joined.work_dir)
     except Unreachable as error:
         reasons = {**unreachable, **error.reasons}
-        again = partial(prepare, force=force, check=check, full=full, stop=stop, progress=progress)
-        return again(config, packs, unreachable=reasons)
+        return prepare(
+            config, packs, force=force, full=full, stop=stop, progress=progress, unreachable=reasons
+        )
     lock_file = built.joined.config.lock_file
     if lock_file is not None:
         write_atomically(lock_file, lock_text(read_lock(lock_file), built.joined.sources))
-    if check:
-        prepared = Prepared(joined.work_dir, built.manifest)
-        prepared_runs = {model.run: model.run for model in prepared.models}
-        keep_records(joined.output_path, records_of_work(prepared, prepared_runs))
+    prepared = Prepared(joined.work_dir, built.manifest)
+    prepared_runs = {model.run: model.run for model in prepared.models}
+    keep_records(joined.output_path, records_of_work(prepared, prepared_runs))
     return Preparation(
         work_dir=joined.work_dir,
         commands=built.commands,

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any
 from evalprep.check import CONTEXT_KEYS, Finding, Findings, RunSettings
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import Plan, asked_for, load_prepared, require_prepared
+from evalprep.places import CONFIG, WORK_DIR
 
 if TYPE_CHECKING:
     from evalprep.config import Core
     from evalprep.packs import Pack
-
-_CONFIG = Path("eval_config.yaml")
-_WORK_DIR = Path("work_dir")
 
 
 @dataclass
@@ -112,7 +110,7 @@ def targets(args: argparse.Namespace) -> Iterator[contextlib.AbstractContextMana
     stated = {"model": _absolute(args.model), "backend": args.backend}
     changes = {key: value for key, value in stated.items() if value is not None}
     work_dir = args.work_dir or _prepared_without_config(args)
-    configs = args.config_path or [_CONFIG]
+    configs = args.config_path or [CONFIG]
     if work_dir is not None and work_dir.is_file():
         work_dir, configs = None, [work_dir]
     if args.include_path:
@@ -131,9 +129,9 @@ def _prepared_without_config(args: argparse.Namespace) -> Path | None:
 
     `evalprep run --model` prepares such a folder without a config.
     """
-    if args.config_path or _CONFIG.is_file() or load_prepared(_WORK_DIR) is None:
+    if args.config_path or CONFIG.is_file() or load_prepared(WORK_DIR) is None:
         return None
-    return _WORK_DIR
+    return WORK_DIR
 
 
 def _changes_of_folder(settings: Sequence[str]) -> dict[str, Any]:

@@ -162,18 +162,9 @@ def _repair(work_dir: Path) -> None:
     if old.exists() and not work_dir.exists():
         old.rename(work_dir)
     shutil.rmtree(old, ignore_errors=True)
-    # The first release built in one folder for all.
-    leftovers = [
-        work_dir.parent / f".{work_dir.name}.build",
-        *work_dir.parent.glob(f"{_quoted(work_dir)}.build-*"),
-    ]
-    for build in leftovers:
+    for build in work_dir.parent.glob(f".{glob.escape(work_dir.name)}.build-*"):
         if build.is_dir() and not build.is_symlink() and not is_locked(build):
             shutil.rmtree(build, ignore_errors=True)
-
-
-def _quoted(work_dir: Path) -> str:
-    return "." + glob.escape(work_dir.name)
 
 
 def swap_in(build: Path, work_dir: Path) -> None:

@@ -36,7 +36,7 @@ def tasks_of(folder, name, tasks, **keys):
         **keys,
     }
     path.write_text(yaml.safe_dump(config))
-    return list(prepare(*load_config(path), check=False).tasks)
+    return list(prepare(*load_config(path), stop=False).tasks)
 
 
 @pytest.mark.parametrize(
