@@ -16,6 +16,10 @@ import shutil
 from pathlib import Path
 from tempfile import mkdtemp
 
+#: The config and the prepared folder that verbs look for in the current folder.
+CONFIG = Path("eval_config.yaml")
+WORK_DIR = Path("work_dir")
+
 
 def place(text: str | Path, folder: Path) -> Path:
     """The absolute path that a text means; `~user` stays as it is where there is no such user."""

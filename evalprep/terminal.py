@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import textwrap
@@ -235,6 +237,17 @@ def command_text(words: str, stream: Any, before: str = "") -> str:
 #: The words of a command, with what is in quotes, and the indent of its further lines.
 _WORDS = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 _CONTINUED = "    "
+
+
+def print_json(data: Any, default: Callable[[Any], Any] | None = None) -> None:
+    """Prints what `--json` asks for, letters of all scripts as they are."""
+    print(json.dumps(data, indent=2, ensure_ascii=False, default=default))
+
+
+def print_step(words: Sequence[object]) -> None:
+    """Prints a command line as the step that comes next, quoted for a shell."""
+    line = shlex.join(map(str, words))
+    print(command_text(line, sys.stdout, "next: "), flush=True)
 
 
 @contextlib.contextmanager

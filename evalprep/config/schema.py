@@ -17,6 +17,7 @@ from msgspec import Meta, Struct, field
 from evalprep.backends import BACKENDS
 from evalprep.errors import BadInput, Problems
 from evalprep.packs import ConfigKey, Pack
+from evalprep.places import WORK_DIR
 from evalprep.structs import Mistake, Schema, any_of, document, plain_data, read_struct, schema_of
 from evalprep.yamlfile import YamlFile
 
@@ -242,7 +243,7 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ),
     ] = None
     output_path: Annotated[Path, Meta(description="a path")] = Path("eval_results")
-    work_dir: Annotated[Path, Meta(description="a path")] = Path("work_dir")
+    work_dir: Annotated[Path, Meta(description="a path")] = WORK_DIR
     path_prefix: Annotated[
         dict[str, str], Meta(description="{beginning of a path here: absolute path there}")
     ] = field(default_factory=dict)

@@ -6,7 +6,6 @@ Exit code 2 when there is an error.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ from evalprep.errors import Problems
 from evalprep.numbers import at_least_one
 from evalprep.packs import load_prepared
 from evalprep.prepare import Target, add_arguments, targets
-from evalprep.terminal import counted, line_width, status_line
+from evalprep.terminal import counted, line_width, print_json, status_line
 from evalprep.verbs.options import Parser, names_of, refuse_unknown_words
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def main(args: argparse.Namespace) -> int:
             reports.append(_check(target, args, progress))
     if args.json:
         data = [report.as_dict() for report in reports]
-        print(json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False))
+        print_json(data if len(data) > 1 else data[0])
     else:
         for report in reports:
             report.print()

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import read_text, write_atomically
+from evalprep.places import CONFIG
+from evalprep.terminal import print_json
 
 DEMO_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
 SLOW_LIMIT = 2  # the first look at the demo takes minutes, not an hour
@@ -136,13 +138,13 @@ def main(args: argparse.Namespace) -> int:
     if args.model_card:
         return _write_card(args)
     if args.schemas:
-        texts = _schemas(args.folder / "eval_config.yaml")
+        texts = _schemas(args.folder / CONFIG)
         for name, text in texts.items():
             (args.folder / name).parent.mkdir(parents=True, exist_ok=True)
             write_atomically(args.folder / name, text)
         written = [str(args.folder / name) for name in texts]
         if args.json:
-            print(json.dumps({"written": written}, indent=2))
+            print_json({"written": written})
         else:
             print("\n".join(f"wrote {path}" for path in written))
         return 0
@@ -158,7 +160,7 @@ def main(args: argparse.Namespace) -> int:
     # The five keys that a first config needs, and those of the demo's data.
     limit = str(SLOW_LIMIT) if slow else "null"
     files = {
-        "eval_config.yaml": _CONFIG.format(
+        CONFIG.name: _CONFIG.format(
             schema=schema_line(_CONFIG_SCHEMA),
             model=json.dumps(args.model, ensure_ascii=False),
             backend=backend,
@@ -166,7 +168,7 @@ def main(args: argparse.Namespace) -> int:
         ),
         "requirements.txt": _REQUIREMENTS.format(requirement=_requirement(backend), words=words),
         "QUICKSTART.md": _QUICK_START.format(slow=_SLOW if slow else ""),
-        **_schemas(Path("eval_config.yaml")),
+        **_schemas(CONFIG),
     }
     _refuse_taken(args.folder, files)
     args.folder.mkdir(parents=True, exist_ok=True)
@@ -177,7 +179,7 @@ def main(args: argparse.Namespace) -> int:
     config_option = "" if args.folder == Path() else f" {written[0]}"
     next_step = f"evalprep run{config_option}"
     if args.json:
-        print(json.dumps({"written": written, "backend": backend, "next": next_step}, indent=2))
+        print_json({"written": written, "backend": backend, "next": next_step})
         return 0
     for path in written:
         print(f"wrote {path}")
@@ -199,7 +201,7 @@ def _write_card(args: argparse.Namespace) -> int:
     path = args.folder / _CARD
     write_atomically(path, read_text(form))
     if args.json:
-        print(json.dumps({"written": [str(path)]}, indent=2))
+        print_json({"written": [str(path)]})
     else:
         print(f"wrote {path}")
         print("next: fill it in, put it beside the results, then evalprep score RUN")

@@ -9,11 +9,11 @@ submitted.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.numbers import at_least_one
+from evalprep.terminal import print_json
 from evalprep.verbs.options import add_work_dir, names_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def main(args: argparse.Namespace) -> int:
 
     written = write_jobs(args)
     if args.json:
-        print(json.dumps([str(path) for path in written]))
+        print_json([str(path) for path in written])
         return 0
     for path in written:
         print(f"written: {path}")

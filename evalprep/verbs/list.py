@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.tables import Column, Kind, Table, table_lines
-from evalprep.terminal import line_width
+from evalprep.terminal import line_width, print_json
 from evalprep.verbs.options import Parser, add_options
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def main(args: argparse.Namespace) -> int:
             for name, function in METRICS.items()
         }
         if args.json:
-            print(json.dumps(lines, indent=2))
+            print_json(lines)
         else:
             _print_list(_list_of(lines.items()))
         return 0
@@ -76,7 +75,7 @@ def main(args: argparse.Namespace) -> int:
     _check_tag(args.by, packs)
     data = [_pack_data(pack) for pack in packs.values()]
     if args.json:
-        print(json.dumps(data, indent=2))
+        print_json(data)
         return 0
     for pack in data:
         print(f"{pack['name']}: {pack['title']}. {pack['description']}")
@@ -112,7 +111,7 @@ def _published(args: argparse.Namespace, packs: Mapping[str, Pack]) -> int:
 
     rows = search_published(args.published, args.set, packs)
     if args.json:
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
     else:
         for name, lines in rows.items():
             print(f"{name}: {len(lines)} published rows match {args.published!r}")

@@ -9,9 +9,9 @@ failed, 2 bad input.
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
+from evalprep.terminal import print_json
 from evalprep.verbs.options import add_work_dir
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def main(args: argparse.Namespace) -> int:
 
     merged = merge_commands(args.work_dir.resolve(), silent=args.json)
     if args.json:
-        print(json.dumps([outcome.as_dict() for outcome in merged.outcomes], indent=2))
+        print_json([outcome.as_dict() for outcome in merged.outcomes])
         return merged.code
     if merged.next_stage:
         stage = ", ".join(merged.next_stage)

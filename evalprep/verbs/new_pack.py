@@ -15,9 +15,7 @@ import csv
 import json
 import os
 import re
-import shlex
 import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -29,8 +27,8 @@ from evalprep.data import column_of, paths_in, unpacked_name, value_at
 from evalprep.errors import BadInput, Problems, near
 from evalprep.files import open_file
 from evalprep.packs import ONLY_LETTERS, AnswerForm, answer_form, as_jinja, is_jinja, named_in
-from evalprep.places import nearby
-from evalprep.terminal import command_text, counted, shortlist
+from evalprep.places import CONFIG, nearby
+from evalprep.terminal import counted, print_json, print_step, shortlist
 from evalprep.verbs.init import PACK_SCHEMA, schema_line
 
 if TYPE_CHECKING:
@@ -112,12 +110,12 @@ def main(args: argparse.Namespace) -> int:
     command = _next_command(args.name, own_templates)
     if args.json:
         result = {"folder": str(folder), "next": command}
-        print(json.dumps(result, indent=2))
+        print_json(result)
         return 0
     for note in draft.notes:
         print(f"note: {note}")
     print(f"wrote {nearby(folder)}")
-    print(command_text(shlex.join(command), sys.stdout, "next: "))
+    print_step(command)
     return 0
 
 
@@ -163,7 +161,7 @@ def _next_command(name: str, templates: Path | None) -> list[str]:
     group = f"{name}_all"
     if Path("prepare_eval.py").is_file():
         command = ["python", "prepare_eval.py", "--set", f"tasks={group}"]
-    elif Path("eval_config.yaml").is_file():
+    elif CONFIG.is_file():
         command = ["evalprep", "prepare", "--set", f"tasks={group}"]
     else:
         command = ["evalprep", "run", "--model", "MODEL", "--tasks", group]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from evalprep.samples import PairRules
     from evalprep.score import OtherModels, ReferenceChoice
 
-from evalprep.places import exists
+from evalprep.places import CONFIG, WORK_DIR, exists
 from evalprep.readers import metric_and_filter
-from evalprep.terminal import command_text, shortlist
+from evalprep.terminal import print_step, shortlist
 from evalprep.verbs.habits import in_our_words, with_underscores
 
 NEWEST = "newest"
@@ -496,14 +495,14 @@ def add_work_dir(parser: Parser, meaning: str) -> None:
         "work_dir",
         nargs="?",
         type=Path,
-        default=Path("work_dir"),
+        default=WORK_DIR,
         metavar="WORK_DIR",
         help=f"{meaning} (default: ./work_dir)",
     )
 
 
-def next_command(verb: str, places: Sequence[object], args: argparse.Namespace) -> str:
-    """Returns the command line of another verb for the same runs, quoted for a shell.
+def next_words(verb: str, places: Sequence[object], args: argparse.Namespace) -> list[str]:
+    """Returns the words of another verb for the same runs.
 
     Args:
         verb: The verb.
@@ -520,13 +519,13 @@ def next_command(verb: str, places: Sequence[object], args: argparse.Namespace) 
             words += _words_of(name, getattr(args, destination, None))
     if getattr(args, "follow_links", False):
         words.append("--follow_links")
-    return shlex.join(words)
+    return words
 
 
 def print_next(verb: str, places: Sequence[object], args: argparse.Namespace) -> None:
     """Prints the command line of the next step, unless this verb is a step of another one."""
     if not getattr(args, "is_step", False):
-        print(command_text(next_command(verb, places, args), sys.stdout, "next: "))
+        print_step(next_words(verb, places, args))
 
 
 def _words_of(name: str, value: Any) -> list[str]:
@@ -574,14 +573,11 @@ def note_on_packs(args: argparse.Namespace) -> str:
     option = f"--template_dir {shlex.quote(','.join(names))}"
     return (
         f"note: packs in {', '.join(names)} are not used, because you did not prepare "
-        f"{_CONFIG} here; look at their code, then add {option}"
+        f"{CONFIG} here; look at their code, then add {option}"
     )
 
 
-_CONFIG = Path("eval_config.yaml")
-
-
-def folders_of_config(config: Path = _CONFIG) -> list[Path]:
+def folders_of_config(config: Path = CONFIG) -> list[Path]:
     """Returns the folders that `template_dir` of a config names and that exist."""
     if not config.is_file():
         return []
@@ -605,7 +601,7 @@ def _prepared_ones(folders: list[Path]) -> list[Path]:
         return []
     from evalprep.packs import own_packs
 
-    return own_packs(_CONFIG, folders)
+    return own_packs(CONFIG, folders)
 
 
 def add_baseline(parser: Parser, description: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import sys
@@ -13,9 +12,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.places import nearby, typed
+from evalprep.places import CONFIG, WORK_DIR, nearby, typed
 from evalprep.tables import Column, Kind, Table, table_lines
-from evalprep.terminal import command_text, counted, line_width, status_line
+from evalprep.terminal import command_text, counted, line_width, print_json, status_line
 from evalprep.verbs.options import configured_packs
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--config_path",
         "--config",
         type=Path,
-        default=Path("eval_config.yaml"),
+        default=CONFIG,
         metavar="FILE",
         help="the config (default: ./eval_config.yaml)",
     )
@@ -52,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="continued",
         nargs="?",
         type=Path,
-        const=Path("work_dir"),
+        const=WORK_DIR,
         metavar="WORK_DIR",
         help="make the data of the next stage from the replies so far (default: ./work_dir)",
     )
@@ -88,19 +87,16 @@ def main(args: argparse.Namespace) -> int:
         from evalprep.packs import as_json
 
         # The preparation for `--json`.
-        print(
-            json.dumps(
-                {
-                    "work_dir": str(done.work_dir),
-                    "tasks": {name: done.tasks.get(name, _NO_FACTS) for name in done.planned.tasks},
-                    "sources": done.sources,
-                    "notes": done.notes,
-                    "findings": [finding.as_dict() for finding in done.findings],
-                    "commands": done.lines,
-                    "excluded": {name: as_json(reason) for name, reason in done.excluded.items()},
-                },
-                indent=2,
-            )
+        print_json(
+            {
+                "work_dir": str(done.work_dir),
+                "tasks": {name: done.tasks.get(name, _NO_FACTS) for name in done.planned.tasks},
+                "sources": done.sources,
+                "notes": done.notes,
+                "findings": [finding.as_dict() for finding in done.findings],
+                "commands": done.lines,
+                "excluded": {name: as_json(reason) for name, reason in done.excluded.items()},
+            }
         )
         return 0
     if not args.quiet:
@@ -146,7 +142,7 @@ def _continue(args: argparse.Namespace) -> int:
 
     stages = continue_stages(args.continued)
     if args.json:
-        print(json.dumps([vars(stage) for stage in stages], indent=2))
+        print_json([vars(stage) for stage in stages])
     else:
         for stage in stages:
             if stage.state == "waiting":
@@ -178,7 +174,7 @@ def _check(args: argparse.Namespace) -> int:
             "findings": [finding.as_dict() for finding in final],
             "excluded": {name: as_json(reason) for name, reason in planned.excluded.items()},
         }
-        print(json.dumps(data, indent=2))
+        print_json(data)
         return 2 if errors else 0
     print("".join(f"{finding}\n" for finding in final), file=sys.stderr, end="")
     fine = f"config ok, {counted(len(planned.tasks), 'task')}: {', '.join(planned.tasks)}"

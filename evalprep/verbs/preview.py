@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +23,7 @@ from evalprep.check import (
 from evalprep.errors import BadInput
 from evalprep.numbers import at_least_one
 from evalprep.prepare import add_arguments, targets
-from evalprep.terminal import counted
+from evalprep.terminal import counted, print_json
 
 _HEAD, _TAIL = 48, 24  # tokens shown without --all
 _UNREAD = 5  # unreadable files named where a task is not found
@@ -65,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
             previews += preview_task(check, settings, args.task, args.n, args.row)
     if args.json:
         data = [preview.as_dict() for preview in previews]
-        print(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+        print_json(data, default=str)
         return 0
     for preview in previews:
         lines = [f"=== {preview.task}, row {preview.row}", ""]

@@ -11,14 +11,11 @@ of later stages.
 from __future__ import annotations
 
 import argparse
-import json
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.tables import Column, Kind, Table, table_lines
-from evalprep.terminal import command_text, counted
+from evalprep.terminal import counted, print_json, print_step
 from evalprep.verbs.options import add_work_dir, names_of
 
 if TYPE_CHECKING:
@@ -58,7 +55,7 @@ def main(args: argparse.Namespace) -> int:
     written = write_requests(requests, args.out, args.to)
     counts, notes = written.counts, [*commands.notes, *written.notes]
     if args.json:
-        print(json.dumps({"file": str(args.out), "requests": counts, "notes": notes}))
+        print_json({"file": str(args.out), "requests": counts, "notes": notes})
         return 0
     print(f"{args.out}: {counted(counts.total(), 'request')} of {counted(len(counts), 'task')}")
     table = Table("", [Column("", Kind.NAME), Column("", Kind.COUNT)], list(counts.items()))
@@ -67,5 +64,5 @@ def main(args: argparse.Namespace) -> int:
     for note in notes:
         print(f"note: {note}")
     for words in next_words(commands.jobs, args.out, args.to, args.work_dir, earlier):
-        print(command_text(shlex.join(words), sys.stdout, "next: "))
+        print_step(words)
     return 0

@@ -11,16 +11,13 @@ Exit code: 0 when all commands ran, 1 when one failed, 2 bad input; with --gate 
 from __future__ import annotations
 
 import argparse
-import json
 import re
-import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.errors import BadInput, Problem, Problems
-from evalprep.terminal import command_text
+from evalprep.terminal import print_json, print_step
 from evalprep.verbs.options import names_of
 
 if TYPE_CHECKING:
@@ -152,10 +149,9 @@ def main(args: argparse.Namespace) -> int:
     if args.missing_to is not None:
         write_missing(folder.work_dir, args, given)
     elif code and given.places and not args.json:
-        step = shlex.join(words_for_open(folder.work_dir, given.places))
-        print(command_text(step, sys.stdout, "next: "), flush=True)
+        print_step(words_for_open(folder.work_dir, given.places))
     if args.json:
-        print(json.dumps(commands.outcomes, indent=2))
+        print_json(commands.outcomes)
         return code
     if cut.is_whole:
         has_rows_only = bool(args.replies) and not given.places

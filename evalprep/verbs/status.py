@@ -6,13 +6,13 @@ What is done, what runs, what failed, how long it took or may take.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 
+from evalprep.places import WORK_DIR
 from evalprep.status import read_status
-from evalprep.terminal import line_width, raw
+from evalprep.terminal import line_width, print_json, raw
 from evalprep.verbs.options import Parser
 
 
@@ -22,7 +22,7 @@ def configure(parser: Parser) -> None:
         "dir",
         nargs="?",
         type=Path,
-        default=Path("work_dir"),
+        default=WORK_DIR,
         metavar="DIR",
         help="output_path of the run, or its work folder (default: ./work_dir)",
     )
@@ -51,14 +51,14 @@ def main(args: argparse.Namespace) -> int:
         done = is_done(args.dir, args.left)
         names = left_of(args.dir, args.left)
         if args.json:
-            print(json.dumps({"command": args.left, "done": done, "left": names}))
+            print_json({"command": args.left, "done": done, "left": names})
         else:
             print("".join(f"{name}\n" for name in names), end="")
         return int(not done)
     while True:
         status = read_status(args.dir)
         if args.json:
-            print(json.dumps(status.as_dict(), indent=2))
+            print_json(status.as_dict())
         else:
             is_terminal = sys.stdout.isatty()
             if args.refresh > 0 and is_terminal:

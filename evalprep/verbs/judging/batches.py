@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -33,6 +32,7 @@ from evalprep.annotate import (
 )
 from evalprep.errors import BadInput, Problem
 from evalprep.results import Run
+from evalprep.terminal import print_json
 from evalprep.verbs.judging import reports
 from evalprep.verbs.judging.arguments import Settings
 
@@ -76,7 +76,7 @@ def batch(
                 "batches": [asdict(batch) for batch in batches],
                 "without_answer": len(unanswered),
             }
-            print(json.dumps(data, indent=2, ensure_ascii=False))
+            print_json(data)
             return 0
         for batch in batches:
             counts = ", ".join(f"{count} {name}" for name, count in batch.counts.items() if count)

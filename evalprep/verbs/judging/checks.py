@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from evalprep.annotate import (
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import Item, Pack, Rubric, SampleRef, text_at
 from evalprep.results import Run, row_mappings
+from evalprep.terminal import print_json
 from evalprep.verbs.judging.arguments import Settings
 
 CALIBRATION = "calibration"
@@ -72,7 +72,7 @@ def compared(
             "length": bias,
             "furthest_apart": apart,
         }
-        print(json.dumps(data, indent=2, ensure_ascii=False))
+        print_json(data)
     else:
         print(
             f"{settings.who.model} and {args.agreement}: "

@@ -39,7 +39,7 @@ from evalprep.errors import BadInput, Problem, cannot_write
 from evalprep.files import open_atomically, read_text, resolve_typed
 from evalprep.packs import Rubric
 from evalprep.results import Run
-from evalprep.terminal import counted
+from evalprep.terminal import counted, print_json
 from evalprep.verbs.judging import checks
 from evalprep.verbs.judging.arguments import Settings
 from evalprep.verbs.options import print_next
@@ -52,7 +52,7 @@ def dry_run(question_set: Asked, settings: Settings, args: argparse.Namespace) -
         question_set, questions, settings.wire, settings.price, batch=args.batch is not None
     )
     if args.json:
-        print(json.dumps(planned, indent=2, ensure_ascii=False))
+        print_json(planned)
     else:
         show_plan(planned, settings.requests.max_retries, settings.price)
     return 0
@@ -130,7 +130,7 @@ def outcome(
             "stopped": str(stopped) if stopped else None,
             "ledger": str(ledger),
         }
-        print(json.dumps(data, indent=2, ensure_ascii=False))
+        print_json(data)
     else:
         show(tallies)
         if question_set.plain:
@@ -156,7 +156,7 @@ def sign_ledger(run: Run, args: argparse.Namespace) -> int:
             raise BadInput(Problem(what=ledger.seal.problem, where=str(place)))
         count = ledger.sign_all()
     if args.json:
-        print(json.dumps({"ledger": str(place), "signed": count}, indent=2))
+        print_json({"ledger": str(place), "signed": count})
     else:
         print(f"{counted(count, 'answer')} of {place} adopted as your own")
         print_next("score", [args.run], args)
@@ -202,7 +202,7 @@ def export(run: Run, args: argparse.Namespace) -> int:
             raise cannot_write(error, f"--out {args.export}") from error
     if args.json:
         data = {"ledger": str(place), "written": str(args.export), "lines": count}
-        print(json.dumps(data, indent=2))
+        print_json(data)
     else:
         print(f"written: {args.export} ({count} lines)")
     return 0
@@ -255,7 +255,7 @@ def import_ratings(run: Run, question_set: Asked, args: argparse.Namespace) -> i
     imported = len(rows)
     if args.json:
         data = {"imported": imported, "kept": kept, "unasked": unasked, "ledger": str(place)}
-        print(json.dumps(data, indent=2))
+        print_json(data)
     else:
         print(f"{counted(imported, 'rating')} taken over{_beside(kept, unasked)}; ledger: {place}")
         print_next("score", [args.run], args)

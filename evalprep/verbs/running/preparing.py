@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
+from evalprep.places import CONFIG, WORK_DIR
 from evalprep.verbs.options import configured_packs
 
-CONFIG = Path("eval_config.yaml")
-WORK_DIR = Path("work_dir")
 #: Key of the config -> the option that stands for it.
 _OPTION_OF = {
     "model_name": "--model",

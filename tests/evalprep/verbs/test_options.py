@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from evalprep.cli import main
-from evalprep.verbs.options import complete, next_command
+from evalprep.verbs.options import complete, next_words
 from evalprep.verbs.registry import VERBS, parser_of
 from tests import PROJECT_ROOT
 from tests.evalprep.results.writing import Row, write_run
@@ -152,7 +152,7 @@ def test_a_config_in_the_folder_of_a_run_is_not_the_users(tmp_path, monkeypatch,
 
 def test_a_next_step_repeats_packs_that_were_named():
     args = complete(parser_of("compare").parse_args(["X", "--template_dir", "a,b"]))
-    assert next_command("report", ["X"], args) == "evalprep report X --template_dir a,b"
+    assert next_words("report", ["X"], args) == ["evalprep", "report", "X", "--template_dir", "a,b"]
 
 
 def test_a_next_step_reads_the_links_that_this_one_read(tmp_path, capsys):
