@@ -18,9 +18,7 @@ def chat_template(tokenizer: Tokenizer | None, settings: RunSettings) -> ChatTem
 def check_template(
     tokenizer: Tokenizer | None, settings: RunSettings, generates: bool, findings: Findings
 ) -> None:
-    """Returns whether a template is there to be applied.
-
-    The second value is whether it makes the model think.
+    """Reports a template that is missing, or that makes the model think unnoticed.
 
     Args:
         tokenizer: The model's tokenizer.

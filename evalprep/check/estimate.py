@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.check import Findings, FullCheck, RunSettings
-from evalprep.check.generation import reply_length
+from evalprep.check.generation import reply_limit
 from evalprep.check.loading import LoadedTask
 from evalprep.check.memory import (
     Memory,
@@ -21,7 +21,6 @@ from evalprep.check.memory import (
     throughput_table,
 )
 from evalprep.check.replies import published_reply
-from evalprep.files import as_mapping
 from evalprep.model import ModelShape, Tokenizer, model_folder, model_shape
 from evalprep.tables import Column, Kind, Table, table_lines
 
@@ -32,7 +31,7 @@ UNNAMED = "GPUs"  # where only their number is known
 COUNTED_ROWS = 256  # rows that are tokenised per task; the rest is scaled by characters
 
 
-@dataclass
+@dataclass(frozen=True)
 class TaskEstimate:
     """One task.
 
@@ -60,7 +59,7 @@ class TaskEstimate:
         return [self.name, *(f"{number:,}" for number in numbers), self.basis]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Estimate:
     """The whole run.
 
@@ -81,10 +80,6 @@ class Estimate:
     basis: str
     memory: Memory | None
     notes: list[str] = field(default_factory=list)
-
-    def total(self, key: str) -> int:
-        """The sum of one field over all tasks."""
-        return sum(getattr(task, key) for task in self.tasks)
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data, for `--json`."""
@@ -153,12 +148,14 @@ def _estimate_task(
     count = rows_of_run(len(loaded.instances), settings.core.limit)
     for requests in islice(loaded.instances.values(), count):
         for request in requests:
-            prompts.append(_prompt_of(request))
-            if request.request_type == "generate_until":
+            # The engine reads of a likelihood both the context and the continuation.
+            parts = [part for part in request.args if isinstance(part, str)]
+            generates = request.request_type == "generate_until"
+            prompts.append(str(request.args[0]) if generates else "".join(parts))
+            if generates:
                 copies = request.repeats or 1
                 generated += copies
-                arguments = as_mapping(request.args[1]) if len(request.args) > 1 else {}
-                upper += reply_length(arguments, settings.reply_length) * copies
+                upper += reply_limit(request, settings) * copies
         published = published_reply(requests[0].doc)
         if published is not None:
             replies.append(published[0])
@@ -179,13 +176,6 @@ def _estimate_task(
         basis=basis,
         exact=tokenizer is not None,
     )
-
-
-def _prompt_of(request: Any) -> str:
-    """The text that the engine reads for a request: of a likelihood, context and continuation."""
-    if request.request_type == "generate_until":
-        return str(request.args[0])
-    return "".join(part for part in request.args if isinstance(part, str))
 
 
 def _tokens(
@@ -271,66 +261,48 @@ def estimate_run(
         report_memory(memory, settings, findings)
     name = gpu or settings.destination.gpu or ("" if settings.destination.cpu else UNNAMED)
     tasks = estimate_tasks(done, settings)
-    estimate = Estimate(
-        tasks=tasks,
-        device=name or "the CPU",
-        seconds=None,
-        upper_seconds=None,
-        basis="",
-        memory=memory,
-    )
+    prompts = sum(task.prompt_tokens for task in tasks)
+    replies = [sum(task.reply_tokens for task in tasks), sum(task.upper_tokens for task in tasks)]
+    seconds: list[float] = []
+    notes: list[str] = []
     if calibrate and work_dir is not None:
         from evalprep.run import calibrated
 
         limit = settings.core.limit
         rows = {task.name: rows_of_run(len(task.instances), limit) for task in done.loaded}
         measured = calibrated(work_dir, calibrate, rows)
-        estimate.seconds = measured.seconds
-        estimate.basis = measured.basis
-        estimate.notes += measured.notes
-    elif shape is not None:
-        if card is not None and "tflops" in card:
-            _compute(estimate, shape, settings, card)
-        elif name:
-            estimate.basis = _unknown_device(name)
-        else:
-            cpu = throughput_table()["cpu"]
-            scale = cpu["parameters"] / shape.active
-            reading = estimate.total("prompt_tokens") / (cpu["prompt_tokens_per_second"] * scale)
-            writing = cpu["tokens_per_second"] * scale
-            estimate.seconds = reading + estimate.total("reply_tokens") / writing
-            estimate.upper_seconds = reading + estimate.total("upper_tokens") / writing
-            estimate.basis = (
-                "two cores, from one measurement, good to a factor of five; --gpu NAME for another "
-                "machine"
-            )
+        seconds, basis, notes = [measured.seconds], measured.basis, measured.notes
+    elif shape is None or memory is None:
+        basis = "unknown without the model's config.json; download the model, or --calibrate N"
+    elif card is not None and "tflops" in card:
+        requests = sum(task.requests for task in tasks)
+        seconds = [
+            roofline_seconds(shape, settings, card, memory, prompts, tokens, requests)
+            for tokens in replies
+        ]
+        basis = f"from {card['source']}, good to a factor of two or three"
+    elif name:
+        names = ", ".join(gpu_table_names())
+        basis = f"{name} is not in the table of devices ({names}); --calibrate N measures"
+        if name == UNNAMED:
+            options = f"--gpu NAME, or target: {{gpu: NAME}} ({names})"
+            basis = f"unknown without the name of the GPU: {options}"
     else:
-        estimate.basis = (
-            "unknown without the model's config.json; download the model, or --calibrate N"
+        cpu = throughput_table()["cpu"]
+        scale = cpu["parameters"] / shape.active
+        reading = prompts / (cpu["prompt_tokens_per_second"] * scale)
+        writing = cpu["tokens_per_second"] * scale
+        seconds = [reading + tokens / writing for tokens in replies]
+        basis = (
+            "two cores, from one measurement, good to a factor of five; --gpu NAME for another "
+            "machine"
         )
-    return estimate
-
-
-def _compute(
-    estimate: Estimate, shape: ModelShape, settings: RunSettings, card: dict[str, Any]
-) -> None:
-    """Computes the time from the data sheet of a GPU."""
-    memory = estimate.memory
-    if memory is None:
-        return
-    prompt = estimate.total("prompt_tokens")
-    requests = estimate.total("requests")
-    estimate.seconds, estimate.upper_seconds = (
-        roofline_seconds(shape, settings, card, memory, prompt, reply, requests)
-        for reply in (estimate.total("reply_tokens"), estimate.total("upper_tokens"))
+    return Estimate(
+        tasks=tasks,
+        device=name or "the CPU",
+        seconds=seconds[0] if seconds else None,
+        upper_seconds=seconds[1] if len(seconds) > 1 else None,
+        basis=basis,
+        memory=memory,
+        notes=notes,
     )
-    estimate.basis = f"from {card['source']}, good to a factor of two or three"
-
-
-def _unknown_device(name: str) -> str:
-    names = ", ".join(gpu_table_names())
-    if name == UNNAMED:
-        return (
-            f"unknown without the name of the GPU: --gpu NAME, or target: {{gpu: NAME}} ({names})"
-        )
-    return f"{name} is not in the table of devices ({names}); --calibrate N measures"

@@ -12,6 +12,9 @@ from evalprep.check.finding import Finding, Findings
 from evalprep.check.tree import Tree, yaml_files
 from evalprep.files import as_mapping
 
+#: Sample logs in a folder, or in one of its folders.
+_SAMPLE_FILES = ("samples_*.jsonl", "*/samples_*.jsonl")
+
 
 def _check_names(tree: Tree, findings: Findings, stock: Collection[str]) -> None:
     for name, file in tree.index.items():
@@ -20,12 +23,9 @@ def _check_names(tree: Tree, findings: Findings, stock: Collection[str]) -> None
         is_meant = metadata.get("replaces_stock") is True
         if name in stock and not is_meant:
             key = "group" if file.kind == "group" else "task"
-            what = f"{name!r} is also a name of lm-eval's own"
-            findings.add("EP105", file.where(key), what, task=name)
+            findings.add_at("EP105", file, key, f"{name!r} is also a name of lm-eval's own")
         if "task_list" in file.data:
-            where = file.where("task_list")
-            what = "its entries will not exist"
-            findings.add("EP113", where, what, task=name)
+            findings.add_at("EP113", file, "task_list", "its entries will not exist")
 
 
 def check_files(
@@ -58,7 +58,7 @@ def _check_root(root: Path, findings: Findings) -> None:
     for folder in (root, *children):
         if (folder / "pyvenv.cfg").exists():
             findings.add("EP112", str(folder), "is a Python environment")
-        elif _holds_samples(folder):
+        elif any(any(folder.glob(pattern)) for pattern in _SAMPLE_FILES):
             findings.add("EP112", str(folder), "holds results of a run")
     if "/lm_eval/tasks/" in f"{root.as_posix()}/" and not is_stock(root):
         findings.add("EP115", str(root), "lies below a folder lm_eval/tasks")
@@ -131,9 +131,3 @@ def yaml_of(finding: Finding) -> str:
     """The path of the YAML that a finding is about, without its line and key."""
     place = finding.where.partition(" (")[0].partition(".yaml:")[0]
     return f"{place.removesuffix('.yaml')}.yaml"
-
-
-def _holds_samples(folder: Path) -> bool:
-    """Returns whether sample logs lie in a folder, or in one of its folders."""
-    patterns = ("samples_*.jsonl", "*/samples_*.jsonl")
-    return any(any(folder.glob(pattern)) for pattern in patterns)

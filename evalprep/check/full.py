@@ -164,5 +164,5 @@ def _build_and_check(
     template = chat_template(tokenizer, settings)
     build_requests(task, settings, template, findings, rows)
     if template is not None and template.dropped:
-        findings.add_at("EP614", task.leaf, "description", f"{task.name}: no system message")
+        task.report(findings, "EP614", "description", "no system message")
     check_prompts(task, settings, tokenizer, findings)

@@ -9,6 +9,7 @@ from evalprep.check.finding import Findings
 from evalprep.check.settings import DEFAULT_LENGTH, RunSettings
 from evalprep.check.tree import Leaf, keeps_first
 from evalprep.errors import near
+from evalprep.files import as_mapping
 from evalprep.numbers import whole_number
 
 LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
@@ -58,6 +59,18 @@ def reply_length(generation: Mapping[str, Any], default: int = DEFAULT_LENGTH) -
         if length is not None:
             return length
     return default
+
+
+def arguments_of(request: Any) -> dict[str, Any]:
+    """The generation arguments of a request of lm-eval; empty where it has none."""
+    if request.request_type != "generate_until" or len(request.args) < 2:
+        return {}
+    return as_mapping(request.args[1])
+
+
+def reply_limit(request: Any, settings: RunSettings) -> int:
+    """The tokens that the reply to a request of lm-eval may have."""
+    return reply_length(arguments_of(request), settings.reply_length)
 
 
 def stop_strings(generation: Mapping[str, Any]) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from evalprep.check.finding import Findings
@@ -33,30 +31,16 @@ def check_groups(tree: Tree, findings: Findings) -> None:
         # Mistakes of the members are reported where they are selected.
         members = select_leaves(tree, [name], Findings())
         leaves = [leaf for leaf in members if leaf.file.kind != "class"]
-        group = _Group(name, file, leaves)
         for entry in entries if isinstance(entries, list) else [entries]:
-            _check_entry(group, entry, findings)
+            _check_entry(file, leaves, entry, findings)
 
 
-@dataclass(frozen=True)
-class _Group:
-    """A group that adds up metrics of its tasks."""
-
-    name: str
-    file: TaskFile
-    leaves: list[Leaf]
-
-    def where(self, key: str = "") -> str:
-        """File, line and key."""
-        return self.file.where(key)
-
-
-def _check_entry(group: _Group, entry: Any, findings: Findings) -> None:
-    """One entry of aggregate_metric_list."""
+def _check_entry(group: TaskFile, leaves: list[Leaf], entry: Any, findings: Findings) -> None:
+    """One entry of aggregate_metric_list of a group, against its tasks."""
     metric = entry.get("metric") if isinstance(entry, dict) else None
     if isinstance(metric, FunctionRef):
         words = f"the function {metric.spec}"
-        _report_missing(words, group, group.leaves, findings)
+        _report_missing(words, group, leaves, leaves, findings)
     elif not isinstance(metric, str) or set(entry) - _KEYS:
         what = f"the group {group.name} has the entry {entry!r}"
         findings.add_at("EP121", group, _LIST, what)
@@ -69,35 +53,30 @@ def _check_entry(group: _Group, entry: Any, findings: Findings) -> None:
         elif aggregation != "mean":
             what = f"aggregation {aggregation!r} {place}"
             findings.add_at("EP121", group, _LIST, what, fix="write mean")
-        _check_metric(group, metric, entry, findings)
+        # The tasks have the metric that the entry names, and then its filters.
+        lacking = [
+            leaf
+            for leaf in leaves
+            if metric not in (metric_names(leaf) or _DEFAULTS.get(leaf.output_type, []))
+        ]
+        _report_missing(f"the metric {metric!r}", group, leaves, lacking, findings)
+        filters = [] if lacking else entry.get("filter_list") or []
+        for name in [filters] if isinstance(filters, str) else filters:
+            words = f"the filter {name!r} of {metric}"
+            lacking = [leaf for leaf in leaves if name not in filter_names(leaf)]
+            _report_missing(words, group, leaves, lacking, findings)
 
 
-def _check_metric(group: _Group, metric: str, entry: Mapping[str, Any], findings: Findings) -> None:
-    """The tasks of a group have the metric that an entry names, and then its filters."""
-    lacking = [
-        leaf
-        for leaf in group.leaves
-        if metric not in (metric_names(leaf) or _DEFAULTS.get(leaf.output_type, []))
-    ]
-    if lacking:
-        words = f"the metric {metric!r}"
-        _report_missing(words, group, lacking, findings)
-        return
-    filters = entry.get("filter_list") or []
-    for name in [filters] if isinstance(filters, str) else filters:
-        words = f"the filter {name!r} of {metric}"
-        lacking = [leaf for leaf in group.leaves if name not in filter_names(leaf)]
-        _report_missing(words, group, lacking, findings)
-
-
-def _report_missing(words: str, group: _Group, lacking: list[Leaf], findings: Findings) -> None:
+def _report_missing(
+    words: str, group: TaskFile, leaves: list[Leaf], lacking: list[Leaf], findings: Findings
+) -> None:
     """Reports what some tasks of a group do not have, where there are such tasks."""
     if not lacking:
         return
     names = [leaf.name for leaf in lacking[:3]]
     if len(lacking) > 3:
         names.append("...")
-    count = len(group.leaves)
+    count = len(leaves)
     share = f"{count - len(lacking)} of {count} tasks"
     place = f"in {share}; not in {', '.join(names)}"
     what = f"{words} of the group {group.name} is {place}"

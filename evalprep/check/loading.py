@@ -87,6 +87,10 @@ class LoadedTask:
             return self.rows.count
         return len(self.instances)
 
+    def report(self, findings: Findings, code: str, key: str, what: str, *, fix: str = "") -> None:
+        """Notes one finding on a key of the task, whose text begins with the task's name."""
+        findings.add_at(code, self.leaf, key, f"{self.name}: {what}", fix=fix)
+
     def prompt(self, number: int) -> str:
         """The text that the first request of a row sends."""
         arguments = self.instances[number][0].args
@@ -280,23 +284,16 @@ def _why_not_loaded(error: Exception, leaf: Leaf) -> tuple[str, str]:
 def _columns_of(leaf: Leaf) -> list[str]:
     """The columns of a task's first parquet file; empty where there is none."""
     path = next(chain.from_iterable(data_files(leaf).values()), "")
-    if not path.endswith(".parquet"):
-        return []
-    try:
-        return list(parquet_schema(Path(path)).names)
-    except (OSError, BadInput):
-        return []
+    with contextlib.suppress(OSError, BadInput):
+        return list(parquet_schema(Path(path)).names) if path.endswith(".parquet") else []
+    return []
 
 
 def _report_endless(leaf: Leaf, findings: Findings) -> None:
     """Loading builds the first prompt too, so that its template may be what does not end."""
-    findings.add(
-        "EP301",
-        leaf.where(),
-        f"{leaf.name}: loading, with the first prompt, does not end within {LOADING_SECONDS:g} s "
-        "of CPU",
-        task=leaf.name,
-    )
+    bound = f"{LOADING_SECONDS:g} s of CPU"
+    what = f"{leaf.name}: loading, with the first prompt, does not end within {bound}"
+    findings.add_at("EP301", leaf, "", what)
 
 
 def first_line(error: BaseException) -> str:

@@ -45,9 +45,9 @@ class Memory:
     weights: int
     per_token: int
     longest: int
-    available: int | None
-    cache_tokens: int | None
-    fits: bool | None
+    available: int | None = None
+    cache_tokens: int | None = None
+    fits: bool | None = None
 
     def text(self) -> str:
         """One line for people."""
@@ -135,22 +135,8 @@ def model_memory(shape: ModelShape, settings: RunSettings, gpu: dict[str, Any] |
     per_token = shape.kv_bytes_per_token(cache_bytes)
     longest = shape.kv_bytes(settings.max_model_len or shape.context or 0, cache_bytes)
     if gpu is None:
-        return Memory(
-            weights=weights,
-            per_token=per_token,
-            longest=longest,
-            available=None,
-            cache_tokens=None,
-            fits=None,
-        )
+        return Memory(weights, per_token, longest)
     gpus = sizes_of_settings(settings.core).gpus_per_copy
     available = int(gpu["memory"] * 2**30 * settings.core.gpu_memory_utilization) * gpus
     room = max(0, available - weights - OVERHEAD_BYTES * gpus)
-    return Memory(
-        weights=weights,
-        per_token=per_token,
-        longest=longest,
-        available=available,
-        cache_tokens=room // per_token,
-        fits=longest <= room,
-    )
+    return Memory(weights, per_token, longest, available, room // per_token, longest <= room)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalprep.check import FullCheck, RunSettings
-from evalprep.check.generation import reply_length, stop_strings
+from evalprep.check.generation import arguments_of, reply_limit, stop_strings
 from evalprep.check.loading import LoadedTask
 from evalprep.check.prompts import leading_bos
 from evalprep.check.replies import perfect_replies, published_reply
@@ -137,8 +137,7 @@ def _row(
 ) -> Preview:
     requests = [_request(instance, settings, tokenizer) for instance in loaded.instances[number]]
     first = loaded.instances[number][0]
-    has_arguments = first.request_type == "generate_until" and len(first.args) > 1
-    arguments = first.args[1] if has_arguments else {}
+    arguments = arguments_of(first)
     try:
         target = loaded.task.doc_to_target(first.doc)
     except Exception as error:  # noqa: BLE001 - a task's own code; the preview goes on without
@@ -155,7 +154,7 @@ def _row(
         bos_count=bos_count,
         stops=stop_strings(arguments),
         arguments=dict(arguments),
-        budget=reply_length(arguments, settings.reply_length),
+        budget=reply_limit(first, settings),
         context=settings.max_model_len,
         verdicts=_verdicts(loaded, number, scorer),
     )

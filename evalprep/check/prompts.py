@@ -11,7 +11,7 @@ from custom_metrics.patterns import any_of
 from evalprep.check.bound import TimeBoundError, cpu_bound
 from evalprep.check.data import BATCH_ROWS, LISTED, listed
 from evalprep.check.finding import Findings
-from evalprep.check.generation import reply_length, stop_strings
+from evalprep.check.generation import arguments_of, reply_limit, stop_strings
 from evalprep.check.loading import LoadedTask
 from evalprep.check.replies import gold_texts, published_reply
 from evalprep.check.requests import BUILDING_SECONDS, are_choices_odd
@@ -210,13 +210,7 @@ def _room(request: Any, settings: RunSettings) -> int | None:
         return None
     if request.request_type != "generate_until":
         return context - 1
-    return context - _reply_limit(request, settings)
-
-
-def _reply_limit(request: Any, settings: RunSettings) -> int:
-    """The tokens that the reply to a request may have."""
-    arguments = _generation_arguments(request)
-    return reply_length(arguments, settings.reply_length)
+    return context - reply_limit(request, settings)
 
 
 class _Rows:
@@ -284,40 +278,36 @@ class _Scan:
 
     def report(self, findings: Findings) -> None:
         """Turn what was collected into findings."""
+        loaded = self._loaded
+
+        def report(code: str, what: str, key: str = "doc_to_text") -> None:
+            loaded.report(findings, code, key, what)
+
         if self._settings.apply_chat_template and self._marked.count:
-            self._add(findings, "EP606", f"chat markup in {self._marked}")
+            report("EP606", f"chat markup in {self._marked}")
         tokenizer = self._tokenizer
         if tokenizer is None:
             return
         if self._foreign.count:
             marks = ", ".join(sorted(self._unknown))
-            self._add(findings, "EP608", f"{marks} in {self._foreign}")
+            report("EP608", f"{marks} in {self._foreign}")
         if not self._marked.count and tokenizer.chat_template:
-            _check_plain(self._loaded, self._settings, findings)
+            _check_plain(loaded, self._settings, findings)
         bos = tokenizer.bos
         if self._double.count:
             what = f"{bos} more than once at the start of {self._double}"
-            self._add(findings, "EP602", what)
+            report("EP602", what)
         lacks_bos = self._none.count and tokenizer.bos_id in tokenizer.own_prefix
-        if lacks_bos and self._loaded.name not in self._settings.bos_tasks:
-            self._add(findings, "EP603", f"no {bos} in {self._none}")
+        if lacks_bos and loaded.name not in self._settings.bos_tasks:
+            report("EP603", f"no {bos} in {self._none}")
         if self._over:
             # How many prompts are too long, and those that exceed the context by most.
             longest = ", ".join(map(self._sizes, self._longest))
             shortest, most = min(self._replies), max(self._replies)
             reply = str(most) if shortest == most else f"{shortest} to {most}"
             sizes = f"{self._over} of {self._texts} prompts and {reply} tokens for the reply"
-            self._add(
-                findings,
-                "EP604",
-                f"{sizes} are more than max_model_len {self._context}; longest: {longest}",
-                "generation_kwargs",
-            )
-
-    def _add(self, findings: Findings, code: str, what: str, key: str = "doc_to_text") -> None:
-        """Add a finding about a key of the task."""
-        loaded = self._loaded
-        findings.add_at(code, loaded.leaf, key, f"{loaded.name}: {what}")
+            what = f"{sizes} are more than max_model_len {self._context}; longest: {longest}"
+            report("EP604", what, "generation_kwargs")
 
     def _look_for_markup(self, name: str, text: str) -> None:
         """Marks of a chat in a prompt, and those among them that are no tokens of this model."""
@@ -338,7 +328,10 @@ class _Scan:
             return
         length = max(HEAD, 3 * len(tokenizer.bos))
         # Where a text does not spell the token, it alone decides nothing: one stands for all.
-        heads = [_ordinary_head(text[:length], tokenizer.bos) for text in batch.sent]
+        heads = [
+            head if tokenizer.bos in head or not head.strip() else _ORDINARY
+            for head in (text[:length] for text in batch.sent)
+        ]
         # Note the begin-of-text tokens of each start; of equal starts one is encoded.
         if len(self._starts) > MOST_HEADS:
             self._starts.clear()
@@ -387,11 +380,6 @@ class _Scan:
         return f"{prompt.name} ({prompt.tokens} tokens and {reply} for the reply)"
 
 
-def _ordinary_head(head: str, bos: str) -> str:
-    """The start of a prompt; an ordinary letter for one without the begin-of-text token."""
-    return head if bos in head or not head.strip() else _ORDINARY
-
-
 def _has_markup(text: str, tokenizer: Tokenizer | None) -> bool:
     """Returns whether a prompt holds marks of a chat.
 
@@ -410,12 +398,10 @@ def _check_plain(loaded: LoadedTask, settings: RunSettings, findings: Findings) 
     refused = settings.core.apply_chat_template is False
     if settings.apply_chat_template or refused or not loaded.generates:
         return
-    what = f"{loaded.name}: plain prompts"
+    what, fix = "plain prompts", ""
     if loaded.leaf.metadata.get("pack"):
-        what = f"{what}, {ASKED_BY_PACK}"
-        findings.add_at("EP607", loaded.leaf, "doc_to_text", what, fix=_LEAVE_PLAIN)
-    else:
-        findings.add_at("EP607", loaded.leaf, "doc_to_text", what)
+        what, fix = f"{what}, {ASKED_BY_PACK}", _LEAVE_PLAIN
+    loaded.report(findings, "EP607", "doc_to_text", what, fix=fix)
 
 
 def leading_bos(ids: list[int], tokenizer: Tokenizer) -> int:
@@ -432,14 +418,6 @@ def leading_bos(ids: list[int], tokenizer: Tokenizer) -> int:
         if text.strip():
             break
     return count
-
-
-def _generation_arguments(request: Any) -> dict[str, Any]:
-    """The generation arguments of a request; empty where it has none."""
-    if request.request_type != "generate_until" or len(request.args) < 2:
-        return {}
-    arguments = request.args[1]
-    return arguments if isinstance(arguments, dict) else {}
 
 
 def _published_right(doc: Mapping[str, Any]) -> str | None:
@@ -462,7 +440,7 @@ def _check_budget(
         doc = request.doc
         if request.request_type != "generate_until" or not isinstance(doc, Mapping):
             continue
-        limit = _reply_limit(request, settings)
+        limit = reply_limit(request, settings)
         # The longest reply of a row that is known to be right; empty where none is known. Known
         # are the gold answer, where replies are compared with it, and a right published reply.
         texts = []
@@ -488,8 +466,8 @@ def _check_budget(
         share = f"{len(over)} of {len(loaded.instances)} rows"
         row = loaded.row_name(worst)
         longest = f"{row} ({count} tokens, max_gen_toks {budget[worst]})"
-        what = f"{loaded.name}: {share}; longest: {longest}"
-        findings.add_at("EP613", loaded.leaf, "generation_kwargs", what)
+        what = f"{share}; longest: {longest}"
+        loaded.report(findings, "EP613", "generation_kwargs", what)
 
 
 def check_stops(
@@ -499,27 +477,25 @@ def check_stops(
     if not loaded.instances or loaded.leaf.output_type != "generate_until":
         return
     first = next(iter(loaded.instances.values()))[0]
-    stops = stop_strings(_generation_arguments(first))
+    stops = stop_strings(arguments_of(first))
     for stop in stops:
         # One stop string that never acts, or that the first blank of a reply triggers.
         reason = _never_acts(stop, stops, tokenizer)
         if reason:
-            what = f"{loaded.name}: {stop!r} {reason}"
-            findings.add_at("EP609", loaded.leaf, "generation_kwargs", what)
+            loaded.report(findings, "EP609", "generation_kwargs", f"{stop!r} {reason}")
         if stop.strip():
             continue
         first_rows = list(loaded.instances)[:20]
         prompts = [loaded.prompt(number) for number in first_rows]
         if any(_begins_reply(stop, prompt) for prompt in prompts):
-            what = f"{loaded.name}: {stop!r}, and the prompts end with a turn marker"
-            findings.add_at("EP611", loaded.leaf, "generation_kwargs", what)
+            what = f"{stop!r}, and the prompts end with a turn marker"
+            loaded.report(findings, "EP611", "generation_kwargs", what)
     if not stops or not loaded.generates:
         return
     cut = [number for number in loaded.instances if _is_cut(loaded, number, stops, scorer)]
     if cut:
         names = [loaded.row_name(number) for number in cut]
-        what = f"{loaded.name}: {listed(names)}"
-        findings.add_at("EP610", loaded.leaf, "generation_kwargs", what)
+        loaded.report(findings, "EP610", "generation_kwargs", listed(names))
 
 
 def _never_acts(stop: str, stops: list[str], tokenizer: Tokenizer | None) -> str:

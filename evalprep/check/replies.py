@@ -6,7 +6,7 @@ Perfect ones made from the gold answer, an empty one, an unrelated one, hard one
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -43,14 +43,25 @@ HARD = {
 }
 
 
+def position_of(gold: Any, choices: Sequence[Any]) -> int | None:
+    """The position of a gold answer, which is a choice or its number; None where it is neither.
+
+    >>> position_of("b", ["a", "b"]), position_of(2, ["a", "b"])
+    (1, None)
+    """
+    if isinstance(gold, str) and gold in choices:
+        return choices.index(gold)
+    return gold if isinstance(gold, int) and 0 <= gold < len(choices) else None
+
+
 def gold_texts(task: Any, doc: Mapping[str, Any]) -> list[str]:
     """The gold answers of a row as texts; empty when the row has none."""
     try:
         # The gold answer of a row; of a number, the choice at that place.
         gold = task.doc_to_target(doc)
         choices = task.doc_to_choice(doc) if task.get_config("doc_to_choice") is not None else None
-        if isinstance(choices, list) and isinstance(gold, int) and 0 <= gold < len(choices):
-            gold = choices[gold]
+        if isinstance(choices, list) and (position := position_of(gold, choices)) is not None:
+            gold = choices[position]
     except Exception:  # noqa: BLE001
         # A row whose gold cannot be read is reported where prompts are built.
         return []

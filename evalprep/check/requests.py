@@ -13,6 +13,7 @@ from evalprep.check.bound import TimeBoundError, cpu_bound
 from evalprep.check.data import listed
 from evalprep.check.finding import Findings
 from evalprep.check.loading import LoadedTask, first_line
+from evalprep.check.replies import position_of
 from evalprep.check.settings import DEFAULT_LENGTH, RunSettings
 from evalprep.check.silence import quiet
 from evalprep.check.tree import Leaf
@@ -116,11 +117,6 @@ def _failing_row(task: Any) -> str:
     return "some row"
 
 
-def _report(loaded: LoadedTask, findings: Findings, code: str, key: str, what: str) -> None:
-    """Add a finding on a key of a task, whose text begins with the task's name."""
-    findings.add_at(code, loaded.leaf, key, f"{loaded.name}: {what}")
-
-
 def _check_texts(loaded: LoadedTask, texts: list[str], findings: Findings) -> None:
     """Prompts without text, and one prompt for all rows."""
 
@@ -129,7 +125,7 @@ def _check_texts(loaded: LoadedTask, texts: list[str], findings: Findings) -> No
 
     empty = _rows_where(loaded, is_empty)
     if empty:
-        _report(loaded, findings, "EP404", "doc_to_text", f"empty prompts in {listed(empty)}")
+        loaded.report(findings, "EP404", "doc_to_text", f"empty prompts in {listed(empty)}")
     elif len(texts) > 1 and len(set(texts)) == 1:
         _check_column(loaded, "EP303", "doc_to_text", findings)
 
@@ -184,7 +180,7 @@ def _check_targets(loaded: LoadedTask, findings: Findings) -> None:
     if lists and others:
         places = f"a list (first in {lists[0]}), no list (first in {others[0]})"
         what = f"the gold answer is {places}"
-        _report(loaded, findings, "EP409", "doc_to_target", what)
+        loaded.report(findings, "EP409", "doc_to_target", what)
     word = loaded.leaf.config.get("doc_to_target")
     options = loaded.leaf.config.get("doc_to_choice")
     is_option = isinstance(options, list) and word in options
@@ -212,7 +208,7 @@ def _check_examples(loaded: LoadedTask, findings: Findings) -> None:
 
     leaking = _rows_where(loaded, leaks)
     if leaking:
-        _report(loaded, findings, "EP413", "fewshot_split", listed(leaking))
+        loaded.report(findings, "EP413", "fewshot_split", listed(leaking))
 
 
 def _check_repeated(loaded: LoadedTask, findings: Findings) -> None:
@@ -240,17 +236,7 @@ def _check_repeated(loaded: LoadedTask, findings: Findings) -> None:
     repeated = _rows_where(loaded, is_repeated)
     if repeated:
         what = f"as before in {listed(repeated)}"
-        _report(loaded, findings, "EP414", "dataset_path", what)
-
-
-def _pairs(requests: list[Any]) -> list[tuple[str, str]]:
-    """Context and continuation of the likelihood requests of a row."""
-    pairs = []
-    for request in requests:
-        is_likelihood = request.request_type == "loglikelihood"
-        if is_likelihood and len(request.args) > 1:
-            pairs.append(request.args)
-    return pairs
+        loaded.report(findings, "EP414", "dataset_path", what)
 
 
 def _check_continuations(loaded: LoadedTask, findings: Findings) -> None:
@@ -258,7 +244,8 @@ def _check_continuations(loaded: LoadedTask, findings: Findings) -> None:
 
     def rows_with(holds: Callable[[str, str], bool]) -> list[str]:
         def holds_for_pair(_number: int, requests: list[Any]) -> bool:
-            return any(holds(*pair) for pair in _pairs(requests))
+            pairs = [request.args for request in requests if _is_likelihood(request)]
+            return any(holds(*pair) for pair in pairs)
 
         return _rows_where(loaded, holds_for_pair)
 
@@ -269,8 +256,12 @@ def _check_continuations(loaded: LoadedTask, findings: Findings) -> None:
     ):
         rows = rows_with(holds)
         if rows:
-            what = f"{words}{listed(rows)}"
-            _report(loaded, findings, code, "target_delimiter", what)
+            loaded.report(findings, code, "target_delimiter", f"{words}{listed(rows)}")
+
+
+def _is_likelihood(request: Any) -> bool:
+    """Returns whether a request has a context and a continuation."""
+    return request.request_type == "loglikelihood" and len(request.args) > 1
 
 
 def _is_empty(_context: str, continuation: str) -> bool:
@@ -304,7 +295,7 @@ def _check_patterns(loaded: LoadedTask, prompts: list[str], findings: Findings) 
         if not is_asked_for:
             absence = f"which is in none of {len(prompts)} prompts"
             what = f"the filter {name} looks for {marks[0]}, {absence}"
-            _report(loaded, findings, "EP237", "filter_list", what)
+            loaded.report(findings, "EP237", "filter_list", what)
 
 
 def _check_letters(loaded: LoadedTask, findings: Findings) -> None:
@@ -324,7 +315,7 @@ def _check_letters(loaded: LoadedTask, findings: Findings) -> None:
         letters = ", ".join(sorted(golds)[:4])
         replies = f"replies have up to {length} tokens"
         what = f"gold answers are {letters}, and {replies}"
-        _report(loaded, findings, "EP238", "filter_list", what)
+        loaded.report(findings, "EP238", "filter_list", what)
 
 
 _LETTER = re.compile(r"\(?[A-Z]\)?")
@@ -360,18 +351,13 @@ class _Choice:
     def is_wrong(self) -> bool:
         """A gold answer that is no choice: another text, or a number outside of the list."""
         golds = self.gold if isinstance(self.gold, list) else [self.gold]
-        return not all(map(self._is_choice, golds))
+        return any(position_of(gold, self.choices) is None for gold in golds)
 
     @property
     def repeats(self) -> bool:
         """A choice that occurs twice."""
         different = set(map(str, self.choices))
         return len(different) < len(self.choices)
-
-    def _is_choice(self, gold: Any) -> bool:
-        if isinstance(gold, str):
-            return gold in self.choices
-        return isinstance(gold, int) and 0 <= gold < len(self.choices)
 
 
 def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
@@ -396,17 +382,16 @@ def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
     if wrong and _count_from_one(rows):
         last = max(row.gold for row in rows)
         what = f"the gold index is from 1 to {last}"
-        _report(loaded, findings, "EP419", key, what)
+        loaded.report(findings, "EP419", key, what)
     elif wrong:
         what = f"the gold answer is not among the choices in {listed(wrong)}"
-        _report(loaded, findings, "EP411", key, what)
-    elif _never_varies(rows) and not has_scorer:
-        gold = rows[0].gold
-        what = f"the gold answer is {gold!r} in all {len(rows)} rows"
-        _report(loaded, findings, "EP418", key, what)
+        loaded.report(findings, "EP411", key, what)
+    elif not has_scorer and _never_varies(rows):
+        what = f"the gold answer is {rows[0].gold!r} in all {len(rows)} rows"
+        loaded.report(findings, "EP418", key, what)
     twice = [row.row for row in rows if row.repeats]
     if twice:
-        _report(loaded, findings, "EP416", "doc_to_choice", listed(twice))
+        loaded.report(findings, "EP416", "doc_to_choice", listed(twice))
 
 
 def are_choices_odd(loaded: LoadedTask) -> bool:
@@ -425,6 +410,6 @@ def _count_from_one(rows: list[_Choice]) -> bool:
 
 
 def _never_varies(rows: list[_Choice]) -> bool:
-    golds = {str(row.gold) for row in rows}
-    is_constant = len(rows) >= SEVERAL and len(golds) == 1
-    return is_constant and len(rows[0].choices) > 1
+    if len(rows) < SEVERAL or len(rows[0].choices) < 2:
+        return False
+    return len({str(row.gold) for row in rows}) == 1

@@ -20,6 +20,7 @@ from evalprep.check.replies import (
     HARD,
     gold_texts,
     perfect_replies,
+    position_of,
     published_reply,
     unrelated_reply,
 )
@@ -333,13 +334,8 @@ def _gold_positions(loaded: LoadedTask, number: int) -> list[int]:
     choices = loaded.task.doc_to_choice(doc)
     target = loaded.task.doc_to_target(doc)
     golds = target if isinstance(target, list) else [target]
-    positions = []
-    for gold in golds:
-        is_choice = isinstance(gold, str) and gold in choices
-        position = choices.index(gold) if is_choice else gold
-        if isinstance(position, int) and 0 <= position < len(choices):
-            positions.append(position)
-    return positions
+    positions = [position_of(gold, choices) for gold in golds]
+    return [position for position in positions if position is not None]
 
 
 def _unsafe(value: Any) -> str:

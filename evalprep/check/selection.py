@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.check.finding import Findings
-from evalprep.check.tree import Leaf, TaskFile, Tree, read_file
+from evalprep.check.tree import GROUP_KEYS, Leaf, TaskFile, Tree, read_file
 from evalprep.errors import near
 from evalprep.packs import member_names, stock_file, stock_tagged
-
-_GROUP_KEYS = {"group", "group_alias", "task", "aggregate_metric_list", "metadata"}
 
 
 def select_leaves(tree: Tree, requested: Iterable[str], findings: Findings) -> list[Leaf]:
@@ -61,9 +59,7 @@ def _names_of(entry: str, selection: _Selection) -> list[str]:
 
 def _overrides(data: Mapping[str, Any]) -> dict[str, Any]:
     """Keys of a group that are none of a group's own: settings of all its members."""
-    return {
-        key: value for key, value in data.items() if key not in _GROUP_KEYS | {"tag", "task_list"}
-    }
+    return {key: value for key, value in data.items() if key not in GROUP_KEYS}
 
 
 @dataclass(frozen=True)
@@ -129,17 +125,17 @@ class _Selection:
     def _member(
         self, file: TaskFile, member: Any, override: Mapping[str, Any], path: tuple[str, ...]
     ) -> list[Leaf]:
-        """The tasks of one member of a group.
+        """The tasks of one member of a group, the last of `path`.
 
         A name, a group inside of it, or a task with settings of its own.
         """
-        group = path[-1]
         if isinstance(member, str):
-            return self._named(file, group, member, override, path)
+            return self._named(file, member, override, path)
         if isinstance(member, dict) and "group" in member:
             return self._inner_group(file, member, override, path)
         if isinstance(member, dict) and isinstance(member.get("task"), str):
-            return self._inline(file, group, member, override, path)
+            return self._inline(file, member, override, path)
+        group = path[-1]
         what = f"a member of the group {group} has neither `task` nor `group`: {str(member)[:80]}"
         fix = "give it a name with `task:`"
         self.findings.add("EP109", file.where("task"), what, task=group, fix=fix)
@@ -157,33 +153,24 @@ class _Selection:
             own = {key: value for key, value in member.items() if key != "group"}
             return self.expand(inner, {**override, **own}, path)
         if "task" not in member:
-            return self._named(file, group, inner, override, path)
+            return self._named(file, inner, override, path)
         merged = {**_overrides(member), **override}
         return self._members(file, member, merged, (*path, f"{group}::{inner}"))
 
     def _named(
-        self,
-        file: TaskFile,
-        group: str,
-        member: str,
-        override: Mapping[str, Any],
-        path: tuple[str, ...],
+        self, file: TaskFile, member: str, override: Mapping[str, Any], path: tuple[str, ...]
     ) -> list[Leaf]:
         if self.has(member):
             return self.expand(member, override, path)
-        self.findings.add(
-            "EP110",
-            file.where("task"),
-            f"the group {group} names {member!r}, which does not exist",
-            task=group,
-            fix=near(member, self.tree.names()),
-        )
+        group = path[-1]
+        what = f"the group {group} names {member!r}, which does not exist"
+        fix = near(member, self.tree.names())
+        self.findings.add("EP110", file.where("task"), what, task=group, fix=fix)
         return []
 
     def _inline(
         self,
         file: TaskFile,
-        group: str,
         member: Mapping[str, Any],
         override: Mapping[str, Any],
         path: tuple[str, ...],
@@ -192,10 +179,10 @@ class _Selection:
 
         It is a change to a known task, or a task that exists in this group alone.
         """
-        inner, merged = str(member["task"]), {**override, **member}
+        group, inner, merged = path[-1], str(member["task"]), {**override, **member}
         if self.has(inner):
             merged.pop("task")
-            return self._named(file, group, inner, merged, path)
+            return self._named(file, inner, merged, path)
         if "include" in member:
             self.findings.add(
                 "EP110",
@@ -208,7 +195,7 @@ class _Selection:
             return []
         if "dataset_path" in merged or "custom_dataset" in merged:
             return [Leaf(f"{group}::{inner}", file, {**merged, "task": f"{group}::{inner}"})]
-        return self._named(file, group, inner, merged, path)
+        return self._named(file, inner, merged, path)
 
 
 def is_known(tree: Tree, name: str) -> bool:
@@ -229,7 +216,8 @@ def names_behind(tree: Tree, requested: Iterable[str]) -> list[str]:
         names[name] = None
         waiting += tree.tags.get(name, [])
         file = tree.index.get(name)
-        waiting += [] if file is None else _member_names(file)
+        if file is not None and file.kind == "group":
+            waiting += member_names(file.data)
     return list(names)
 
 
@@ -239,11 +227,6 @@ def files_behind(tree: Tree, requested: Iterable[str]) -> set[Path]:
     files = [tree.index[name] for name in known]
     included = chain.from_iterable(file.included for file in files)
     return {*(file.path for file in files), *included}
-
-
-def _member_names(file: TaskFile) -> list[str]:
-    """The names that a group's file has for its members and for the groups inside of it."""
-    return list(member_names(file.data)) if file.kind == "group" else []
 
 
 @cache

@@ -37,8 +37,8 @@ _TEXTS = {
     "until",
 }
 
-
-_GROUP_KEYS = {
+#: Keys of a group itself; others are settings of all its members.
+GROUP_KEYS = {
     "group",
     "group_alias",
     "task",
@@ -373,8 +373,12 @@ def _is_registered(
     if old:
         what = f"`group: {old}` stands beside `task: {file.data['task']}`"
         findings.add("EP125", file.where("group"), what, task=str(file.data["task"]))
+    elif not name and {"model", "tasks"} <= set(file.data):
+        pass  # a run configuration of lm-eval may lie beside tasks, and is no mistake
     elif not name:
-        _explain_nameless(file, findings)
+        has_key = file.kind != "other"
+        words = f"`{file.kind}` is not a text" if has_key else "has neither `task` nor `group`"
+        findings.add("EP107", str(file.path), f"{words}; it will not be registered")
     elif name in own:
         what = f"the name {name!r} is already taken by {own[name].path}"
         findings.add("EP104", file.where(key), what, task=name)
@@ -392,19 +396,6 @@ def _is_registered(
 def _old_group(file: TaskFile) -> str:
     """The value of `group:` in a file of one task, as lm-eval allowed before 0.4.4; else empty."""
     group, task = file.data.get("group"), file.data.get("task")
-    if file.kind != "group" or not isinstance(task, str) or set(file.data) <= _GROUP_KEYS:
+    if file.kind != "group" or not isinstance(task, str) or set(file.data) <= GROUP_KEYS:
         return ""
     return ", ".join(map(str, group)) if isinstance(group, list) else str(group or "")
-
-
-def _explain_nameless(file: TaskFile, findings: Findings) -> None:
-    """A file that lm-eval skips.
-
-    Its own run configurations may lie beside tasks and are no mistake.
-    """
-    if {"model", "tasks"} <= set(file.data):
-        return
-    what = (
-        f"`{file.kind}` is not a text" if file.kind != "other" else "has neither `task` nor `group`"
-    )
-    findings.add("EP107", str(file.path), f"{what}; it will not be registered")

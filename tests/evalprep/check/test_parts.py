@@ -9,6 +9,7 @@ from evalprep.check import Findings, RunSettings, prompts, scoring
 from evalprep.check.data import check_rows
 from evalprep.check.functions import top_level_names
 from evalprep.check.generation import check_generation
+from evalprep.check.loading import LoadedTask
 from evalprep.check.tree import Leaf, TaskFile
 
 
@@ -83,14 +84,14 @@ class Words:
 )
 def test_rows_that_exceed_the_context_by_most_come_first(tmp_path, replies, expected):
     settings = RunSettings.without_config(max_model_len=100)
-    loaded = SimpleNamespace(name="t", leaf=leaf_of(tmp_path), generates=True)
+    loaded = LoadedTask(leaf_of(tmp_path), task=None)
     scan = prompts._Scan(loaded, settings, Words())
     texts = ["word " * 90, "word " * 50]
     rooms = [100 - reply for reply in replies]
     scan.add(prompts._Batch(["long", "short"], [None, None], texts, texts, rooms))
     findings = Findings()
     scan.report(findings)
-    assert findings_of(findings)["EP604"] == f"t: {expected}"
+    assert findings_of(findings)["EP604"] == f"own: {expected}"
 
 
 MODULE = """\
