@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from evalprep.check.finding import Findings
 from evalprep.errors import BadInput
 
 if TYPE_CHECKING:
-    from evalprep.packs import Pack, Plan, Prepared, ScoreSpec, TaskPlan
+    from evalprep.packs import Pack, Plan, Prepared, TaskPlan
 
 
 def check_annotators(prepared: Prepared, packs: Mapping[str, Pack], findings: Findings) -> None:
@@ -58,20 +58,14 @@ def _check_pack(pack: Pack, tasks: Mapping[str, TaskPlan], plan: Plan, findings:
         ]
         missing = lacks(annotator) if its_tasks else []
         if missing:
-            scores = _behind(its_tasks, [*pack.suite_scores.items(), *plan.scores.items()])
+            # The scores of the pack and of the plan that read one of the tasks.
+            tasks_of = {
+                name: (*score.task, *score.tasks) for name, score in pack.suite_scores.items()
+            }
+            tasks_of |= {name: score.tasks for name, score in plan.scores.items()}
+            scores = [name for name, read in tasks_of.items() if set(read) & set(its_tasks)]
             what = (
                 f"{annotator.name} lacks {', '.join(missing)}; without it no value: "
                 f"{', '.join(scores or its_tasks)}"
             )
             findings.add("EP731", f"{pack.name}/{annotator.name}", what, task=its_tasks[0])
-
-
-def _behind(tasks: Iterable[str], scores: Iterable[tuple[str, ScoreSpec | object]]) -> list[str]:
-    """Scores that read one of some tasks."""
-    targets = set(tasks)
-    names = [
-        name
-        for name, spec in scores
-        if targets & {getattr(spec, "task", ""), *(getattr(spec, "tasks", ()) or ())}
-    ]
-    return list(dict.fromkeys(names))

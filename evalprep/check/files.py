@@ -16,18 +16,6 @@ from evalprep.files import as_mapping
 _SAMPLE_FILES = ("samples_*.jsonl", "*/samples_*.jsonl")
 
 
-def _check_names(tree: Tree, findings: Findings, stock: Collection[str]) -> None:
-    for name, file in tree.index.items():
-        metadata = as_mapping(file.data.get("metadata"))
-        # A pack may give one of lm-eval's tasks other rows on purpose, under its known name.
-        is_meant = metadata.get("replaces_stock") is True
-        if name in stock and not is_meant:
-            key = "group" if file.kind == "group" else "task"
-            findings.add_at("EP105", file, key, f"{name!r} is also a name of lm-eval's own")
-        if "task_list" in file.data:
-            findings.add_at("EP113", file, "task_list", "its entries will not exist")
-
-
 def check_files(
     tree: Tree, findings: Findings, stock: Collection[str], *, may_be_empty: bool
 ) -> None:
@@ -42,7 +30,14 @@ def check_files(
         findings.add("EP119", where, "no task in it")
     if all(map(is_stock, tree.roots)):
         stock = frozenset()  # lm-eval's own tasks bear their own names
-    _check_names(tree, findings, stock)
+    for name, file in tree.index.items():
+        # A pack may give one of lm-eval's tasks other rows on purpose, under its known name.
+        is_meant = as_mapping(file.data.get("metadata")).get("replaces_stock") is True
+        if name in stock and not is_meant:
+            key = "group" if file.kind == "group" else "task"
+            findings.add_at("EP105", file, key, f"{name!r} is also a name of lm-eval's own")
+        if "task_list" in file.data:
+            findings.add_at("EP113", file, "task_list", "its entries will not exist")
     for tag in tree.tags:
         _check_tag(tag, tree, findings, stock)
 

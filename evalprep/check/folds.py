@@ -69,7 +69,11 @@ def paragraph(folded: Fold, roots: Sequence[str] = (), width: int = WIDTH) -> st
         width: Characters in a line.
     """
     code = CODES[folded.code]
-    head = f"{code.level} {folded.code}:{_how_many(folded.findings)} {code.meaning}"
+    # The number of tasks or places of several findings.
+    count = len(folded.findings)
+    tasks = len({finding.task for finding in folded.findings if finding.task})
+    how_many = counted(tasks, "task") if tasks > 1 else counted(count, "place")
+    head = f"{code.level} {folded.code}:{f' {how_many}:' if count > 1 else ''} {code.meaning}"
     lines = _wrapped(head, "", "  ", width)
     most_frequent_first = sorted(folded.causes.values(), key=len, reverse=True)
     for findings in most_frequent_first[:CAUSES]:
@@ -83,14 +87,6 @@ def paragraph(folded: Fold, roots: Sequence[str] = (), width: int = WIDTH) -> st
     if code.fix and own_fix in {"", code.fix}:
         lines += _wrapped(f"fix: {code.fix}", "  ", "    ", width)
     return "\n".join(lines)
-
-
-def _how_many(findings: Sequence[Finding]) -> str:
-    """The number of tasks or places of several findings; nothing for a single one."""
-    if len(findings) < 2:
-        return ""
-    tasks = len({finding.task for finding in findings if finding.task})
-    return f" {counted(tasks, 'task') if tasks > 1 else counted(len(findings), 'place')}:"
 
 
 def _cause_lines(

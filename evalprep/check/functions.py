@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalprep.check.finding import Findings
+from evalprep.check.imports import is_importable
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.errors import near
 from evalprep.files import read_text
@@ -255,7 +256,9 @@ def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
         where, what = _unparsed(source)
         findings.add("EP222", where, what, task=leaf.name, fix="correct the module")
         return
-    reading = _Reading(source, leaf.name, findings, packaged=_sets_package(tree))
+    # The module may make its folder a package by itself.
+    assigned = [ast.unparse(node.targets[0]) for node in tree.body if isinstance(node, ast.Assign)]
+    reading = _Reading(source, leaf.name, findings, packaged="__package__" in assigned)
     for node in _statements(tree.body, optional=True):
         reading.statement(node)
 
@@ -270,16 +273,6 @@ def _unparsed(source: Path) -> tuple[str, str]:
     except (OSError, ValueError) as error:
         return str(source), f"is not valid Python: {error}"
     return str(source), "is not valid Python"
-
-
-def _sets_package(tree: ast.Module) -> bool:
-    """Returns whether a module makes its folder a package by itself."""
-    for node in tree.body:
-        if isinstance(node, ast.Assign):
-            target = ast.unparse(node.targets[0])
-            if target == "__package__":
-                return True
-    return False
 
 
 @dataclass
@@ -326,24 +319,19 @@ class _Reading:
             names_path = "sys.path" in ast.unparse(node)
             self.changes_path = self.changes_path or names_path
         elif isinstance(node, ast.ClassDef) and self.postponed:
-            self._dataclass(node)
+            decorators = [ast.unparse(item).partition("(")[0] for item in node.decorator_list]
+            if any(name.rpartition(".")[2] == "dataclass" for name in decorators):
+                what = f"@dataclass {node.name} with `from __future__ import annotations`"
+                self._report(node, what)
 
     def _report(self, node: ast.stmt, what: str, fix: str = "") -> None:
         where = f"{self.source}:{node.lineno}"
         self.findings.add("EP222", where, what, task=self.task, fix=fix)
 
-    def _dataclass(self, node: ast.ClassDef) -> None:
-        for decorator in node.decorator_list:
-            function = ast.unparse(decorator).partition("(")[0]
-            if function.rpartition(".")[2] == "dataclass":
-                what = f"@dataclass {node.name} with `from __future__ import annotations`"
-                self._report(node, what)
-                return
-
     def _sibling(self, module: str, node: ast.stmt) -> None:
         """A module that is not importable, though it may lie beside this one."""
         first = module.partition(".")[0]
-        if _is_importable(first):
+        if is_importable(first):
             return
         folder = self.source.parent
         module_file = folder / f"{first}.py"
@@ -357,40 +345,25 @@ class _Reading:
             self._report(node, what, fix)
 
 
-def _is_importable(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
-
-
 def _missing_in_lm_eval(module: str, names: list[str]) -> list[str]:
     """Names that a module imports from lm-eval, and that the installed one does not have.
 
     Its source is plain Python, in which names can be looked up.
     """
     first, *rest = module.split(".")
-    if first != "lm_eval":
-        return []
-    spec = importlib.util.find_spec("lm_eval")
-    if spec is None:
-        return []
+    spec = importlib.util.find_spec("lm_eval") if first == "lm_eval" else None
     missing: list[str] = []
-    for base in spec.submodule_search_locations or []:
-        missing += _missing_below(Path(base, *rest), module, names)
+    for base in (spec.submodule_search_locations if spec is not None else None) or []:
+        folder = Path(base, *rest)
+        source = _source_at(folder)
+        if source is None and not folder.is_dir():
+            missing.append(module)
+            continue
+        defined = top_level_names(source) if source is not None else frozenset()
+        if defined is not None:
+            known = {*defined, *(path.stem for path in folder.glob("*")), "*"}
+            missing += [f"{module}.{name}" for name in names if name not in known]
     return missing
-
-
-def _missing_below(folder: Path, module: str, names: list[str]) -> list[str]:
-    source = _source_at(folder)
-    if source is None and not folder.is_dir():
-        return [module]
-    defined = top_level_names(source) if source is not None else frozenset()
-    if defined is None:
-        return []
-    submodules = {path.stem for path in folder.glob("*")}
-    known = defined | submodules | {"*"}
-    return [f"{module}.{name}" for name in names if name not in known]
 
 
 class _Registration(NamedTuple):
@@ -421,12 +394,7 @@ def _registered_by(call: ast.Call) -> list[_Registration]:
     kind = function.removeprefix("register_")
     if kind not in {"filter", "metric", "aggregation"}:
         return []
-    return [_Registration(kind, name, call.lineno) for name in _texts(call)]
-
-
-def _texts(call: ast.Call) -> list[str]:
-    """The names that a call of `register_...` is made with."""
     keywords = [keyword for keyword in call.keywords if keyword.arg in {"metric", "name"}]
     arguments = [*call.args, *(keyword.value for keyword in keywords)]
-    constants = [node.value for node in arguments if isinstance(node, ast.Constant)]
-    return [value for value in constants if isinstance(value, str)]
+    names = [node.value for node in arguments if isinstance(node, ast.Constant)]
+    return [_Registration(kind, name, call.lineno) for name in names if isinstance(name, str)]

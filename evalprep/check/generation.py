@@ -153,28 +153,17 @@ def _complete_sampling(
     key = "generation_kwargs"
     missing = [name for name in ("do_sample", "temperature") if name not in kwargs]
     if missing:
-        samples_at_one = _samples_at_one(missing, kwargs, settings)
-        code = "EP201" if samples_at_one else "EP231"
+        # An engine's default is temperature 1, which counts where lm-eval sets no temperature.
+        record = settings.record
+        engine_samples = settings.backend is None or (record is not None and record.samples)
+        is_sampled = kwargs.get("do_sample", True) is True
+        code = "EP201" if engine_samples and "temperature" in missing and is_sampled else "EP231"
         names = " and ".join(missing)
         findings.add_at(code, leaf, key, f"{names} not given")
         return
     samples = kwargs["do_sample"] is True and bool(_number(kwargs["temperature"]))
     if samples and "top_p" not in kwargs:
         findings.add_at("EP231", leaf, key, "top_p not given")
-
-
-def _samples_at_one(missing: list[str], kwargs: dict[str, Any], settings: RunSettings) -> bool:
-    """Returns whether the engine would sample at temperature 1.
-
-    That is the default of an engine, which counts where lm-eval sets no temperature.
-    """
-    record = settings.record
-    record_samples = record is not None and record.samples
-    if settings.backend is not None and not record_samples:
-        return False
-    if len(missing) == 2:
-        return True
-    return missing == ["temperature"] and kwargs["do_sample"] is True
 
 
 def _stops(kwargs: dict[str, Any], leaf: Leaf, settings: RunSettings, findings: Findings) -> None:

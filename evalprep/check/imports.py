@@ -46,6 +46,14 @@ def postpone(*names: str) -> None:
             sys.modules[name] = module
 
 
+def is_importable(package: str) -> bool:
+    """Returns whether a package is installed; it is not imported."""
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
 @contextlib.contextmanager
 def absent(*names: str) -> Iterator[None]:
     """Lets packages that a module can do without look as if they were not installed.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.util
 import re
 import sys
 from collections import Counter
@@ -19,7 +18,7 @@ from evalprep.check.bound import TimeBoundError, cpu_bound
 from evalprep.check.data import data_files
 from evalprep.check.finding import Findings
 from evalprep.check.functions import refs_by_key
-from evalprep.check.imports import absent, postpone
+from evalprep.check.imports import absent, is_importable, postpone
 from evalprep.check.sample import TaskRows, loaded_from, task_rows
 from evalprep.check.selection import select_leaves
 from evalprep.check.settings import RunSettings
@@ -105,7 +104,7 @@ def import_nltk() -> None:
     NLTK treats scipy and scikit-learn as optional. Importing them is 80 % of importing NLTK, 1.6 s
     of CPU, and nothing that scores replies needs those parts.
     """
-    if "nltk" in sys.modules or importlib.util.find_spec("nltk") is None:
+    if "nltk" in sys.modules or not is_importable("nltk"):
         return
     with absent("scipy", "scipy.stats", "sklearn"), contextlib.suppress(Exception):
         importlib.import_module("nltk")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -14,12 +13,13 @@ from evalprep.backends import DATA_PARALLEL, TENSOR_PARALLEL, is_here, sizes_of_
 from evalprep.check.data import listed
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
+from evalprep.check.imports import is_importable
 from evalprep.check.memory import card_of, model_memory, report_memory
 from evalprep.check.remotecode import check_remote_code
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.credentials import is_secret
-from evalprep.model import Destination, ModelShape, core_count, model_folder, model_shape
+from evalprep.model import ModelShape, core_count, model_folder, model_shape
 from evalprep.packs import installed_version
 from evalprep.places import is_file, place
 from evalprep.terminal import counted
@@ -63,7 +63,11 @@ def check_machine(
     _check_served(settings, findings)
     _check_arguments(leaves, settings, findings)
     if settings.destination.here:
-        _check_variables(settings, findings)
+        # Variables of this shell with which the engine fails.
+        for name in sorted(settings.record.fails_with if settings.record is not None else ()):
+            if value := os.environ.get(name):
+                what = f"{name}={value} is set"
+                findings.add("EP732", "backend", what, fix=f"`unset {name}`")
         _check_packages(leaves, settings, findings)
         _check_disk(settings, findings, data_bytes)
 
@@ -84,22 +88,16 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
         return
     config_file = folder / "config.json"
     if not config_file.is_file():
-        _check_weights(folder, settings, findings)
+        # It may hold GGUF files, of which one has to be named.
+        weights = min(folder.glob("*.gguf"), default=None)
+        fix = "" if weights is None else _weights_file(weights)
+        if "gguf_file" not in settings.core.model_args:
+            findings.add("EP702", "model_name", f"{folder} has no config.json", fix=fix)
         return
     check_remote_code(folder, settings, findings)
     shape = model_shape(folder)
     if shape is not None:
         _check_shape(shape, settings, findings)
-
-
-def _check_weights(folder: Path, settings: RunSettings, findings: Findings) -> None:
-    """A folder without a config.json, which may hold GGUF files, of which one has to be named."""
-    if "gguf_file" in settings.core.model_args:
-        return
-    weights = min(folder.glob("*.gguf"), default=None)
-    fix = "" if weights is None else _weights_file(weights)
-    what = f"{folder} has no config.json"
-    findings.add("EP702", "model_name", what, fix=fix)
 
 
 def _weights_file(path: Path) -> str:
@@ -187,7 +185,7 @@ def _check_gpus(settings: RunSettings, findings: Findings) -> None:
             if "RAY_AUTH_MODE" not in os.environ and token.is_file():
                 what = f"{token} is there, and RAY_AUTH_MODE is not set"
                 findings.add("EP728", DATA_PARALLEL, what)
-            if not _is_installed("ray") and _is_installed("vllm"):
+            if not is_importable("ray") and is_importable("vllm"):
                 findings.add("EP718", DATA_PARALLEL, "ray is not installed")
 
 
@@ -203,40 +201,19 @@ def _check_served(settings: RunSettings, findings: Findings) -> None:
     copies_per_node = sizes.data // machine.nodes
     needed = sizes.gpus_per_copy * copies_per_node
     if machine.cpu:
-        _check_cores(needed, machine, findings)
+        # Each part of the server gets a core of its own, unless the user has a layout in which
+        # copies may share cores.
+        layout = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", "auto")
+        available = core_count()
+        if machine.here and layout == "auto" and needed > available:
+            cores = counted(available, "core")
+            demand = f"the server's copies ask for {needed} cores"
+            what = f"{demand}; this process may use {cores} and no GPU"
+            findings.add("EP733", DATA_PARALLEL, what)
     elif machine.gpus is not None and needed > machine.gpus:
         demand = f"{needed} GPUs are asked for on each node of the server"
         what = f"{demand}, there are {machine.gpus}"
         findings.add("EP703", DATA_PARALLEL, what)
-
-
-def _check_cores(needed: int, machine: Destination, findings: Findings) -> None:
-    """Checks that each part of a server on this CPU gets a core of its own."""
-    # Any other value is the user's own layout, in which copies may share cores.
-    layout = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", "auto")
-    if not machine.here or layout != "auto":
-        return
-    available = core_count()
-    if needed > available:
-        cores = counted(available, "core")
-        demand = f"the server's copies ask for {needed} cores"
-        what = f"{demand}; this process may use {cores} and no GPU"
-        findings.add("EP733", DATA_PARALLEL, what)
-
-
-def _is_installed(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
-
-
-def _check_variables(settings: RunSettings, findings: Findings) -> None:
-    record = settings.record
-    if record is None:
-        return
-    for name in sorted(record.fails_with):
-        value = os.environ.get(name)
-        if value:
-            what = f"{name}={value} is set"
-            findings.add("EP732", "backend", what, fix=f"`unset {name}`")
 
 
 def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
@@ -252,10 +229,10 @@ def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Finding
             findings.add("EP707", "lm_eval", f"version {shown}")
     record = settings.record
     module = record.package if record is not None else ""
-    if module and not _is_installed(module):
+    if module and not is_importable(module):
         findings.add("EP712", "backend", f"{module} is not installed here")
     for argument, needed in _NEEDED_BY_ARGUMENT.items():
-        if settings.core.model_args.get(argument) and not _is_installed(needed):
+        if settings.core.model_args.get(argument) and not is_importable(needed):
             where = f"model_args.{argument}"
             findings.add(
                 "EP712", where, f"{needed} is not installed here", fix=f"pip install {needed}"

@@ -304,23 +304,17 @@ def check_filters(leaf: Leaf, findings: Findings, registered: Registered) -> lis
     names: list[str] = []
     characters = CHARACTERS_PER_TOKEN * reply_length(leaf.generation)
     for entry in entries if isinstance(entries, list) else [entries]:
-        if not _is_filter(entry):
+        steps = entry.get("filter") if isinstance(entry, dict) and "name" in entry else None
+        if not steps or not isinstance(steps, list):
             what = f"the filter {entry!r} needs `name` and a list `filter`"
             findings.add_at("EP210", leaf, "filter_list", what)
             continue
         if entry["name"] in names:
             findings.add_at("EP218", leaf, "filter_list", f"two filters {entry['name']!r}")
         names.append(str(entry["name"]))
-        for step in entry["filter"]:
+        for step in steps:
             _check_step(leaf, step, registered, findings, characters=characters)
     return names
-
-
-def _is_filter(entry: Any) -> bool:
-    """Returns whether an entry of filter_list has a name and steps."""
-    if not isinstance(entry, dict) or "name" not in entry:
-        return False
-    return isinstance(entry.get("filter"), list) and bool(entry["filter"])
 
 
 def _check_step(

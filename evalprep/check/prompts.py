@@ -96,7 +96,15 @@ def _batches(loaded: LoadedTask, settings: RunSettings) -> Iterator[_Batch]:
     if loaded.rows is None or not loaded.rows.is_sample:
         numbers = list(loaded.instances)
         for begin in range(0, len(numbers), BATCH_ROWS):
-            yield _built(loaded, settings, numbers[begin : begin + BATCH_ROWS])
+            part = numbers[begin : begin + BATCH_ROWS]
+            rows = [loaded.instances[number] for number in part]
+            yield _Batch(
+                names=[loaded.row_name(number) for number in part],
+                raw=[_raw_prompt(loaded, requests[0].doc) for requests in rows],
+                sent=[loaded.prompt(number) for number in part],
+                longest=[_longest_text(requests) for requests in rows],
+                rooms=[_room(requests[0], settings) for requests in rows],
+            )
         return
     first = next(iter(loaded.instances.values()))[0]
     room = _room(first, settings)
@@ -115,7 +123,11 @@ def _rendered(loaded: LoadedTask, rows: TaskRows, room: int | None) -> Iterator[
         UnlikeSampleError: a template fails, a prompt is empty or no text, a question is repeated,
             or something is wrong with choices.
     """
-    _hold_to_templates(loaded)
+    # What is sent must be the texts of the template, and not all of them one.
+    texts = [_raw_prompt(loaded, requests[0].doc) for requests in loaded.instances.values()]
+    sent = list(map(loaded.prompt, loaded.instances))
+    if loaded.own or sent != texts or len(set(texts)) == 1:
+        raise UnlikeSampleError
     questions: set[int] = set()
     count = 0
     for names, docs in rows.docs():
@@ -140,15 +152,6 @@ def _rendered(loaded: LoadedTask, rows: TaskRows, room: int | None) -> Iterator[
         yield _Batch(names, raw=prompts, sent=prompts, longest=longest, rooms=rooms)
 
 
-def _hold_to_templates(loaded: LoadedTask) -> None:
-    """Raises where the prompts that are sent are not the texts of the template, or all are one."""
-    rows = loaded.instances.items()
-    texts = [_raw_prompt(loaded, requests[0].doc) for _, requests in rows]
-    sent = [loaded.prompt(number) for number, _ in rows]
-    if loaded.own or sent != texts or len(set(texts)) == 1:
-        raise UnlikeSampleError
-
-
 def _with_choices(
     loaded: LoadedTask, docs: Sequence[dict[str, Any]], prompts: Sequence[str]
 ) -> list[str]:
@@ -168,18 +171,6 @@ def _with_choices(
     if are_choices_odd(part):
         raise UnlikeSampleError
     return [_longest_text(requests) or "" for requests in instances.values()]
-
-
-def _built(loaded: LoadedTask, settings: RunSettings, numbers: Sequence[int]) -> _Batch:
-    """Rows whose requests lm-eval built."""
-    rows = [loaded.instances[number] for number in numbers]
-    return _Batch(
-        names=[loaded.row_name(number) for number in numbers],
-        raw=[_raw_prompt(loaded, requests[0].doc) for requests in rows],
-        sent=[loaded.prompt(number) for number in numbers],
-        longest=[_longest_text(requests) for requests in rows],
-        rooms=[_room(requests[0], settings) for requests in rows],
-    )
 
 
 def _raw_prompt(loaded: LoadedTask, doc: Any) -> str | None:
@@ -291,8 +282,15 @@ class _Scan:
         if self._foreign.count:
             marks = ", ".join(sorted(self._unknown))
             report("EP608", f"{marks} in {self._foreign}")
-        if not self._marked.count and tokenizer.chat_template:
-            _check_plain(loaded, self._settings, findings)
+        # Plain prompts for a model with a chat template, unless the config asks for them.
+        settings = self._settings
+        is_open = settings.core.apply_chat_template is not False and loaded.generates
+        is_plain = not self._marked.count and not settings.apply_chat_template
+        if tokenizer.chat_template and is_plain and is_open:
+            what, fix = "plain prompts", ""
+            if loaded.leaf.metadata.get("pack"):
+                what, fix = f"{what}, {ASKED_BY_PACK}", _LEAVE_PLAIN
+            loaded.report(findings, "EP607", "doc_to_text", what, fix=fix)
         bos = tokenizer.bos
         if self._double.count:
             what = f"{bos} more than once at the start of {self._double}"
@@ -391,17 +389,6 @@ def _has_markup(text: str, tokenizer: Tokenizer | None) -> bool:
         return False
     own_marks = tokenizer.special - {tokenizer.eos, ""}
     return any(mark in text for mark in own_marks)
-
-
-def _check_plain(loaded: LoadedTask, settings: RunSettings, findings: Findings) -> None:
-    """Plain prompts for a model with a chat template, unless the config asks for them."""
-    refused = settings.core.apply_chat_template is False
-    if settings.apply_chat_template or refused or not loaded.generates:
-        return
-    what, fix = "plain prompts", ""
-    if loaded.leaf.metadata.get("pack"):
-        what, fix = f"{what}, {ASKED_BY_PACK}", _LEAVE_PLAIN
-    loaded.report(findings, "EP607", "doc_to_text", what, fix=fix)
 
 
 def leading_bos(ids: list[int], tokenizer: Tokenizer) -> int:

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,18 +125,15 @@ class TaskRows:
     def _named_batches(self, columns: set[str]) -> Iterator[tuple[list[str], pa.RecordBatch]]:
         """Some columns of all rows, with the names of rows, which are their ids or numbers."""
         first = 0
-        for batch in chain.from_iterable(self._batches(path, columns) for path in self.paths):
-            numbers = range(first, first + batch.num_rows)
-            named = "sample_id" in batch.schema.names
-            names = batch.column("sample_id").to_pylist() if named else numbers
-            yield list(map(str, names)), batch
-            first += batch.num_rows
-
-    def _batches(self, path: Path, columns: set[str]) -> Iterator[pa.RecordBatch]:
-        """Some columns of one file, with the ids of its rows where it has them."""
-        with open_parquet(path) as file:
-            wanted = {*columns, "sample_id"}.intersection(file.schema_arrow.names)
-            yield from file.iter_batches(batch_size=BATCH_ROWS, columns=sorted(wanted))
+        for path in self.paths:
+            with open_parquet(path) as file:
+                wanted = {*columns, "sample_id"}.intersection(file.schema_arrow.names)
+                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=sorted(wanted)):
+                    numbers = range(first, first + batch.num_rows)
+                    named = "sample_id" in wanted
+                    names = batch.column("sample_id").to_pylist() if named else numbers
+                    yield list(map(str, names)), batch
+                    first += batch.num_rows
 
 
 def task_rows(leaf: Leaf, settings: RunSettings, count: int) -> TaskRows | None:

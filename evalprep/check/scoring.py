@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -71,16 +71,6 @@ class _Tally:
     odd: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-def _of_files(loaded: LoadedTask) -> str:
-    """Which of a task's requests files of replies cannot answer, as an ending; empty for none."""
-    requests = chain.from_iterable(loaded.instances.values())
-    words = [beyond_kind(kind) for kind in sorted({request.request_type for request in requests})]
-    needed = " and ".join(filter(None, words))
-    if not needed:
-        return ""
-    return f"; `evalprep prompts` leaves it out, as files of replies hold no {needed}"
-
-
 def check_scoring(
     loaded: LoadedTask, findings: Findings, *, rows: int | None = None, hard: bool = False
 ) -> Scorer | None:
@@ -93,9 +83,14 @@ def check_scoring(
         hard: Also score replies on which extraction and parsing get slow.
     """
     if loaded.own:
-        where = loaded.leaf.where()
-        what = f"{loaded.name} was loaded and its requests were built{_of_files(loaded)}"
-        findings.add("EP305", where, what, task=loaded.name)
+        what = f"{loaded.name} was loaded and its requests were built"
+        # Which of its requests files of replies cannot answer.
+        requests = chain.from_iterable(loaded.instances.values())
+        kinds = sorted({request.request_type for request in requests})
+        needed = " and ".join(filter(None, map(beyond_kind, kinds)))
+        if needed:
+            what += f"; `evalprep prompts` leaves it out, as files of replies hold no {needed}"
+        findings.add_at("EP305", loaded.leaf, "", what)
         return None
     if not loaded.instances:
         return None
@@ -105,7 +100,9 @@ def check_scoring(
         scorer, tally = Scorer(loaded), _Tally()
         token = second_opinions.set(False)  # the verdicts of other tools decide nothing here
         try:
-            _check_rows(scorer, rows, tally)
+            numbers = list(islice(loaded.instances, rows))
+            for number in tracked(numbers, f"{loaded.name}: scoring", len(numbers)):
+                _check_row(scorer, number, tally)
         finally:
             second_opinions.reset(token)
         if loaded.generates and hard:
@@ -115,14 +112,6 @@ def check_scoring(
         _report(scorer, tally, findings)
         _report_shape(scorer, tally, findings)
     return scorer
-
-
-def _check_rows(scorer: Scorer, count: int | None, tally: _Tally) -> None:
-    """Scores known replies on the first rows; on all where there is no count."""
-    loaded = scorer.loaded
-    numbers = list(islice(loaded.instances, count))
-    for number in tracked(numbers, f"{loaded.name}: scoring", len(numbers)):
-        _check_row(scorer, number, tally)
 
 
 def _try(
@@ -348,17 +337,11 @@ def _unsafe(value: Any) -> str:
         json.dumps(value, default=handle_non_serializable)
     except (TypeError, ValueError) as error:
         return str(error)
-    floats = [part for part in _parts(value) if isinstance(part, float)]
-    return "" if all(map(math.isfinite, floats)) else "nan"
-
-
-def _parts(value: Any) -> Sequence[Any]:
-    """The values that a value holds, or itself."""
+    parts = value if isinstance(value, list | tuple) else [value]
     if isinstance(value, Mapping):
-        return list(value.values())
-    if isinstance(value, list | tuple):
-        return value
-    return [value]
+        parts = list(value.values())
+    floats = [part for part in parts if isinstance(part, float)]
+    return "" if all(map(math.isfinite, floats)) else "nan"
 
 
 def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
@@ -393,16 +376,11 @@ def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
         places = listed(tally.without_box)
         report("EP518", f": {count} state an answer without a box, {places}")
     if tally.differing:
-        _report_differing(scorer, tally, report)
-
-
-def _report_differing(scorer: Scorer, tally: _Tally, report: Report) -> None:
-    share = len(tally.differing) / tally.published
-    code = "EP513" if share > MAX_DISAGREEMENT else "EP514"
-    metric = f"{scorer.metric} under {scorer.filter}"
-    verdicts = f"the published verdict in {share:.1%} of {tally.published} rows"
-    rows = listed(tally.differing)
-    report(code, f": {metric} differs from {verdicts}, {rows}")
+        share = len(tally.differing) / tally.published
+        metric = f"{scorer.metric} under {scorer.filter}"
+        verdicts = f"the published verdict in {share:.1%} of {tally.published} rows"
+        code = "EP513" if share > MAX_DISAGREEMENT else "EP514"
+        report(code, f": {metric} differs from {verdicts}, {listed(tally.differing)}")
 
 
 Report = Callable[[str, str], None]

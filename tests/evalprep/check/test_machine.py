@@ -20,9 +20,7 @@ def made_up(monkeypatch, tmp_path):
         given = {"lm_eval": "0.4.13", "antlr4-python3-runtime": "4.11.0", **(versions or {})}
         monkeypatch.setattr(destination, "gpu_names", lambda: tuple(gpus))
         monkeypatch.setattr(machine, "installed_version", lambda name: given.get(name) or "")
-        monkeypatch.setattr(
-            machine.importlib.util, "find_spec", lambda name: None if name in missing else object()
-        )
+        monkeypatch.setattr(machine, "is_importable", lambda name: name not in missing)
         monkeypatch.setattr(
             machine.shutil, "disk_usage", lambda _: type("Usage", (), {"free": free})
         )
