@@ -52,10 +52,12 @@ def make_steps(
     # Are all rows that the run reads written by the preparation?
     other = joined.selection.stock or joined.selection.inline
     own_only = not other and not any(task.stock for task in final.tasks.values())
-    data = {
-        part.name: _later_data(joined, part.share, tasks) if part.share.depth else []
-        for part in named
-    }
+    # Command of a later stage -> its data, as the machine that runs the command names them.
+    data: dict[str, list[DataFiles]] = {part.name: [] for part in named}
+    for part in named:
+        later = [name for name in part.share.tasks if part.share.depth and name in tasks]
+        places = [core.on_run_machine(core.work_dir / tasks[name]["data"]) for name in later]
+        data[part.name] = [DataFiles(Path(place)) for place in places]
     sole = len(named) * len(subjects) == 1
     content = first_stage(final, build, Path(joined.final))
     named_subjects: list[Subject] = []
@@ -71,16 +73,6 @@ def make_steps(
             for part, call in zip(named, calls, strict=True)
         ]
     return named_subjects, steps
-
-
-def _later_data(
-    joined: Joined, share: Share, tasks: Mapping[str, Mapping[str, Any]]
-) -> list[DataFiles]:
-    """The data of a later stage, as the machine that runs the command names them."""
-    core = joined.config.core
-    names = [name for name in share.tasks if name in tasks]
-    places = [core.on_run_machine(core.work_dir / tasks[name]["data"]) for name in names]
-    return [DataFiles(Path(place)) for place in places]
 
 
 def _call(part: _NamedShare, subject: Subject, *, own_only: bool) -> Invocation:

@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -61,6 +60,13 @@ def check_built(built: Built, progress: Callable[[str], None], *, stop: bool) ->
             if stop:
                 raise_errors(moved())
 
+        def is_repeated(finding: Finding) -> bool:
+            # What the author of a pack decided, which `evalprep check` shows, would come at every
+            # preparation; and a task that replaces one of lm-eval has a note of its own.
+            if finding.code == "EP607":
+                return finding.what.endswith(ASKED_BY_PACK)
+            return finding.code == "EP105" and built.joined.selection.own.has(finding.task)
+
         check_full(
             [copy],
             built.requested,
@@ -70,8 +76,7 @@ def check_built(built: Built, progress: Callable[[str], None], *, stop: bool) ->
             progress=progress,
             after_files=raise_moved,
         )
-        findings.take(_repeats_the_pack)
-        findings.take(partial(_repeats_note, built))
+        findings.take(is_repeated)
         raise_moved()
         return moved()
 
@@ -87,19 +92,6 @@ def known_to_user(built: Built, copy: Path, finding: Finding) -> Finding:
     final = str(built.joined.work_dir)
     after_swap = finding.moved(str(copy), final).moved(str(built.folder), final)
     return named_by_origin(built, after_swap)
-
-
-def _repeats_the_pack(finding: Finding) -> bool:
-    """Returns whether a note would repeat at every preparation what the author of a pack decided.
-
-    `evalprep check` shows it.
-    """
-    return finding.code == "EP607" and finding.what.endswith(ASKED_BY_PACK)
-
-
-def _repeats_note(built: Built, finding: Finding) -> bool:
-    """Returns whether a finding repeats the note on a task that replaces one of lm-eval."""
-    return finding.code == "EP105" and built.joined.selection.own.has(finding.task)
 
 
 def without_reason_of_command(built: Built, findings: Sequence[Finding]) -> list[Finding]:

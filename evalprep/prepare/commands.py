@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalprep.backends import BACKENDS, Backend, Machine, Request, shell_words
+from evalprep.backends import BACKENDS, Machine, Request, shell_words
 from evalprep.config import Core, adapters_in
 from evalprep.model import destination, model_folder, model_shape
 from evalprep.packs import Command, installed_version
@@ -188,25 +188,17 @@ def lm_eval_program() -> str:
     return str(own)
 
 
-def _program(record: Backend, *, chat: bool, here: bool) -> list[str]:
-    """The words that call lm_eval, or what stands in its place for chats of a back end."""
-    if chat and record.chat_module:
-        return [sys.executable if here else "python3", "-P", "-m", record.chat_module]
-    return [lm_eval_program() if here else "lm_eval"]
-
-
 def _option_words(key: str, value: Any) -> list[str]:
     """One option as words of a command line."""
     if value is True:
         return [f"--{key}"]
-    text = _pairs(value) if isinstance(value, dict) else _seeds(value)
+    if isinstance(value, dict):
+        text = _pairs(value)
+    else:  # several seeds, or a value by itself
+        text = ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     if text.startswith("-"):
         return [f"--{key}={text}"]  # a word of its own would be taken for an option
     return [f"--{key}", text]
-
-
-def _seeds(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
@@ -274,6 +266,11 @@ def invocation(
         variables["LMEVAL_LOG_LEVEL"] = core.verbosity
     if offline:
         variables["HF_HUB_OFFLINE"] = "1"
+    # The words that call lm_eval, or what stands in its place for chats of a back end.
+    here = machine_there.here
+    program = [lm_eval_program() if here else "lm_eval"]
+    if share.chat and record.chat_module:
+        program = [sys.executable if here else "python3", "-P", "-m", record.chat_module]
     return Invocation(
         model=record.model_type,
         model_args=_model_args(arguments.model_args, core, share),
@@ -281,8 +278,8 @@ def invocation(
         options=_options(core, share, metadata) | arguments.options,
         env=arguments.env | variables | _path_of_clone(core),
         notes=notes,
-        program=_program(record, chat=share.chat, here=machine_there.here),
-        ours=evalprep_words(here=machine_there.here),
+        program=program,
+        ours=evalprep_words(here=here),
     )
 
 

@@ -48,7 +48,8 @@ def changes_since(config: Config, packs: Mapping[str, Pack]) -> str:
         return f"the config differs from the prepared one in {shortlist(keys)}"
     created = datetime.fromisoformat(prepared.created).timestamp() if prepared.created else 0.0
     inputs = _inputs(prepared, config, packs)
-    newer = [path.name for path in inputs if _changed_after(path, created + _MOMENT)]
+    read = (path for path in inputs if "__pycache__" not in path.parts and path.is_file())
+    newer = [path.name for path in read if path.stat().st_mtime > created + _MOMENT]
     others = newer or list(_with_other_content(prepared, config, packs))
     if others:
         return f"changed since the preparation: {shortlist(others)}"
@@ -75,11 +76,15 @@ def _with_other_content(
         names = own.names_of(_name(task))
         if names is not None:
             yield from _own_with_other_content(prepared, own, names, config.folder)
-        elif _is_gone(_name(task), prepared):
-            yield f"task file of {_name(task)}"
+            continue
+        planned = prepared.plan.tasks.get(_name(task))
+        if planned is None:
+            continue
+        if planned.file:  # a file of the user, who has it no more
+            yield f"task file of {planned.name}"
         elif isinstance(task, dict):
-            planned = prepared.plan.tasks.get(_name(task))
-            if planned and planned.local_data != digest_of(local_files(task, config.folder)):
+            digest = digest_of(local_files(task, config.folder))
+            if planned.local_data != digest:
                 yield f"data of {planned.name}"
 
 
@@ -97,12 +102,6 @@ def _own_with_other_content(
             digest = own.data_digest(name, planned.overrides, folder)
             if planned.local_data != digest:
                 yield f"data of {name}"
-
-
-def _is_gone(name: str, prepared: Prepared) -> bool:
-    """Returns whether a task was prepared from a file of the user, who has it no more."""
-    planned = prepared.plan.tasks.get(name)
-    return planned is not None and bool(planned.file)
 
 
 def _name(task: str | Mapping[str, Any]) -> str:
@@ -131,9 +130,3 @@ def _inputs(prepared: Prepared, config: Config, packs: Mapping[str, Pack]) -> It
         yield path
         if path.is_dir():
             yield from path.rglob("*")
-
-
-def _changed_after(path: Path, time: float) -> bool:
-    if "__pycache__" in path.parts or not path.is_file():
-        return False
-    return path.stat().st_mtime > time

@@ -290,8 +290,12 @@ def _leave_out(joined: Joined, problems: Problems, unreachable: Collection[str])
     """Leaves out what cannot run, and what is of no use without it."""
     plan, core = joined.plan, joined.config.core
     for name, task in plan.tasks.items():
-        reason = "" if name in plan.excluded else _cannot(task, joined)
-        if reason:
+        backend = backend_of(task, core)
+        if name in plan.excluded or backend not in BACKENDS:
+            continue
+        missing = sorted(_needs_of(task, joined) - BACKENDS[backend].abilities)
+        if missing:
+            reason = f"{backend} gives no {', no '.join(WORDS[need] for need in missing)}"
             plan.excluded[name] = Excluded("ability", reason, task.tags)
     plan.excluded = closed(plan, joined.named)
     unavailable = [name for name in joined.named if name in plan.excluded]
@@ -309,20 +313,14 @@ def _leave_out(joined: Joined, problems: Problems, unreachable: Collection[str])
             fix=_other_choice(plan.tasks[name], core, "choose another task or back end"),
         )
     if plan.tasks and not unavailable and set(plan.tasks) <= set(plan.excluded):
-        _refuse_empty(joined, problems)
-
-
-def _refuse_empty(joined: Joined, problems: Problems) -> None:
-    """Nothing that was asked for by a group can run."""
-    plan = joined.plan
-    reasons = dict.fromkeys(f"{name}: {entry.reason}" for name, entry in plan.excluded.items())
-    first = next(iter(plan.tasks.values()))
-    otherwise = "choose other tasks or another back end"
-    problems.add(
-        f"no task can run on this back end; {'; '.join(reasons)}",
-        where=joined.config.where("tasks"),
-        fix=_other_choice(first, joined.config.core, otherwise),
-    )
+        # Nothing that was asked for by a group can run.
+        reasons = dict.fromkeys(f"{name}: {entry.reason}" for name, entry in plan.excluded.items())
+        first = next(iter(plan.tasks.values()))
+        problems.add(
+            f"no task can run on this back end; {'; '.join(reasons)}",
+            where=joined.config.where("tasks"),
+            fix=_other_choice(first, core, "choose other tasks or another back end"),
+        )
 
 
 def _other_choice(task: TaskPlan, core: Core, otherwise: str) -> str:
@@ -353,12 +351,3 @@ def _needs_of(task: TaskPlan, joined: Joined) -> frozenset[str]:
         if need == "generate" and "gen_prefix" in settings:
             needs.add("prefill")
     return frozenset(needs or {way})
-
-
-def _cannot(task: TaskPlan, joined: Joined) -> str:
-    """Returns why a task cannot run on its back end, in words; empty where it can."""
-    backend = backend_of(task, joined.config.core)
-    if backend not in BACKENDS:
-        return ""
-    missing = sorted(_needs_of(task, joined) - BACKENDS[backend].abilities)
-    return f"{backend} gives no {', no '.join(WORDS[name] for name in missing)}" if missing else ""

@@ -21,6 +21,8 @@ _EVALUATED = ("test_split", "validation_split")
 _SPLITS = (*_EVALUATED, "training_split", "fewshot_split")
 #: Where lm-eval takes few-shot examples from, in its order.
 _SHOTS = ("fewshot_split", "training_split", "validation_split")
+#: Keys by which a mapping of the config says where they come from.
+_OWN_SHOTS = ("fewshot_split", "training_split", "fewshot_config")
 
 
 @dataclass
@@ -80,7 +82,8 @@ def fit_to_local_data(
     if own == 0 or num_fewshot is None:
         shots = own if isinstance(own, int) else 0
     source = next((key for key in _SHOTS if settings.get(key)), "")
-    if shots and source in absent and not _names_shots(entry):
+    names_shots = any(key in entry for key in _OWN_SHOTS)
+    if shots and source in absent and not names_shots:
         what = (
             f"{name} takes {shots} few-shot examples from the split {absent[source]!r}, which its "
             "data lack"
@@ -122,8 +125,3 @@ def _splits_of(
         fitted.keys["dataset_name"] = None
         fitted.notes.append(f"{entry['task']}: the local data have no config {config}")
     return local_splits(place, config=config if is_known else None)
-
-
-def _names_shots(entry: Mapping[str, Any]) -> bool:
-    """Returns whether a mapping of the config says where few-shot examples come from."""
-    return any(key in entry for key in ("fewshot_split", "training_split", "fewshot_config"))

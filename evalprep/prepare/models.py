@@ -114,7 +114,11 @@ def with_run(
         subject.core.on_run_machine(value): Path(value)
         for value in adapters_in(subject.core.model_args).values()
     }
-    paths |= _paths_in(calls, subject.folder) | paths
+    # Arguments that are written as paths, too.
+    for call in calls:
+        for value in (call.get("model_args") or {}).values():
+            if isinstance(value, str) and value.startswith(("/", "./", "../", "~")):
+                paths.setdefault(value, place(value, subject.folder))
     fingerprints = {name: fingerprint_of(path) for name, path in paths.items()}
     known = {name: digest for name, digest in fingerprints.items() if digest}
     answerer = Answerer(model, subject.own_args, known)
@@ -128,16 +132,6 @@ def fingerprints_of(subjects: Iterable[Subject]) -> dict[str, str]:
     for subject in subjects:
         known |= subject.fingerprints
     return dict(sorted(known.items()))
-
-
-def _paths_in(calls: Sequence[Mapping[str, Any]], folder: Path) -> dict[str, Path]:
-    """The arguments of some calls that are written as paths -> the path that each means."""
-    paths = {}
-    for call in calls:
-        for value in (call.get("model_args") or {}).values():
-            if isinstance(value, str) and value.startswith(("/", "./", "../", "~")):
-                paths[value] = place(value, folder)
-    return paths
 
 
 def check_models(config: Config, plan: Plan) -> None:
@@ -211,7 +205,9 @@ def check_tokenizers(joined: Joined, subjects: list[Subject]) -> list[str]:
     digests = [_tokenizer_digest(subject.tokenizer) for subject in subjects]
     problems = Problems()
     for number, digest in enumerate(digests):
-        parts = _other_parts(digest, digests[0])
+        # None where the tokenizer of one of the two is not here.
+        same = digests[0] or digest
+        parts = [name for name, part in digest.items() if part != same[name]]
         if parts:
             problems.add(
                 f"{subjects[number].model} has another {' and another '.join(parts)} than "
@@ -228,11 +224,6 @@ def check_tokenizers(joined: Joined, subjects: list[Subject]) -> list[str]:
         return []
     rendered_with = f"prompts are rendered with the tokenizer of {first.model}"
     return [f"{rendered_with}; that of {', '.join(unknown)} is not here to be compared with it"]
-
-
-def _other_parts(digest: dict[str, str], first: dict[str, str]) -> list[str]:
-    """The parts that differ from the first model's; none where one of the two is not here."""
-    return [name for name, part in digest.items() if first and part != first[name]]
 
 
 def _tokenizer_digest(tokenizer: Tokenizer | None) -> dict[str, str]:

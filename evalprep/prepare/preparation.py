@@ -183,14 +183,7 @@ def plan(
         BadInput: unknown tasks, tasks that the data do not have or the back end cannot run, missing
             keys of a pack, a foreign work folder.
     """
-    known, notes = with_known_context(config)
-    joined = _joined(known, packs, unreachable)
-    joined.notes += notes
-    return joined
-
-
-def _joined(config: Config, packs: Mapping[str, Pack], unreachable: Mapping[str, str]) -> Joined:
-    """The plans of all packs in one, for a config without open settings."""
+    config, notes = with_known_context(config)
     problems = Problems()
     problems.extend(check_place(config.core.work_dir))
     selection = select(config, packs, problems)
@@ -215,6 +208,7 @@ def _joined(config: Config, packs: Mapping[str, Pack], unreachable: Mapping[str,
     joined = join_plans(config, selection, shares, problems, unreachable=unreachable)
     problems.raise_if_any()
     check_models(config, joined.plan)
+    joined.notes += notes
     return joined
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from evalprep.backends import BACKENDS
 from evalprep.check import REPEATED, filter_steps, is_sampling, keeps_first, yaml_mapping
-from evalprep.config import Core
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import as_mapping
 from evalprep.packs import TaskPlan
@@ -157,7 +156,13 @@ def _repeat(joined: Joined, task: TaskPlan, draws: int, refused: _Refused) -> No
         own_way = f"{name} keeps its own way of scoring several replies"
         joined.notes.append(f"{own_way}: repeats does not change it")
         return
-    _refuse_equal_draws(task, core, leaves, refused)
+    # Repeats that would be the same reply again: of a back end, or of greedy decoding.
+    backend = backend_of(task, core)
+    if "draws" not in BACKENDS[backend].abilities:
+        refused.alike(name, backend)
+    reasons = [why_alike(leaf, core.gen_kwargs) for leaf in leaves]
+    if any(reasons):
+        refused.greedy(name, next(filter(None, reasons)))
     for k in core.pass_at:
         if k > draws:
             refused.few(name, k, draws)
@@ -179,20 +184,6 @@ def _repeat(joined: Joined, task: TaskPlan, draws: int, refused: _Refused) -> No
         stock = "group" if is_group else task.stock
         keys = {**task.overrides, **repeats.keys, "class": REPEATED}
         joined.plan.tasks[task.name] = replace(task, stock=stock, overrides=keys)
-
-
-def _refuse_equal_draws(
-    task: TaskPlan, core: Core, leaves: Iterable[Mapping[str, Any]], refused: _Refused
-) -> None:
-    """Refuses repeats that would be the same reply again: of a back end or of greedy decoding."""
-    backend = backend_of(task, core)
-    if "draws" not in BACKENDS[backend].abilities:
-        refused.alike(task.name, backend)
-    for settings in leaves:
-        reason = why_alike(settings, core.gen_kwargs)
-        if reason:
-            refused.greedy(task.name, reason)
-            return
 
 
 def _likelihood(settings: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from evalprep.packs import Command, Prepared, content_of, load_prepared, task_of
+from evalprep.packs import Command, content_of, load_prepared, task_of
 from evalprep.terminal import shortlist
 
 
@@ -26,18 +26,18 @@ def replaced_notes(work_dir: Path, build: Path, runs: Iterable[str]) -> list[str
     replaced = [model for model in before.models if model.run not in set(runs)]
     if not replaced:
         return []
+    from evalprep.results import run_calls
+
     old = content_of(before.folder, before.named_folder)
     new = content_of(build, before.named_folder)
     changed = {task_of(name) for name, digest in old.items() if new.get(name) != digest}
     notes = []
     for model in replaced:
-        unrun = [
-            command
-            for command in before.commands_of(model.run)
-            if not _has_results(command, before, model.run)
-        ]
-        if unrun:
-            notes.append(_note(model.run, model.model, unrun, changed))
+        calls = run_calls(before.output_path or Path(), model.run)
+        done = {call.command.removesuffix("-alone") for call in calls}
+        commands = [entry for entry in before.commands_of(model.run) if entry.name not in done]
+        if commands:
+            notes.append(_note(model.run, model.model, commands, changed))
     return notes
 
 
@@ -50,11 +50,3 @@ def _note(run: str, model: str, unrun: list[Command], changed: set[str]) -> str:
         return text
     words = shortlist([f"--metadata run={run},command={command.name}" for command in others])
     return f"{text}; do not start the old command any more ({words}): it would measure other tasks"
-
-
-def _has_results(command: Command, before: Prepared, run: str) -> bool:
-    """Returns whether any results of a command are there."""
-    from evalprep.results import run_calls
-
-    calls = run_calls(before.output_path or Path(), run)
-    return any(call.command.removesuffix("-alone") == command.name for call in calls)

@@ -108,7 +108,13 @@ def _select_mapping(
         entry = {**entry, "task": names[0]}
     digest = digest_of(local_files(entry, config.folder))
     selection.local_data[str(entry.get("task"))] = digest
-    _add_mapping(selection, absolute_data(entry, config), problems, where, ours)
+    # Keys of a task that is there, or a whole task.
+    name = entry.get("task")
+    own = isinstance(name, str) and selection.own.has(name)
+    if own or (isinstance(name, str) and name not in ours and name in stock_names()):
+        _add_override(selection, absolute_data(entry, config), problems, where)
+    else:
+        _add_inline(selection, absolute_data(entry, config), problems, where, ours)
     if str(entry.get("task")) in selection.overrides:
         # A group is left as it is: each task of it has splits of its own.
         from evalprep.prepare.localsplits import fit_to_local_data
@@ -268,24 +274,6 @@ def _names_by_code(pack: Pack, section: Any) -> list[Any]:
         if module is None or not hasattr(module, "names"):
             return []
         return list(module.names(section))
-
-
-def _add_mapping(
-    selection: Selection, entry: dict[str, Any], problems: Problems, where: str, ours: list[str]
-) -> None:
-    """Add a whole task, or one of lm-eval's own with keys of the config."""
-    if _is_stock(selection, entry, ours):
-        _add_override(selection, entry, problems, where)
-    else:
-        _add_inline(selection, entry, problems, where, ours)
-
-
-def _is_stock(selection: Selection, entry: dict[str, Any], ours: list[str]) -> bool:
-    """Returns whether a mapping names a task that is there, whose other keys then stay."""
-    name = entry.get("task")
-    if not isinstance(name, str):
-        return False
-    return selection.own.has(name) or (name not in ours and name in stock_names())
 
 
 def _add_override(

@@ -130,7 +130,9 @@ def names_for(tasks: Sequence[str], plan: Plan) -> list[str]:
     for task in tasks:
         if task in covered:
             continue
-        group = _group_for(task, groups, covered)
+        # The first group that holds the task and none that is covered.
+        holding = (name for name, members in groups.items() if task in members)
+        group = next((name for name in holding if groups[name].isdisjoint(covered)), "")
         if group:
             covered |= groups[group]
             names.append(group)
@@ -138,14 +140,6 @@ def names_for(tasks: Sequence[str], plan: Plan) -> list[str]:
             covered.add(task)
             names.append(task)
     return list(dict.fromkeys(names))
-
-
-def _group_for(task: str, groups: Mapping[str, set[str]], covered: set[str]) -> str:
-    """The first group that holds a task and none that is covered; empty where there is none."""
-    for name, members in groups.items():
-        if task in members and members.isdisjoint(covered):
-            return name
-    return ""
 
 
 def _outermost(tasks: Sequence[str], plan: Plan) -> dict[str, set[str]]:

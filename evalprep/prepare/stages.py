@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -123,11 +122,6 @@ def _missing(task: TaskPlan, prepared: Prepared, run: str) -> str:
     return "; ".join(parts)
 
 
-def _values(judgement: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that a later stage is made from, without the words in which a judge gave them."""
-    return {key: value for key, value in judgement.items() if key != "reply"}
-
-
 def _earlier_rows(
     task: TaskPlan, run: Run, pack: Pack
 ) -> tuple[dict[str, list[dict[str, Any]]], str]:
@@ -146,7 +140,11 @@ def _earlier_rows(
         attach(pack, run, name, rows[name])
         judged = [row for row in rows[name] if row.get("judgement")]
         if judged:
-            annotated[name] = [[row["sample_id"], _values(row["judgement"])] for row in judged]
+            annotated[name] = []
+            for row in judged:
+                # The values of a judge, without the words in which it gave them.
+                values = {key: value for key, value in row["judgement"].items() if key != "reply"}
+                annotated[name].append([row["sample_id"], values])
     return rows, made_from((run.tasks[name] for name in task.after), annotated)
 
 

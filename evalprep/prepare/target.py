@@ -17,7 +17,6 @@ from evalprep.packs import Plan, asked_for, load_prepared, require_prepared
 from evalprep.places import CONFIG, WORK_DIR
 
 if TYPE_CHECKING:
-    from evalprep.config import Core
     from evalprep.packs import Pack
 
 
@@ -109,7 +108,10 @@ def targets(args: argparse.Namespace) -> Iterator[contextlib.AbstractContextMana
     names = [name.strip() for name in requested if name.strip()] if args.tasks else None
     stated = {"model": _absolute(args.model), "backend": args.backend}
     changes = {key: value for key, value in stated.items() if value is not None}
-    work_dir = args.work_dir or _prepared_without_config(args)
+    work_dir = args.work_dir
+    if work_dir is None and not args.config_path and not CONFIG.is_file():
+        # `evalprep run --model` prepares a folder without a config.
+        work_dir = WORK_DIR if load_prepared(WORK_DIR) is not None else None
     configs = args.config_path or [CONFIG]
     if work_dir is not None and work_dir.is_file():
         work_dir, configs = None, [work_dir]
@@ -124,16 +126,6 @@ def targets(args: argparse.Namespace) -> Iterator[contextlib.AbstractContextMana
             yield config_target(path, args.set, changes, names)
 
 
-def _prepared_without_config(args: argparse.Namespace) -> Path | None:
-    """The prepared folder of the current one, where no config is named and none is there.
-
-    `evalprep run --model` prepares such a folder without a config.
-    """
-    if args.config_path or CONFIG.is_file() or load_prepared(WORK_DIR) is None:
-        return None
-    return WORK_DIR
-
-
 def _changes_of_folder(settings: Sequence[str]) -> dict[str, Any]:
     """Returns what `--set` changes of a run whose tasks are written already.
 
@@ -142,12 +134,12 @@ def _changes_of_folder(settings: Sequence[str]) -> dict[str, Any]:
     """
     if not settings:
         return {}
-    from evalprep.config import CORE_KEYS, load_config
+    from evalprep.config import CORE_KEYS, load_config, read_setting
 
     # The keys that every config needs; a folder of tasks has its own.
     needed = {"model_name": "unknown", "tasks": ["unknown"]}
     config, _ = load_config(None, settings, needed)
-    keys = {key.partition("=")[0].partition(".")[0].strip() for key in settings}
+    keys = {read_setting(setting)[0][0] for setting in settings}
     useless = sorted(keys - _OF_FOLDERS)
     if useless:
         raise BadInput(
@@ -160,9 +152,12 @@ def _changes_of_folder(settings: Sequence[str]) -> dict[str, Any]:
         )
     changed = RunSettings.from_core(config.core, Path.cwd())
     changes = {key: getattr(changed, key) for key in keys - {"model_args"}}
+    core = config.core
+    in_model_args = not core.model_args.keys().isdisjoint(CONTEXT_KEYS)
+    states_context = core.states("max_model_len") or in_model_args
     of_model_args = {
         "tokenizer": _absolute(changed.tokenizer),
-        "max_model_len": changed.max_model_len if _states_context(config.core) else None,
+        "max_model_len": changed.max_model_len if states_context else None,
         "add_bos_token": changed.add_bos_token,
     }
     return changes | {key: value for key, value in of_model_args.items() if value is not None}
@@ -170,10 +165,6 @@ def _changes_of_folder(settings: Sequence[str]) -> dict[str, Any]:
 
 #: Keys that change how the prompts of written tasks reach the model.
 _OF_FOLDERS = frozenset({"max_model_len", "apply_chat_template", "add_bos_token", "model_args"})
-
-
-def _states_context(core: Core) -> bool:
-    return core.states("max_model_len") or any(key in core.model_args for key in CONTEXT_KEYS)
 
 
 def _absolute(name: str | None) -> str | None:

@@ -347,16 +347,12 @@ class _Moving:
         if self.force:
             self._set_aside(old, new, name)
         else:
-            self.problems.extend([_conflict(old)])
-
-
-def _conflict(path: Path) -> Problem:
-    return Problem(
-        what="was edited by hand, and what it is generated from changed too",
-        where=str(path),
-        fix="--force writes the new one and keeps yours as <name>.yours; or prepare into another "
-        "work_dir",
-    )
+            self.problems.add(
+                "was edited by hand, and what it is generated from changed too",
+                where=str(old),
+                fix="--force writes the new one and keeps yours as <name>.yours; or prepare into "
+                "another work_dir",
+            )
 
 
 def _shelved(folder: Path, name: str) -> Path:
