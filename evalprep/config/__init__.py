@@ -11,7 +11,7 @@ from evalprep.surface import offered
 
 if TYPE_CHECKING:
     from evalprep.config.adapters import adapters_in
-    from evalprep.config.file import load_config
+    from evalprep.config.file import load_config, read_setting
     from evalprep.config.models import core_of, natural, short_names
     from evalprep.config.schema import (
         CORE_KEYS,

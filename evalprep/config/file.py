@@ -38,32 +38,24 @@ def load_config(
     Raises:
         BadInput: every mistake in the file, the settings and the packs.
     """
-    source = _without_file() if path is None else _from_file(path)
+    if path is None:
+        source = YamlFile({}, "", name="command line", folder=Path.cwd(), path=None)
+    else:
+        source = _from_file(path)
     for key, value in options.items():
         source.overrule((key,), value)
     problems = Problems()
     for setting in settings:
-        key, equals, text = setting.partition("=")
-        keys = tuple(part.strip() for part in key.split("."))
-        if not equals or not all(keys):
-            problems.add(
-                f"the setting {_shown(setting)} is not key=value",
-                where="--set",
-                allowed="--set limit=10, --set science.context=8192",
-            )
-            continue
         try:
-            value = yaml_value(text)
-        except NotYaml as error:
-            problems.add(
-                f"the value {_shown(text)} is not YAML: {error}",
-                where=f"--set {key}",
-                fix="quote it",
-            )
+            keys, value = read_setting(setting)
+        except BadInput as error:
+            problems.extend(error.problems)
             continue
         if blocked := source.overrule(keys, value):
             problems.add(
-                f"{blocked} is not a section", where=f"--set {key}", fix=f"set {blocked} itself"
+                f"{blocked} is not a section",
+                where=f"--set {'.'.join(keys)}",
+                fix=f"set {blocked} itself",
             )
     problems.raise_if_any()
     # The folders that `template_dir` names: one, or a list of them.
@@ -77,6 +69,32 @@ def load_config(
     # A folder without packs is one of an original, which a pack of the project stands for.
     own = tuple(folder for folder in folders if holds_packs(folder))
     return read_config(source, packs, template_dir=own), packs
+
+
+def read_setting(setting: str) -> tuple[tuple[str, ...], Any]:
+    """Returns the keys and the value of a `--set`.
+
+    Raises:
+        BadInput: it is not `key=value`, or the value is not YAML.
+
+    >>> read_setting("science.context=8192")
+    (('science', 'context'), 8192)
+    """
+    key, equals, text = setting.partition("=")
+    keys = tuple(part.strip() for part in key.split("."))
+    if not equals or not all(keys):
+        raise BadInput(
+            Problem(
+                what=f"the setting {_shown(setting)} is not key=value",
+                where="--set",
+                allowed="--set limit=10, --set science.context=8192",
+            )
+        )
+    try:
+        return keys, yaml_value(text)
+    except NotYaml as error:
+        what = f"the value {_shown(text)} is not YAML: {error}"
+        raise BadInput(Problem(what=what, where=f"--set {key}", fix="quote it")) from None
 
 
 def _from_file(path: Path) -> YamlFile:
@@ -104,11 +122,6 @@ def _from_file(path: Path) -> YamlFile:
             )
         )
     return source
-
-
-def _without_file() -> YamlFile:
-    """An empty config in the current folder."""
-    return YamlFile({}, "", name="command line", folder=Path.cwd(), path=None)
 
 
 def _shown(text: str) -> str:

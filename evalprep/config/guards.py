@@ -60,7 +60,14 @@ def check_paths(core: Core, source: YamlFile, problems: Problems) -> None:
             "preparation",
         )
     _check_task_folders(core, source, problems)
-    _check_prefixes(core, source, problems)
+    for local_prefix, remote_prefix in core.path_prefix.items():
+        if not remote_prefix.startswith("/"):
+            problems.add(
+                f"path_prefix leads from {local_prefix} to {remote_prefix!r}, "
+                "which is not an absolute path",
+                where=where("path_prefix"),
+                allowed="{/home/me/project: /scratch/me/project}",
+            )
     _check_writable(core, source, problems)
 
 
@@ -81,17 +88,6 @@ def _check_task_folders(core: Core, source: YamlFile, problems: Problems) -> Non
                 "replaces",
                 where=where,
                 fix="name the folder of your own files, or choose another work_dir",
-            )
-
-
-def _check_prefixes(core: Core, source: YamlFile, problems: Problems) -> None:
-    for local_prefix, remote_prefix in core.path_prefix.items():
-        if not remote_prefix.startswith("/"):
-            problems.add(
-                f"path_prefix leads from {local_prefix} to {remote_prefix!r}, "
-                "which is not an absolute path",
-                where=source.where("path_prefix"),
-                allowed="{/home/me/project: /scratch/me/project}",
             )
 
 

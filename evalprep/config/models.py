@@ -134,7 +134,11 @@ def short_names(models: Sequence[Checkpoint]) -> list[str]:
 
     Revision and own arguments are added where paths do not suffice; at last a number.
     """
-    paths = [_path_parts(model.adapter or model.model_name) for model in models]
+    names_or_places = [model.adapter or model.model_name for model in models]
+    paths = [
+        [part for part in re.split(r"[/\\]+", name) if part not in ("", ".", "..")]
+        for name in names_or_places
+    ]
     for names in _possible_names(models, paths):
         plain_names = [_plain(name) for name in names]
         # They name files, and some file systems ignore case.
@@ -146,11 +150,6 @@ def short_names(models: Sequence[Checkpoint]) -> list[str]:
         last = _plain("_".join(parts[-1:]))
         numbered.append(f"{last}-{number}")
     return numbered
-
-
-def _path_parts(name: str) -> list[str]:
-    parts = re.split(r"[/\\]+", name)
-    return [part for part in parts if part not in ("", ".", "..")]
 
 
 def _possible_names(

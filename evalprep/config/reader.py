@@ -235,8 +235,9 @@ def read_config(
     if "tasks" in raw_core:
         raw_core["tasks"] = split_tasks(raw_core["tasks"])
     elif len(raw_sections) == 1:
-        (pack,) = raw_sections
-        raw_core |= _default_tasks(packs[pack])
+        (name,) = raw_sections
+        if packs[name].default_tasks:
+            raw_core["tasks"] = list(packs[name].default_tasks)
     expanded = expand_models(raw_core, source, reader.problems)
     core, mistakes = read_core(_without_empty_lists(expanded, keys_of(Core)))
     reader.explain(mistakes)
@@ -255,11 +256,6 @@ def read_config(
     reader.problems.raise_if_any()
     assert core is not None  # else there is a problem
     return Config(core, sections, source)
-
-
-def _default_tasks(pack: Pack) -> dict[str, Any]:
-    """The key `tasks` as a pack fills it in for a config that has none."""
-    return {"tasks": list(pack.default_tasks)} if pack.default_tasks else {}
 
 
 def _absolute(core: Core, folder: Path, template_dir: tuple[Path, ...]) -> Core:

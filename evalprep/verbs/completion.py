@@ -10,7 +10,7 @@ upgrade.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain
 
 SHELLS = ("bash", "zsh")
@@ -62,7 +62,11 @@ def script(shell: str) -> str:
     places: list[str] = []
     for verb in VERBS:
         actions = parser_of(verb)._actions  # noqa: SLF001 - argparse has no other list of them
-        values += _cases_of_values(verb, actions)
+        # A case for each option whose value is one of some words.
+        for action in actions:
+            if action.choices and action.option_strings:
+                patterns = [f'"{verb} {name} "*' for name in action.option_strings]
+                values.append(_case(" | ".join(patterns), action.choices))
         names = chain.from_iterable(action.option_strings for action in actions)
         named = [name for name in names if name.startswith("--")]
         options.append(_case(f'"{verb} "*" -"*', named))
@@ -75,14 +79,6 @@ def script(shell: str) -> str:
         places="\n".join(places),
     )
     return (_LIKE_BASH if shell == "zsh" else "") + text
-
-
-def _cases_of_values(verb: str, actions: Iterable[argparse.Action]) -> Iterator[str]:
-    """Yields a case for each option of a verb whose value is one of some words."""
-    for action in actions:
-        if action.choices and action.option_strings:
-            names = [f'"{verb} {name} "*' for name in action.option_strings]
-            yield _case(" | ".join(names), action.choices)
 
 
 def _case(pattern: str, words: Iterable[object]) -> str:

@@ -174,30 +174,23 @@ def _pack_data(pack: Pack) -> dict[str, Any]:
 def _print_tasks(pack: dict[str, Any], tag: str | None) -> None:
     """Prints the groups of a pack and its tasks, by the values of a tag where one is given."""
     tasks = pack["tasks"]
-    table = _list_of((name, _about_group(group)) for name, group in pack["groups"].items())
+    table = _list_of(())
+    for name, group in pack["groups"].items():
+        members = f"group: {', '.join(group['tasks'])}"
+        table.add(name, _about({**group, "description": group["description"] or members}))
     if tag is None:
         for name, task in tasks.items():
             table.add(name, _about(task))
     else:
-        for value, names in _by_value(tasks, tag).items():
+        # Value of the tag, `-` where a task has none -> its tasks; in the order of the values.
+        names_by_value: dict[str, list[str]] = {}
+        for name, task in tasks.items():
+            names_by_value.setdefault(str(task["tags"].get(tag, "-")), []).append(name)
+        for value, names in sorted(names_by_value.items()):
             table.add_heading(f"[{tag}: {value}]")
             for name in names:
                 table.add(name, _about(tasks[name]))
     _print_list(table)
-
-
-def _by_value(tasks: Mapping[str, Any], tag: str) -> dict[str, list[str]]:
-    """Value of a tag, `-` where a task has none -> its tasks; in the order of the values."""
-    names_by_value: dict[str, list[str]] = {}
-    for name, task in tasks.items():
-        names_by_value.setdefault(str(task["tags"].get(tag, "-")), []).append(name)
-    return dict(sorted(names_by_value.items()))
-
-
-def _about_group(group: dict[str, Any]) -> str:
-    return _about(
-        {**group, "description": group["description"] or f"group: {', '.join(group['tasks'])}"}
-    )
 
 
 def _about(entry: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalprep.data import column_of, paths_in, unpacked_name, value_at
 from evalprep.errors import BadInput, Problems, near
@@ -198,10 +198,8 @@ def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:
     if table is None:
         return _Draft()
     _all_answered(args, table, problems)
-    if args.kind == "number":
-        _all_numbers(args, table, problems)
-    if args.kind == "choice" and not options:
-        _all_letters(args, table, problems)
+    if args.kind in _ANSWERS and not options:
+        _refuse_unread(args, table, _ANSWERS[args.kind], problems)
     prompt, renamed = _prompt(args.prompt, table.columns, problems)
     _columns_exist(args, options, table, problems)
     answers = ONLY_LETTERS
@@ -231,17 +229,14 @@ def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:
         id_column=table.id_column,
         **pattern,
     )
-    return _Draft(questions, copied, tuple(_notes_on_ids(table)))
-
-
-def _notes_on_ids(table: _Table) -> list[str]:
-    """Notes why a column of ids is not used."""
-    if table.id_column or not table.possible_ids:
-        return []
-    (column,) = table.possible_ids
-    reason = f"the column {column} does not hold a different value in every row"
-    result = "evalprep makes the sample ids from the content of the rows"
-    return [f"{reason}, so {result}"]
+    notes = []
+    if table.possible_ids and not table.id_column:
+        (column,) = table.possible_ids
+        notes.append(
+            f"the column {column} does not hold a different value in every row, so evalprep makes "
+            "the sample ids from the content of the rows"
+        )
+    return _Draft(questions, copied, tuple(notes))
 
 
 def _names_rows(args: argparse.Namespace, problems: Problems) -> bool:
@@ -375,48 +370,62 @@ def _all_answered(args: argparse.Namespace, table: _Table, problems: Problems) -
     problems.add(what, where=f"--target {args.target}", fix=fix)
 
 
-def _all_numbers(args: argparse.Namespace, table: _Table, problems: Problems) -> None:
-    """Adds a problem where the scorer of numbers finds none in right answers."""
+class _Answers(NamedTuple):
+    """The right answers that a kind of scorer reads.
+
+    Attributes:
+        read: Returns whether a text is one.
+        words: What each is.
+        fix: What to do where one is none.
+    """
+
+    read: Callable[[str], bool]
+    words: str
+    fix: str
+
+
+def _is_number(text: str) -> bool:
     from custom_metrics.extract.number import extract_number
     from custom_metrics.extract.numeral import canonical_number
 
-    def is_read(text: str) -> bool:
-        return bool(canonical_number(text) or extract_number(text))
-
-    fix = "write numbers with a decimal point, e.g. 1.5, or choose another --kind"
-    _refuse_unread(args, table, is_read, "a number", fix, problems)
+    return bool(canonical_number(text) or extract_number(text))
 
 
-def _all_letters(args: argparse.Namespace, table: _Table, problems: Problems) -> None:
-    """Adds a problem where right answers without options are no letters."""
+def _is_letter(text: str) -> bool:
     from custom_metrics.extract.choice import extract_choice
 
-    def is_read(text: str) -> bool:
-        return extract_choice(text, ascii_uppercase) is not None
+    return extract_choice(text, ascii_uppercase) is not None
 
-    fix = "name the columns of the options: --choices a,b,c; or choose another --kind"
-    _refuse_unread(args, table, is_read, "a letter", fix, problems)
+
+#: Kind of a scorer -> the right answers that it reads, where there are no options.
+_ANSWERS = {
+    "number": _Answers(
+        _is_number,
+        "a number",
+        "write numbers with a decimal point, e.g. 1.5, or choose another --kind",
+    ),
+    "choice": _Answers(
+        _is_letter,
+        "a letter",
+        "name the columns of the options: --choices a,b,c; or choose another --kind",
+    ),
+}
 
 
 def _refuse_unread(
-    args: argparse.Namespace,
-    table: _Table,
-    is_read: Callable[[str], bool],
-    kind: str,
-    fix: str,
-    problems: Problems,
+    args: argparse.Namespace, table: _Table, expected: _Answers, problems: Problems
 ) -> None:
     """Adds a problem for the right answers that the scorer cannot read."""
     answers = [
         (number, str(value)) for number, value in enumerate(table.gold, 1) if value is not None
     ]
-    unread = [f"{number} ({text})" for number, text in answers if not is_read(text)]
+    unread = [f"{number} ({text})" for number, text in answers if not expected.read(text)]
     if unread:
         rows = counted(len(unread), "row")
         problems.add(
-            f"{rows} with a right answer that is not {kind}: {shortlist(unread, 5)}",
+            f"{rows} with a right answer that is not {expected.words}: {shortlist(unread, 5)}",
             where=f"--target {args.target}",
-            fix=fix,
+            fix=expected.fix,
         )
 
 
@@ -583,19 +592,16 @@ def _prompt(text: str, columns: list[str], problems: Problems) -> tuple[str, dic
         )
     if not used:
         names = ", ".join(columns)
+        # The first column that the text has as `${column}`.
+        spelled = next((name for name in columns if f"${{{name}}}" in text), "")
+        fix = f"write {{{spelled}}} in place of ${{{spelled}}}" if spelled else ""
         problems.add(
             f"{text!r} names no column, so all prompts would be equal",
             where="--prompt",
             allowed=f"a column ({names}), or a text with columns in braces",
-            fix=_in_single_braces(text, columns) or near(text, columns),
+            fix=fix or near(text, columns),
         )
     return text, renamed
-
-
-def _in_single_braces(text: str, columns: list[str]) -> str:
-    """How the first column is written that a text has as `${column}`; empty without one."""
-    named = next((name for name in columns if f"${{{name}}}" in text), "")
-    return f"write {{{named}}} in place of ${{{named}}}" if named else ""
 
 
 def _variables(text: str, problems: Problems) -> set[str]:

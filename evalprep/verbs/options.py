@@ -340,18 +340,14 @@ class Parser(argparse.ArgumentParser):
     def format_short_help(self) -> str:
         """Returns the help without rare options."""
         formatter = self._get_formatter()
-        formatter.add_usage(f"{self.prog} [options]{self._shown_places()}", [], [])
+        places = [_place_form(action) for action in self._short if not action.option_strings]
+        formatter.add_usage(" ".join([self.prog, "[options]", *places]), [], [])
         formatter.add_text((self.description or "").strip().partition("\n\n")[0])
         formatter.start_section("options")
         formatter.add_arguments(self._short)
         formatter.end_section()
         formatter.add_text(f"`{self.prog} --help` prints all options.")
         return formatter.format_help()
-
-    def _shown_places(self) -> str:
-        """The positional arguments as a usage line shows them."""
-        places = [action for action in self._short if not action.option_strings]
-        return "".join(f" {_place_form(action)}" for action in places)
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evalprep.config import Config, Core
-    from evalprep.packs import Excluded, Pack, TaskPlan
+    from evalprep.packs import Excluded, Pack
     from evalprep.prepare import Preparation
 
 #: Facts of a task whose files come with lm-eval or stand in the config.
@@ -257,7 +257,8 @@ def _task_lines(done: Preparation) -> list[str]:
     for name, task in done.planned.tasks.items():
         facts = done.tasks.get(name)
         if facts is None:  # the preparation does not read the rows of these
-            table.add(name, _origin(task))
+            origin = "of lm-eval" if task.stock else "of the config"
+            table.add(name, f"of {nearby(task.file)}" if task.file else origin)
             continue
         sentences = [_rows_sentence(facts)]
         if facts["join"]:
@@ -274,13 +275,6 @@ def _task_lines(done: Preparation) -> list[str]:
             sentences.append(f"gold answers for {counted(join['rows'], 'row')}: {shown or 'none'}")
         table.add(name, "\n".join(sentences))
     return table_lines(table, line_width(sys.stderr), indent="  ")
-
-
-def _origin(task: TaskPlan) -> str:
-    """Returns where the file of a task stands that no pack makes."""
-    if task.file:
-        return f"of {nearby(task.file)}"
-    return "of lm-eval" if task.stock else "of the config"
 
 
 def _rows_sentence(facts: Mapping[str, Any]) -> str:

@@ -91,29 +91,19 @@ def _refuse_failed(name: str, check: FullCheck, findings: Sequence[Finding]) -> 
         BadInput: with the findings that say why.
     """
     shown = [task for task in check.loaded if task.name == name and task.instances]
-    reasons = [finding for finding in findings if _explains(finding, name)]
+    # EP108 would only repeat the name of the task.
+    others = [finding for finding in findings if finding.code != "EP108"]
+    reasons = [
+        finding
+        for finding in others
+        if finding.task == name and (finding.level == "error" or finding.code == "EP302")
+    ]
     if name not in check.static.tree.names():
-        unread = list(filter(_is_unread, findings))
-        reasons += unread[:_UNREAD]
+        # It may be in a file that cannot be read.
+        errors = [finding for finding in others if finding.level == "error" and not finding.task]
+        reasons += [finding for finding in errors if finding.code.startswith("EP1")][:_UNREAD]
     if reasons and not shown:
         raise BadInput([finding.as_problem() for finding in reasons])
-
-
-def _explains(finding: Finding, task: str) -> bool:
-    """Returns whether a finding on a task can be why it was not loaded.
-
-    EP108 would only repeat its name.
-    """
-    if finding.task != task or finding.code == "EP108":
-        return False
-    return finding.level == "error" or finding.code == "EP302"
-
-
-def _is_unread(finding: Finding) -> bool:
-    """Returns whether a finding is a file that cannot be read, which may be that of the task."""
-    if finding.task or finding.level != "error":
-        return False
-    return finding.code.startswith("EP1") and finding.code != "EP108"
 
 
 def _load(static: StaticCheck, settings: RunSettings, findings: Findings) -> FullCheck:

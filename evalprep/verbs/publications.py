@@ -165,34 +165,27 @@ def _keys(pack: Pack, name: str, run: Run, overruled: Sequence[str]) -> tuple[di
 
 def _read_set(pack: Pack, overruled: Sequence[str]) -> dict[str, Any]:
     """The keys that `--set` names; paths among them refer to the current folder."""
-    import yaml
+    from evalprep.config import read_setting
 
-    keys: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in overruled:
-        key, equals, value = text.partition("=")
-        key = key.strip()
-        name = key.removeprefix(f"{pack.name}.")
-        if not equals or name not in pack.config:
+        keys, value = read_setting(text)
+        name = ".".join(keys).removeprefix(f"{pack.name}.")
+        if name not in pack.config:
             allowed = [f"{pack.name}.{known}=..." for known in pack.config]
             raise BadInput(
                 Problem(
-                    what=f"the pack {pack.name} has no key {key!r}",
+                    what=f"the pack {pack.name} has no key {'.'.join(keys)!r}",
                     where=f"--set {text}",
                     allowed=", ".join(allowed),
                     fix=near(name, pack.config),
                 )
             )
-        keys[name] = yaml.safe_load(value)
-    return {name: _from_here(pack, name, value) for name, value in keys.items()}
-
-
-def _from_here(pack: Pack, key: str, value: Any) -> Any:
-    """A path of the command line, which refers to the current folder."""
-    is_source = "source" in pack.config[key].types
-    if not is_source or not isinstance(value, str):
-        return value
-    place = Path(value).expanduser()
-    return str(place.resolve()) if place.exists() else value
+        if "source" in pack.config[name].types and isinstance(value, str):
+            place = Path(value).expanduser()
+            value = str(place.resolve()) if place.exists() else value
+        values[name] = value
+    return values
 
 
 def _section(pack: Pack, keys: Mapping[str, Any]) -> Any:

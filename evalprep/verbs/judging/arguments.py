@@ -126,7 +126,12 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
         BadInput: every mistake in the arguments.
     """
     problems = Problems()
-    _check_numbers(args, problems)
+    for name in ("limit", "votes"):
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            problems.add(f"--{name} {value}", allowed="a whole number >= 1")
+    if args.max_cost is not None and not args.max_cost > 0:
+        problems.add(f"--max_cost {args.max_cost}", allowed="a sum > 0")
     _check_names(args, problems)
     wire = WIRES[args.api]
     # With or without the path of the requests, as for the back ends of lm-eval.
@@ -167,15 +172,6 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
         local=local,
         schema_needed=args.structured in _HELD,
     )
-
-
-def _check_numbers(args: argparse.Namespace, problems: Problems) -> None:
-    for name, least in (("limit", 1), ("votes", 1)):
-        value = getattr(args, name)
-        if value is not None and value < least:
-            problems.add(f"--{name} {value}", allowed=f"a whole number >= {least}")
-    if args.max_cost is not None and not args.max_cost > 0:
-        problems.add(f"--max_cost {args.max_cost}", allowed="a sum > 0")
 
 
 def _check_names(args: argparse.Namespace, problems: Problems) -> None:

@@ -116,13 +116,18 @@ async def _go(
         desk = Desk(ledger, service, run=stamp, price=settings.price)
         at_work = _at_work(batches_of(ledger, stamp))
         if args.batch == "cancel":
-            return await _cancel(desk, at_work)
+            for batch in at_work:
+                await desk.cancel(batch)
+            return f"asked to cancel {len(at_work)} batches"
         followed = [await desk.follow(batch) for batch in at_work]
         if args.batch == "status":
             return f"{len(_at_work(followed))} batches at work"
-        n_collected = await _collect(desk, followed)
-        if n_collected or args.batch == "collect":
-            return f"collected {n_collected} batches"
+        # The results of those that have ended.
+        ended = [batch for batch in followed if batch.state in _COLLECTABLE]
+        for batch in ended:
+            await desk.collect(batch)
+        if ended or args.batch == "collect":
+            return f"collected {len(ended)} batches"
         refresh(ledger, question_set)
         if not settings.schema_needed:
             go_on_plainly(question_set, Kept(run, stamp, ledger))
@@ -132,20 +137,6 @@ async def _go(
 
 def _at_work(batches: Sequence[Batch]) -> list[Batch]:
     return [batch for batch in batches if batch.state in _AT_WORK]
-
-
-async def _collect(desk: Desk, batches: Sequence[Batch]) -> int:
-    """Fetches the results of those that have ended, and counts these."""
-    ready = [batch for batch in batches if batch.state in _COLLECTABLE]
-    for batch in ready:
-        await desk.collect(batch)
-    return len(ready)
-
-
-async def _cancel(desk: Desk, batches: Sequence[Batch]) -> str:
-    for batch in batches:
-        await desk.cancel(batch)
-    return f"asked to cancel {len(batches)} batches"
 
 
 async def _submit(

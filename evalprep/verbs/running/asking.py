@@ -18,7 +18,7 @@ from evalprep.status import Job, read_jobs, refuse_moved
 from evalprep.terminal import counted
 
 if TYPE_CHECKING:
-    from evalprep.run import Asked, Reply, ReplySet, Request
+    from evalprep.run import Asked, Reply, ReplySet
 
 #: In place of a file of replies: those that stand in the prepared rows.
 ROWS = "rows"
@@ -110,15 +110,14 @@ def open_requests(jobs: Iterable[Job], replies: Mapping[str, Reply]) -> Iterator
     for job in jobs:
         interface = interface_of(job)
         blocks = requests_of(job, interface, replies)
-        while (block := _next_quietly(blocks)) is not None:
+        while True:
+            with quiet():
+                block = next(blocks, None)
+            if block is None:
+                break
             for request in block:
                 if not is_answer(request.kind, replies.get(request.id)):
                     yield request, interface
-
-
-def _next_quietly(blocks: Iterator[list[Request]]) -> list[Request] | None:
-    with quiet():
-        return next(blocks, None)
 
 
 def next_words(

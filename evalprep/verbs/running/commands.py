@@ -32,7 +32,6 @@ from evalprep.status import (
     TRY,
     Job,
     RunFolder,
-    ShardSet,
     begun_try,
     failures,
     folder_try,
@@ -108,7 +107,9 @@ class Commands:
             waiting = _next_stage(self.work_dir, jobs[0], self.args)
             code = max(code, int(bool(waiting)))
             jobs = read_jobs(self.work_dir, self.given.first)
-            jobs = _without(waiting, [with_try(job, self._tries[job.name]) for job in jobs])
+            # Tasks whose data are not made cost no other task of their command.
+            parts = [only(job, set(job.leaves) - waiting) for job in jobs]
+            jobs = [with_try(job, self._tries[job.name]) for job in parts if job.leaves]
         return code
 
     def _refuse_restart(self, job: Job) -> None:
@@ -185,7 +186,11 @@ class Commands:
     def _take_shards(self, job: Job, folder: RunFolder) -> None:
         """Begins a command with the rows of its shards, where all of them are done."""
         begun = self._tries[job.name]
-        sets = [found for found in shard_sets(folder) if _is_of_try(found, begun)]
+        sets = [
+            shards
+            for shards in shard_sets(folder)
+            if all(folder_try(part) == begun for part in shards.folders.values())
+        ]
         if not sets or folder.state() != State():
             return
         best = sets[0]
@@ -288,24 +293,10 @@ def note_failed_tasks(job: Job, failed: Mapping[str, str], finished: Collection[
 
 def _discard_shards(whole: RunFolder) -> None:
     """Empties the folders of a command's shards, but for those that are under way."""
-    for found in shard_sets(whole):
-        for folder in found.folders.values():
+    for shards in shard_sets(whole):
+        for folder in shards.folders.values():
             if not folder.is_running():
                 folder.restart()
-
-
-def _is_of_try(found: ShardSet, number: int) -> bool:
-    """Returns whether shards were run in a try of their command."""
-    return all(folder_try(folder) == number for folder in found.folders.values())
-
-
-def _without(waiting: set[str], jobs: list[Job]) -> list[Job]:
-    """The commands without tasks whose data are not made.
-
-    What has none costs no other task of its command.
-    """
-    parts = [only(job, set(job.leaves) - waiting) for job in jobs]
-    return [job for job in parts if job.leaves]
 
 
 def _done_already(job: Job) -> Path | None:

@@ -65,7 +65,7 @@ class Outcome:
         return f"{self.command}: {self.reason or f'results: {self.results}'}"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Merged:
     """The outcome of all commands.
 
@@ -99,8 +99,7 @@ def merge_commands(work_dir: Path, *, silent: bool) -> Merged:
             if not silent:
                 stream = sys.stderr if outcome.is_incomplete else sys.stdout
                 print(outcome.text(work_dir), file=stream, flush=True)
-    merged = Merged(outcomes)
-    if not any(outcome.shards or outcome.results for outcome in merged.outcomes):
+    if not any(outcome.shards or outcome.results for outcome in outcomes):
         raise BadInput(
             Problem(
                 what="no command was run in shards",
@@ -108,11 +107,10 @@ def merge_commands(work_dir: Path, *, silent: bool) -> Merged:
                 fix=f"evalprep run {work_dir} --shard 1/8, and so on to 8/8",
             )
         )
-    merged.code = int(any(outcome.is_incomplete for outcome in merged.outcomes))
-    if not merged.code:
-        stages = continue_stages(work_dir, jobs[0].run)
-        merged.next_stage = [stage.task for stage in stages if stage.state == "made"]
-    return merged
+    if any(outcome.is_incomplete for outcome in outcomes):
+        return Merged(outcomes, code=1)
+    stages = continue_stages(work_dir, jobs[0].run)
+    return Merged(outcomes, next_stage=[stage.task for stage in stages if stage.state == "made"])
 
 
 def _merge(work_dir: Path, job: Job, holder: Holder, *, silent: bool) -> Outcome:
