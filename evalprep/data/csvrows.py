@@ -32,14 +32,6 @@ CSV_OPTIONS = frozenset(
 _LINE = re.compile(r"\bline (\d+)")
 
 
-def _wrong_encoding(path: Path, encoding: Any) -> BadInput:
-    if encoding:
-        fix = "correct the card, or save the file in that encoding"
-        return BadInput(Problem(what=f"is not {encoding}", where=str(path), fix=fix))
-    place = f"{path}:{_line_of_bytes(path)}"
-    return BadInput(Problem(what="is not UTF-8", where=place, fix="save the file as UTF-8"))
-
-
 def csv_rows(path: Path, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Rows of a CSV file with a head, as `datasets` reads it.
 
@@ -68,11 +60,18 @@ def csv_rows(path: Path, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]
             Problem(what="is empty", where=str(path), allowed="a line of column names, then rows")
         ) from None
     except UnicodeDecodeError:
-        raise _wrong_encoding(path, options.get("encoding")) from None
+        if encoding := options.get("encoding"):
+            what, place = f"is not {encoding}", str(path)
+            fix = "correct the card, or save the file in that encoding"
+        else:
+            what, place = "is not UTF-8", f"{path}:{_line_of_bytes(path)}"
+            fix = "save the file as UTF-8"
+        raise BadInput(Problem(what=what, where=place, fix=fix)) from None
     except (pd.errors.ParserError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         raise BadInput(
             Problem(
-                what=f"is not CSV: {_without_prefix(error)}",
+                what=f"is not CSV: {reason}",
                 where=f"{path}:{_line_of(path, error)}",
                 fix=_hint(path, options),
             )
@@ -98,10 +97,6 @@ def _hint(path: Path, options: Mapping[str, Any]) -> str:
     if other and str(options.get("sep", ",")) not in head:
         return f"its cells are separated by {other}: save it with commas (CSV) or tabs (TSV)"
     return "quote cells that hold a comma or a line break, and close every quote"
-
-
-def _without_prefix(error: Exception) -> str:
-    return str(error).strip().removeprefix("Error tokenizing data. C error: ")
 
 
 def _line_of(path: Path, error: Exception) -> int:

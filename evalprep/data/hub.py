@@ -118,7 +118,10 @@ def hub_files(location: str, revision: str | None, where: str) -> tuple[str, lis
     """
     listed = None if is_offline() else _ask_for_files(location, revision, where)
     if listed is not None:
-        _remember(location, *listed)
+        file = _listing(location, listed[0])
+        with contextlib.suppress(OSError):  # a cache that cannot be written costs a call
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(file, json.dumps(listed[1]))
         return listed
     # The hub is away; the cache may have what is needed.
     snapshot = hub_snapshot(location, revision, ["README.md"], where)
@@ -149,13 +152,6 @@ def _ask_for_files(location: str, revision: str | None, where: str) -> tuple[str
 
 def _listing(location: str, commit: str) -> Path:
     return caches() / "evalprep" / "hub" / location.replace("/", "--") / f"{commit}.json"
-
-
-def _remember(location: str, commit: str, names: list[str]) -> None:
-    file = _listing(location, commit)
-    with contextlib.suppress(OSError):  # a cache that cannot be written costs a call
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, json.dumps(names))
 
 
 @contextlib.contextmanager

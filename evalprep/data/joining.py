@@ -94,13 +94,13 @@ class JoinReport:
         for bad in self._bad_rows():
             if bad.count <= most:
                 continue
-            share = _share(bad.count, self.rows)
+            share = math.ceil(100 * bad.count / max(self.rows, 1)) / 100  # rounded up
             problems.append(
                 Problem(
                     what=f"{bad.count} of {self.rows} rows {bad.several}, first: {bad.first}",
                     where=where,
                     allowed=f"at most {threshold:.1%} of the rows (one row is always tolerated)",
-                    fix=f"{bad.fix}, or raise max_unmatched to {share} ({bad.outcome})",
+                    fix=f"{bad.fix}, or raise max_unmatched to {share:g} ({bad.outcome})",
                 )
             )
         return problems
@@ -389,12 +389,3 @@ def _note(examples: list[str], text: str, why: str = "") -> None:
         len(examples) < 10
     ):  # enough to see the pattern; a wholly wrong set must not fill the manifest
         examples.append(text + why if why else _safe(text[:80]))
-
-
-def _share(count: int, rows: int) -> str:
-    """The share to write for so many rows, rounded up.
-
-    >>> _share(2, 51), _share(3, 3)
-    ('0.04', '1')
-    """
-    return f"{math.ceil(100 * count / max(rows, 1)) / 100:g}"

@@ -112,7 +112,11 @@ class KeyedRows:
     @classmethod
     def of_columns(cls, batches: Iterable[pa.RecordBatch], key: str) -> KeyedRows:
         """Keeps the rows of batches of one plain schema, which has the column `key`."""
-        return cls(_with_key(batches, key), key)
+        with_key = (
+            batch.filter(batch.column(key).is_valid()) if batch.column(key).null_count else batch
+            for batch in batches
+        )
+        return cls(with_key, key)
 
     @classmethod
     def of_rows(
@@ -206,12 +210,10 @@ class KeyedRows:
 
     def _index(self, form: Callable[[str], str] | None) -> _Index:
         if form not in self._indexes:
-            self._indexes[form] = _Index.of(self._texts(form))
+            columns = (batch.column(self._key) for batch in self._batches)
+            texts = (_formed(column.to_pylist(), form) for column in columns)
+            self._indexes[form] = _Index.of(texts)
         return self._indexes[form]
-
-    def _texts(self, form: Callable[[str], str] | None) -> Iterator[list[str]]:
-        for batch in self._batches:
-            yield _formed(batch.column(self._key).to_pylist(), form)
 
     def _taken(
         self, numbers: np.ndarray, form: Callable[[str], str] | None
@@ -261,7 +263,11 @@ class KeyedRows:
         parts: list[pa.RecordBatch] = []
         for whole, start, begin, end in zip(self._batches, self._starts, cuts, ends, strict=True):
             batch = whole if names is None else whole.select(names)
-            parts += _picked(batch, numbers[begin:end] - start, one_by_one=is_few)
+            places = numbers[begin:end] - start
+            if is_few:
+                parts += [batch.slice(place, 1) for place in places.tolist()]
+            elif len(places):
+                parts.append(batch.take(whole_numbers(places)))
         return pa.Table.from_batches(parts)
 
 
@@ -342,13 +348,6 @@ def _parts(counts: np.ndarray) -> list[int]:
     return [*(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(counts)]
 
 
-def _picked(batch: pa.RecordBatch, places: np.ndarray, *, one_by_one: bool) -> list[pa.RecordBatch]:
-    """The rows at some places of a batch, cut out one by one or together."""
-    if one_by_one:
-        return [batch.slice(place, 1) for place in places.tolist()]
-    return [batch.take(whole_numbers(places))] if len(places) else []
-
-
 def _grouped(
     candidates: Sequence[tuple[str, Numbered]], texts: Sequence[str], counts: Sequence[int]
 ) -> Iterator[list[Numbered]]:
@@ -364,12 +363,6 @@ def _grouped(
 
 def _formed(texts: list[str], form: Callable[[str], str] | None) -> list[str]:
     return texts if form is None else list(map(form, texts))
-
-
-def _with_key(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        column = batch.column(key)
-        yield batch.filter(column.is_valid()) if column.null_count else batch
 
 
 def _encoded(

@@ -146,7 +146,16 @@ def choose(
     config, entry, files = _files_of_config(names, card, config, data_files, data_dir, where)
     chosen = _split(files, split, where)
     parts = [(part, files[part.split]) for part in parts_of(chosen, list(files), where)]
-    _refuse_empty(parts, names, where)
+    empty = [part.split for part, files_of_part in parts if not files_of_part]
+    if empty:
+        raise BadInput(
+            Problem(
+                what=f"split {empty[0]!r} has no files",
+                where=where,
+                allowed=_shown(names),
+                fix="choose another",
+            )
+        )
     return Chosen(parts, config, chosen, _options_of(card, entry, config))
 
 
@@ -175,9 +184,18 @@ def _files_of_config(
         entry = _config(card, config, where)
         config = str(entry.get("config_name", "default"))
     elif config is not None and config != "default" and data_files is None:
-        folder = "/".join(filter(None, [folder, _config_folder(names, config, where)]))
-    if not data_dir:
-        data_files, folder = _declared(entry, data_files, folder, where)
+        # Not a rule of `datasets`, which knows no configs that no card declares: a copy without its
+        # card still has its folders, and one of that name stands for a config.
+        if not any(name.startswith(f"{config}/") for name in names):
+            folders = sorted({name.partition("/")[0] for name in names if "/" in name})
+            raise _no_config(config, folders, where)
+        folder = "/".join(filter(None, [folder, _inside(config, where)]))
+    if not data_dir and data_files is None:
+        # Those of the card's config.
+        declared = entry.get("data_dir")
+        data_files = entry.get("data_files")
+        inside = _inside(str(declared), where) if declared else ""
+        folder = folder or inside
     # Split -> its files, by the patterns that are stated, else by the usual ones.
     patterns = _patterns(data_files) or _default_patterns(names, folder, where)
     files = {
@@ -187,17 +205,6 @@ def _files_of_config(
     if not card.configs or data_dir:
         files = _of_one_format(files, where)
     return config, entry, files
-
-
-def _declared(
-    entry: Mapping[str, Any], data_files: Any, folder: str, where: str
-) -> tuple[Any, str]:
-    """The file patterns and the folder: those of the caller, else those of the card's config."""
-    if data_files is not None:
-        return data_files, folder
-    declared_folder = entry.get("data_dir")
-    inside = _inside(str(declared_folder), where) if declared_folder else ""
-    return entry.get("data_files"), folder or inside
 
 
 def _options_of(card: Card, entry: Mapping[str, Any], config: str | None) -> dict[str, Any]:
@@ -215,33 +222,6 @@ def _options_of(card: Card, entry: Mapping[str, Any], config: str | None) -> dic
     if texts := card.texts.get(config or "default"):
         options["dtype"] = dict.fromkeys(texts, "str")
     return options
-
-
-def _config_folder(names: Sequence[str], config: str, where: str) -> str:
-    """The folder that stands for a config where no card declares any.
-
-    Not a rule of `datasets`, which knows no configs then: a copy without its card still has its
-    folders.
-    """
-    if any(name.startswith(f"{config}/") for name in names):
-        return _inside(config, where)
-    folders = sorted({name.partition("/")[0] for name in names if "/" in name})
-    raise _no_config(config, folders, where)
-
-
-def _refuse_empty(
-    parts: Sequence[tuple[Part, Sequence[str]]], names: Sequence[str], where: str
-) -> None:
-    empty = [part.split for part, files in parts if not files]
-    if empty:
-        raise BadInput(
-            Problem(
-                what=f"split {empty[0]!r} has no files",
-                where=where,
-                allowed=_shown(names),
-                fix="choose another",
-            )
-        )
 
 
 def _config(card: Card, config: str | None, where: str) -> Mapping[str, Any]:

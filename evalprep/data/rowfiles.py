@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeGuard
 
 from evalprep.data.compressed import BROKEN, damaged, open_packed, unpacked_name
 from evalprep.data.csvrows import CSV_OPTIONS, csv_rows
@@ -291,7 +291,7 @@ def _json_list(path: Path, field: str | None) -> list[dict[str, Any]] | None:
         data = data.get(field)
     elif isinstance(data, dict):
         # The list of rows that an object holds; None without one.
-        lists = {name: value for name, value in data.items() if _is_rows(value)}
+        lists = {name: value for name, value in data.items() if value and _are_rows(value)}
         if len(lists) > 1:
             raise BadInput(
                 Problem(
@@ -301,7 +301,7 @@ def _json_list(path: Path, field: str | None) -> list[dict[str, Any]] | None:
                 )
             )
         data = next(iter(lists.values()), None)
-    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
+    if not _are_rows(data):
         raise BadInput(
             Problem(
                 what="holds no list of objects", where=str(path), allowed='[{"column": ...}, ...]'
@@ -310,8 +310,8 @@ def _json_list(path: Path, field: str | None) -> list[dict[str, Any]] | None:
     return data
 
 
-def _is_rows(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+def _are_rows(value: Any) -> TypeGuard[list[dict[str, Any]]]:
+    return isinstance(value, list) and all(isinstance(row, dict) for row in value)
 
 
 def _text(line: bytes, path: Path, number: int) -> str:

@@ -103,12 +103,15 @@ def parts_of(text: str, splits: Sequence[str], where: str) -> list[Part]:
     try:
         # Blanks are beside a plus alone; a pattern that looks for them would take quadratic time on
         # many.
-        parts = [_part(term) for term in _terms(text)]
+        terms = text.split("+")
+        terms[:-1] = [term.rstrip() for term in terms[:-1]]
+        terms[1:] = [term.lstrip() for term in terms[1:]]
+        parts = [_part(term) for term in terms]
     except ValueError as error:
         raise BadInput(
             Problem(what=f"{text!r} is not a valid split: {error}", where=where, allowed=ALLOWED)
         ) from None
-    if not _rounds_one_way(parts):
+    if parts[0].rounding and {part.rounding for part in parts} - {"", parts[0].rounding}:
         raise BadInput(
             Problem(
                 what=f"{text!r} rounds percents in two ways",
@@ -118,32 +121,15 @@ def parts_of(text: str, splits: Sequence[str], where: str) -> list[Part]:
         )
     for part in parts:
         if part.split not in splits:
-            raise _no_split(part.split, splits, where)
+            raise BadInput(
+                Problem(
+                    what=f"has no split {part.split!r}",
+                    where=where,
+                    allowed=", ".join(splits),
+                    fix=near(part.split, splits) or "name one with split",
+                )
+            )
     return parts
-
-
-def _rounds_one_way(parts: Sequence[Part]) -> bool:
-    first = parts[0].rounding
-    return not first or all(part.rounding in ("", first) for part in parts)
-
-
-def _terms(text: str) -> list[str]:
-    """The terms of a sum, without the blanks beside a plus."""
-    terms = text.split("+")
-    terms[:-1] = [term.rstrip() for term in terms[:-1]]
-    terms[1:] = [term.lstrip() for term in terms[1:]]
-    return terms
-
-
-def _no_split(split: str, splits: Sequence[str], where: str) -> BadInput:
-    return BadInput(
-        Problem(
-            what=f"has no split {split!r}",
-            where=where,
-            allowed=", ".join(splits),
-            fix=near(split, splits) or "name one with split",
-        )
-    )
 
 
 def _part(text: str) -> Part:

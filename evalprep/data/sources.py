@@ -149,10 +149,12 @@ class Source:
                 )
             )
         rows = self.each(lambda path: file_rows(path, read, **self.options))
-        if self.renamed:
-            yield from (self._with_new_names(row, columns) for row in rows)
-        else:
+        if not self.renamed:
             yield from rows
+            return
+        for row in rows:
+            whole = row | {name: value_at(row, old) for name, old in self.renamed.items()}
+            yield whole if columns is None else {name: whole.get(name) for name in columns}
 
     def batches(self, *required: str) -> Iterator[pa.RecordBatch] | None:
         """Streams all rows in columns, in bounded memory.
@@ -204,10 +206,6 @@ class Source:
                     what=f"{self.split} holds no row", where=self.location, allowed=", ".join(sizes)
                 )
             )
-
-    def _with_new_names(self, row: dict[str, Any], columns: Sequence[str] | None) -> dict[str, Any]:
-        whole = row | {name: value_at(row, old) for name, old in self.renamed.items()}
-        return whole if columns is None else {name: whole.get(name) for name in columns}
 
     def facts(self) -> dict[str, Any]:
         """The facts that the manifest records.
@@ -340,7 +338,8 @@ def _listing(
     if is_folder(path):
         local = path.resolve()
         return local, local_files(local, where), None
-    if _looks_local(location, path):
+    is_id = location.count("/") == 1 and " " not in location
+    if location.startswith((".", "/", "~")) or is_data_file(path) or not is_id:
         try:
             siblings = [entry.name for entry in path.parent.iterdir()]
         except (OSError, ValueError):
@@ -439,11 +438,6 @@ def fetched(
             Problem(what=f"{location} changed while it was read", where=where, fix="run it again")
         )
     return root
-
-
-def _looks_local(location: str, path: Path) -> bool:
-    start = location.startswith((".", "/", "~"))
-    return start or is_data_file(path) or location.count("/") != 1 or " " in location
 
 
 def config_names(
