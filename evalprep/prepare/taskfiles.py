@@ -26,12 +26,14 @@ from evalprep.packs import (
     SourceSpec,
     TaskSpec,
     bring_modules,
+    limited,
     settings_of,
     settings_of_task,
 )
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.render import render
 from evalprep.prepare.repeats import with_repeats
+from evalprep.prepare.shares import whole_blocks
 
 # Values that every template may use and none must.
 _COMMON = ("task", "data_file", "pack_dir")
@@ -60,11 +62,13 @@ class Written:
     """What was written of tasks.
 
     Attributes:
-        facts: Task -> its facts, as in the manifest, and `notes` for the user.
+        facts: Task -> its facts, as in the manifest.
+        notes: Sentences for the user.
         origins: Path below the folder -> the file of the pack or the user that it was made from.
     """
 
     facts: dict[str, dict[str, Any]]
+    notes: list[str]
     origins: dict[str, Path]
 
 
@@ -80,6 +84,7 @@ def write_tasks(joined: Joined, build: Path, progress: Callable[[str], None]) ->
     problems = Problems()
     absent: dict[str, HubFailure] = {}
     facts: dict[str, dict[str, Any]] = {}
+    notes: list[str] = []
     origins: dict[str, Path] = {}
     for share in joined.packs:
         folder = build / share.pack.name
@@ -90,12 +95,16 @@ def write_tasks(joined: Joined, build: Path, progress: Callable[[str], None]) ->
                 continue  # lm-eval's own tasks have their files there
             progress(f"{name}: rows")
             try:
-                facts[name], made_from = _write_task(share, name, folder, final, joined)
-                origins |= {f"{share.pack.name}/{file}": path for file, path in made_from.items()}
+                written = _write_task(share, name, folder, final, joined)
             except HubFailure as failure:
                 absent[name] = failure
+                continue
             except BadInput as error:
                 problems.extend(error.problems)
+                continue
+            facts |= written.facts
+            notes += written.notes
+            origins |= {f"{share.pack.name}/{file}": path for file, path in written.origins.items()}
         share.context.drop_rows()  # the check that follows needs the memory
         for pack in (share.pack, *share.pack.extensions):
             problems.extend(bring_modules(pack.folder, folder))
@@ -108,16 +117,13 @@ def write_tasks(joined: Joined, build: Path, progress: Callable[[str], None]) ->
     for unreachable in absent.values():
         problems.extend(unreachable.problems)
     problems.raise_if_any()
-    return Written(facts, origins)
+    return Written(facts, notes, origins)
 
 
 def _write_task(
     share: PlannedPack, name: str, folder: Path, final: Path, joined: Joined
-) -> tuple[dict[str, Any], dict[str, Path]]:
-    """Write data and YAML of one task; `final` is the folder in which they will lie.
-
-    Returns its facts, and name of each file -> the file that it was made from.
-    """
+) -> Written:
+    """Write data and YAML of one task; `final` is the folder in which they will lie."""
     spec, task = share.spec(name), share.plan.tasks[name]
     rows_per_file = joined.config.core.rows_per_file
     files = DataFiles.of_task(name, folder, several=rows_per_file is not None)
@@ -153,6 +159,7 @@ def _write_task(
 
     settings = settings_of(file, structs.asdict(joined.config.core))
     rows = digest_of_data(files.path, settings) if settings and not task.after else None
+    limit = whole_blocks(joined.config.core.limit, task.block, count)
     notes = list(data.notes)
     if data.join:
         notes += data.join.notes(where=name)
@@ -166,9 +173,9 @@ def _write_task(
         "previous": data.previous.as_dict() if data.previous else None,
         **({"settings": settings} if settings else {}),
         **({"row_digest": rows.to_dict()} if rows is not None else {}),
-        "notes": notes,
+        "expected": None if count is None else limited(count, limit),
     }
-    return facts, origins
+    return Written({name: facts}, notes, origins)
 
 
 def _with_repeats_of_config(text: str, name: str, joined: Joined, *, where: Path) -> str:
