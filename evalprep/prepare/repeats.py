@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalprep.backends import BACKENDS
 from evalprep.check import REPEATED, filter_steps, is_sampling, keeps_first, yaml_mapping
+from evalprep.config import Core
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import as_mapping
 from evalprep.packs import TaskPlan
@@ -41,16 +42,32 @@ def add_repeats(joined: Joined, problems: Problems) -> None:
         problems.add(what, where=where, fix=fix)
         return
     draws = _draws_of_config(joined, problems)
-    refused = _Refused(joined, problems)
+    mistakes: dict[_Mistake, list[str]] = {}
     for name, task in list(joined.plan.tasks.items()):
         if name in joined.plan.excluded:
             continue
         entry = task.overrides if task.stock else joined.selection.inline.get(name, {})
         own_draws = _count(entry) if keeps_first(entry) else 0
         count = own_draws or draws.get(name, 1)
-        if count > 1:
-            _repeat(joined, task, count, refused)
-    refused.report()
+        if count <= 1:
+            continue
+        leaves = joined.settings(task)
+        if own_mistakes := _mistakes_of(task, leaves, core, count):
+            for mistake in own_mistakes:
+                mistakes.setdefault(mistake, []).append(name)
+        elif any(map(_is_own, leaves)):
+            own_way = f"{name} keeps its own way of scoring several replies"
+            joined.notes.append(f"{own_way}: repeats does not change it")
+        else:
+            _repeat(joined, task, leaves[0], count)
+    for mistake, names in mistakes.items():
+        key = mistake.key or ("tasks" if core.repeats is None else "repeats")
+        problems.add(
+            f"{mistake.before}{shortlist(names)}{mistake.after}",
+            where=joined.config.where(key),
+            allowed=mistake.allowed,
+            fix=mistake.fix,
+        )
 
 
 def _draws_of_config(joined: Joined, problems: Problems) -> dict[str, int]:
@@ -79,96 +96,59 @@ def _count(settings: Mapping[str, Any]) -> int:
     return count if isinstance(count, int) else 0
 
 
-class _Refused:
-    """Mistakes around `repeats`, gathered over the tasks and told once for each kind."""
+class _Mistake(NamedTuple):
+    """A mistake around `repeats`, which is told once for all tasks that share it.
 
-    def __init__(self, joined: Joined, problems: Problems) -> None:
-        self._joined = joined
-        self._problems = problems
-        self._likelihood: list[str] = []
-        self._greedy: dict[str, list[str]] = {}
-        self._alike: dict[str, list[str]] = {}
-        self._few: dict[str, list[str]] = {}
+    Attributes:
+        before, after: What is said before and after the names of the tasks.
+        fix: What to do.
+        allowed: What `repeats` is for.
+        key: Of the config; empty for the one that asks for the repeats.
+    """
 
-    def likelihood(self, name: str) -> None:
-        """A task that compares likelihoods, which no draw changes."""
-        self._likelihood.append(name)
-
-    def greedy(self, name: str, reason: str) -> None:
-        """A task whose draws would all be the same reply."""
-        names = self._greedy.setdefault(reason, [])
-        names.append(name)
-
-    def alike(self, name: str, backend: str) -> None:
-        """A task on a back end that gives the same reply to each draw."""
-        names = self._alike.setdefault(backend, [])
-        names.append(name)
-
-    def few(self, name: str, k: int, draws: int) -> None:
-        """A task with fewer draws than a k of pass@k."""
-        reason = f"{k} is more than the {draws} draws"
-        names = self._few.setdefault(reason, [])
-        names.append(name)
-
-    def other(self, what: str, fix: str) -> None:
-        """A mistake of one task alone."""
-        self._problems.add(what, where=self._where(), fix=fix)
-
-    def report(self) -> None:
-        """Adds what was gathered to the problems."""
-        add, where = self._problems.add, self._where()
-        if self._likelihood:
-            what = f"repeats on log-likelihood tasks: {shortlist(self._likelihood)}"
-            allowed = "tasks that generate replies"
-            fix = "name the tasks that generate, e.g. `repeats: {my_task: 8}`"
-            add(what, where=where, allowed=allowed, fix=fix)
-        for reason, names in self._greedy.items():
-            what = f"the draws of {shortlist(names)} would all be the same reply: {reason}"
-            add(what, where=where, fix=_SAMPLE)
-        for backend, names in self._alike.items():
-            what = f"{backend} gives the same reply to each draw of {shortlist(names)}"
-            able = [name for name, record in BACKENDS.items() if "draws" in record.abilities]
-            add(what, where=where, allowed=", ".join(able), fix="choose another back end")
-        where = self._joined.config.where("pass_at")
-        for reason, names in self._few.items():
-            what = f"pass_at: {reason} of {shortlist(names)}"
-            add(what, where=where, fix="raise repeats, or take the k out")
-
-    def _where(self) -> str:
-        config = self._joined.config
-        key = "tasks" if config.core.repeats is None else "repeats"
-        return config.where(key)
+    before: str
+    after: str
+    fix: str
+    allowed: str = ""
+    key: str = ""
 
 
-def _repeat(joined: Joined, task: TaskPlan, draws: int, refused: _Refused) -> None:
-    """Repeats one task, or says why it cannot be."""
-    core, name = joined.config.core, task.name
-    leaves = joined.settings(task)
+def _mistakes_of(
+    task: TaskPlan, leaves: Sequence[Mapping[str, Any]], core: Core, draws: int
+) -> list[_Mistake]:
+    """Returns why a task cannot be repeated; a task that keeps its own way has no mistake."""
     if not leaves:
-        what = f"repeats: what {name} consists of is not known"
         fix = "name its tasks one by one in place of the group or tag"
-        refused.other(what, fix=fix)
-        return
+        return [_Mistake("repeats: what ", " consists of is not known", fix)]
     if any(map(_likelihood, leaves)):
-        refused.likelihood(name)
-        return
+        fix = "name the tasks that generate, e.g. `repeats: {my_task: 8}`"
+        allowed = "tasks that generate replies"
+        return [_Mistake("repeats on log-likelihood tasks: ", "", fix, allowed)]
     if any(map(_is_own, leaves)):
-        own_way = f"{name} keeps its own way of scoring several replies"
-        joined.notes.append(f"{own_way}: repeats does not change it")
-        return
-    # Repeats that would be the same reply again: of a back end, or of greedy decoding.
+        return []
+    mistakes = []
+    reason = next(filter(None, (why_alike(leaf, core.gen_kwargs) for leaf in leaves)), "")
+    if reason:
+        after = f" would all be the same reply: {reason}"
+        mistakes.append(_Mistake("the draws of ", after, _SAMPLE))
     backend = backend_of(task, core)
     if "draws" not in BACKENDS[backend].abilities:
-        refused.alike(name, backend)
-    reasons = [why_alike(leaf, core.gen_kwargs) for leaf in leaves]
-    if any(reasons):
-        refused.greedy(name, next(filter(None, reasons)))
+        able = [name for name, record in BACKENDS.items() if "draws" in record.abilities]
+        before = f"{backend} gives the same reply to each draw of "
+        mistakes.append(_Mistake(before, "", "choose another back end", ", ".join(able)))
     for k in core.pass_at:
         if k > draws:
-            refused.few(name, k, draws)
+            before = f"pass_at: {k} is more than the {draws} draws of "
+            fix = "raise repeats, or take the k out"
+            mistakes.append(_Mistake(before, "", fix, key="pass_at"))
+    return mistakes
+
+
+def _repeat(joined: Joined, task: TaskPlan, settings: Mapping[str, Any], draws: int) -> None:
+    """Repeats one task, whose first leaf has these settings."""
+    core = joined.config.core
     ks = tuple(sorted(set(core.pass_at))) or (draws,)
     # The metric that stands for a task; empty where its settings name none.
-    settings = leaves[0]
     metric_list = settings.get("metric_list")
     directions: dict[str, Any] = {}
     for item in metric_list if isinstance(metric_list, list) else []:
