@@ -10,8 +10,6 @@ HF_HUB_OFFLINE are honoured by huggingface_hub.
 
 from __future__ import annotations
 
-import glob
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalprep.data.batches import with_columns
 from evalprep.data.card import CARD_FILES, read_card
-from evalprep.data.hub import hub_files, hub_snapshot
+from evalprep.data.folders import hub_folder, local_folder
+from evalprep.data.hub import hub_snapshot
 from evalprep.data.keyed import has_texts, is_plain
 from evalprep.data.layout import Card, Chosen, choose, splits_in
 from evalprep.data.nested import column_of, value_at
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FIRST_ROWS = 1_000  # in which a path into a nested column must find something
 SHOWN_FILES, SHOWN_SOURCES = 3, 8
-MAX_ENTRIES = 20_000  # looked through in a second; a data set without a card has a few files
 
 
 @dataclass
@@ -311,10 +309,15 @@ def open_source(
         file = path.resolve()
         parts = [(part, [file]) for part in _parts_of_file(split, where)]
         return Source(location, [file], config, split, renamed=renamed, parts=parts)
-    root, names, commit = _listing(location, path, revision, where)
-    card = Card() if root is None else read_card(root)
+    if is_folder(path):
+        found = local_folder(location, path, where)
+    else:
+        _refuse_local(location, path, where)
+        found = hub_folder(location, revision, where)
+    cards = [name for name in CARD_FILES if name in found.names]
+    card = read_card(found.root_with(cards, where)) if cards else Card()
     chosen = choose(
-        names,
+        found.names,
         card,
         config=config,
         split=split,
@@ -322,40 +325,31 @@ def open_source(
         data_dir=data_dir,
         where=where,
     )
-    if commit is not None:
-        root = fetched(location, revision, commit, chosen.files, where)
-    assert root is not None
-    return _source(location, root, chosen, commit, renamed, where)
+    root = found.root_with(chosen.files, where)
+    return _source(location, root, chosen, found.commit, renamed, where)
 
 
-def _listing(
-    location: str, path: Path, revision: str | None, where: str
-) -> tuple[Path | None, list[str], str | None]:
-    """The folder in which the card lies, the names of all files, and the commit on the hub.
+def _refuse_local(location: str, path: Path, where: str) -> None:
+    """Refuses what is written as a path of this machine, at which there is nothing.
 
-    The folder is None for a data set of the hub without a card, the commit for a local folder.
+    Raises:
+        BadInput: with the nearest name beside it.
     """
-    if is_folder(path):
-        local = path.resolve()
-        return local, local_files(local, where), None
     is_id = location.count("/") == 1 and " " not in location
-    if location.startswith((".", "/", "~")) or is_data_file(path) or not is_id:
-        try:
-            siblings = [entry.name for entry in path.parent.iterdir()]
-        except (OSError, ValueError):
-            siblings = []
-        raise BadInput(
-            Problem(
-                what=f"no file or folder at {path}",
-                where=where,
-                allowed="a local file or folder, or a hub id like owner/name",
-                fix=near(path.name, siblings) or "check the spelling",
-            )
+    if is_id and not location.startswith((".", "/", "~")) and not is_data_file(path):
+        return
+    try:
+        siblings = [entry.name for entry in path.parent.iterdir()]
+    except (OSError, ValueError):
+        siblings = []
+    raise BadInput(
+        Problem(
+            what=f"no file or folder at {path}",
+            where=where,
+            allowed="a local file or folder, or a hub id like owner/name",
+            fix=near(path.name, siblings) or "check the spelling",
         )
-    commit, names = hub_files(location, revision, where)
-    cards = [name for name in CARD_FILES if name in names]
-    root = fetched(location, revision, commit, cards, where) if cards else None
-    return root, names, commit
+    )
 
 
 def _open_address(
@@ -425,21 +419,6 @@ def _parts_of_file(split: str | None, where: str) -> list[Part]:
     return parts
 
 
-def fetched(
-    location: str, revision: str | None, commit: str, names: Sequence[str], where: str
-) -> Path:
-    """The folder in the hub cache that holds these files of a commit."""
-    # By the name of the revision: that is how the cache knows it again when there is no hub.
-    root = hub_snapshot(
-        location, revision, [glob.escape(name) for name in dict.fromkeys(names)], where
-    )
-    if root.name != commit:
-        raise BadInput(
-            Problem(what=f"{location} changed while it was read", where=where, fix="run it again")
-        )
-    return root
-
-
 def config_names(
     location: str, *, folder: Path | None = None, revision: str | None = None
 ) -> list[str]:
@@ -462,30 +441,5 @@ def local_splits(folder: Path, *, config: str | None) -> list[str]:
     Raises:
         BadInput: no such config, too many files, or files that are no rows.
     """
-    names = local_files(folder, str(folder))
+    names = local_folder(str(folder), folder, str(folder)).names
     return splits_in(names, read_card(folder), config=config)
-
-
-def local_files(folder: Path, where: str) -> list[str]:
-    """Every file below a folder, relative to it.
-
-    A home folder or a whole disk given by mistake is refused.
-
-    Raises:
-        BadInput: more than `MAX_ENTRIES` files and folders.
-    """
-    paths: list[str] = []
-    count = 0
-    for base, folders, names in os.walk(folder, followlinks=False):
-        count += len(folders) + len(names)
-        if count > MAX_ENTRIES:
-            raise BadInput(
-                Problem(
-                    what=f"{folder} holds more than {MAX_ENTRIES} files and folders",
-                    where=where,
-                    allowed="a data file, or the folder of one data set",
-                )
-            )
-        inside = Path(base).relative_to(folder)
-        paths += [(inside / name).as_posix() for name in names if is_file(Path(base, name))]
-    return sorted(paths)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalprep.data import sources
+from evalprep.data import folders
 from evalprep.data.sources import config_names, open_source
 from evalprep.errors import BadInput
 from tests.evalprep.data.mirror import hub
@@ -201,7 +201,7 @@ def test_the_front_matter_ends_at_a_line_of_dashes(tmp_path, start):
 
 
 def test_a_folder_that_is_no_data_set_is_not_searched_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "MAX_ENTRIES", 5)
+    monkeypatch.setattr(folders, "MAX_ENTRIES", 5)
     for number in range(6):
         (tmp_path / f"{number}.txt").touch()
     assert "holds more than 5 files and folders" in problem(str(tmp_path))
