@@ -12,7 +12,7 @@ from evalprep.surface import offered
 if TYPE_CHECKING:
     from evalprep.check.annotators import check_annotators
     from evalprep.check.chat import chat_template
-    from evalprep.check.codes import CODES, HOUSE_STYLE, LEVELS, markdown
+    from evalprep.check.codes import CODES, LEVELS, markdown
     from evalprep.check.estimate import Estimate, estimate_run
     from evalprep.check.finding import Finding, Findings
     from evalprep.check.folds import WIDTH, fold, more_like, paragraph

@@ -15,11 +15,26 @@ LEVELS = ("error", "warning", "note")
 
 
 class Code(NamedTuple):
-    """One row of the table: the level, what it means and why it matters, what to do."""
+    """One row of the table.
+
+    Attributes:
+        level: One of `LEVELS`.
+        meaning: What it means and why it matters.
+        fix: What to do.
+        house_style: It is advice on how this project writes its own tasks; other people's folders
+            are spared it unless asked for.
+        for_authors: A task's author should hear it, while its users can change nothing about a
+            published definition.
+        of_file: By the mistake lm-eval skips a file, or reads it otherwise than meant: nothing to
+            whoever does not ask for it.
+    """
 
     level: str
     meaning: str
     fix: str
+    house_style: bool = False
+    for_authors: bool = False
+    of_file: bool = False
 
 
 FAMILIES = {
@@ -39,6 +54,7 @@ CODES: dict[str, Code] = {
         "A file is not valid YAML. lm-eval skips it in silence and later reports the task as "
         "unknown.",
         "correct the YAML",
+        of_file=True,
     ),
     "EP102": Code(
         "warning", "A task file ends in .yml; lm-eval reads .yaml only.", "rename it to .yaml"
@@ -48,11 +64,13 @@ CODES: dict[str, Code] = {
         "An included file does not exist, cannot be read, or includes itself. lm-eval skips the "
         "task in silence.",
         "correct the path; it is relative to the including file",
+        of_file=True,
     ),
     "EP104": Code(
         "error",
         "Two files declare the same name. lm-eval takes the first in path order.",
         "rename one of them",
+        of_file=True,
     ),
     "EP105": Code(
         "warning",
@@ -70,6 +88,7 @@ CODES: dict[str, Code] = {
         "warning",
         "A YAML file is neither a task nor a group nor a class; lm-eval skips it in silence.",
         "add `task:` or `group:`, or give files that are only included another suffix",
+        for_authors=True,
     ),
     "EP108": Code(
         "error",
@@ -100,6 +119,7 @@ CODES: dict[str, Code] = {
         "warning",
         "`task_list` is not implemented in lm-eval 0.4.13: its entries are not registered.",
         "write one file per task with `include:`",
+        for_authors=True,
     ),
     "EP114": Code(
         "warning",
@@ -117,6 +137,8 @@ CODES: dict[str, Code] = {
         "error",
         "A key is written twice in one mapping; YAML keeps the last in silence.",
         "remove one of them",
+        for_authors=True,
+        of_file=True,
     ),
     "EP119": Code(
         "error",
@@ -141,12 +163,14 @@ CODES: dict[str, Code] = {
         "A group aggregates a metric or filter that some of its tasks do not have; lm-eval leaves "
         "those tasks out, or the number.",
         "see metric_list and filter_list of the tasks",
+        for_authors=True,
     ),
     "EP125": Code(
         "error",
         "A task file has `group:` beside the name of one task, as older versions of lm-eval "
         "allowed. lm-eval 0.4.13 takes it for a group and does not register the task.",
         "rename `group:` to `tag:`",
+        of_file=True,
     ),
     "EP126": Code(
         "warning",
@@ -171,6 +195,7 @@ CODES: dict[str, Code] = {
         "error",
         "YAML reads a bare yes, no, on or off as true or false, where lm-eval wants a text.",
         "put it into quotes",
+        of_file=True,
     ),
     # EP2: settings
     "EP201": Code(
@@ -183,11 +208,13 @@ CODES: dict[str, Code] = {
         "error",
         "generation_kwargs lacks `until`; lm-eval then stops at the first blank line.",
         "write `until: []` for the end-of-text token alone, or the stop strings",
+        for_authors=True,
     ),
     "EP203": Code(
         "warning",
         "There are no generation_kwargs: replies end at the first blank line or after 256 tokens.",
         "write until, do_sample, temperature and max_gen_toks",
+        for_authors=True,
     ),
     "EP204": Code(
         "error",
@@ -198,11 +225,13 @@ CODES: dict[str, Code] = {
         "warning",
         "Generation arguments contradict each other.",
         "decide for greedy or for sampling",
+        for_authors=True,
     ),
     "EP206": Code(
         "warning",
         "generation_kwargs has no max_gen_toks: replies are cut after 256 tokens.",
         "write max_gen_toks",
+        for_authors=True,
     ),
     "EP207": Code(
         "error",
@@ -214,6 +243,7 @@ CODES: dict[str, Code] = {
         "A metric is unknown to lm-eval; it would be fetched from the network as a program and "
         "run.",
         "correct its name, or compute it in process_results",
+        for_authors=True,
     ),
     "EP209": Code(
         "error", "An aggregation is unknown to lm-eval.", "use one of lm-eval's, or `!function`"
@@ -228,12 +258,16 @@ CODES: dict[str, Code] = {
         "The task has process_docs. lm-eval calls it six times per run, and serves the old result "
         "from its cache after the function was edited.",
         "prepare the rows beforehand",
+        house_style=True,
+        for_authors=True,
     ),
     "EP212": Code(
         "warning",
         "A zero-shot task without few-shot source: lm-eval copies the whole split into memory as "
         "a pool.",
         "add `fewshot_config: {sampler: first_n, samples: []}`",
+        house_style=True,
+        for_authors=True,
     ),
     "EP213": Code(
         "warning",
@@ -293,6 +327,7 @@ CODES: dict[str, Code] = {
         "note",
         "The standard error of this aggregation takes 100,000 resamples.",
         "score afterwards, or accept the time",
+        house_style=True,
     ),
     "EP225": Code(
         "warning",
@@ -302,12 +337,18 @@ CODES: dict[str, Code] = {
     "EP226": Code(
         "error", "A stop string is empty or no text; the engine fails on it.", "remove it"
     ),
-    "EP227": Code("warning", "generation_kwargs on a task that does not generate.", "remove them"),
+    "EP227": Code(
+        "warning",
+        "generation_kwargs on a task that does not generate.",
+        "remove them",
+        for_authors=True,
+    ),
     "EP228": Code(
         "warning",
         "`repeats` makes several equal replies, or lm-eval scores the first of them only.",
         "sample with a temperature and without a fixed seed; `repeats` of the config scores each "
         "reply, and take_first_k keeps them for a scorer of your own",
+        for_authors=True,
     ),
     "EP229": Code("error", "The task has no dataset_path and no custom_dataset.", "name the data"),
     "EP230": Code("error", "The task has no split to evaluate.", "write test_split"),
@@ -315,11 +356,14 @@ CODES: dict[str, Code] = {
         "note",
         "generation_kwargs leaves do_sample, temperature or top_p to the back end.",
         "write all of them",
+        house_style=True,
+        for_authors=True,
     ),
     "EP232": Code(
         "note",
         "A metric is fetched from the network (hf_evaluate), as a program that is then run.",
         "fetch it before the run, or compute it in process_results",
+        for_authors=True,
     ),
     "EP233": Code(
         "error",
@@ -395,6 +439,7 @@ CODES: dict[str, Code] = {
         "note",
         "The data have no sample_id; results of two runs are joined by content.",
         "add a unique sample_id column",
+        house_style=True,
     ),
     "EP403": Code("error", "A sample_id occurs twice.", "make ids unique"),
     "EP404": Code(
@@ -613,6 +658,7 @@ CODES: dict[str, Code] = {
         "likelihoods of such texts are lower.",
         "end the prompt without a blank, and begin the continuation with one (see "
         "target_delimiter)",
+        for_authors=True,
     ),
     "EP613": Code(
         "warning",
@@ -811,13 +857,6 @@ CODES: dict[str, Code] = {
         "use one output_path for each",
     ),
 }
-
-
-HOUSE_STYLE = frozenset({"EP211", "EP212", "EP224", "EP231", "EP402"})
-"""Advice on how this project writes its own tasks.
-
-Other people's folders are spared it unless asked for.
-"""
 
 
 def markdown() -> str:

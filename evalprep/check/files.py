@@ -8,6 +8,7 @@ from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
+from evalprep.check.codes import CODES
 from evalprep.check.finding import Finding, Findings
 from evalprep.check.tree import Tree, yaml_files
 from evalprep.files import as_mapping
@@ -92,13 +93,6 @@ def is_stock(path: Path) -> bool:
     return folder is not None and path.is_relative_to(folder)
 
 
-# What a task's author should hear, while its users can change nothing about a published definition.
-_AUTHORS = frozenset(
-    f"EP{number}"
-    for number in (107, 113, 118, 122, 202, 203, 205, 206, 208, 211, 212, 227, 228, 231, 232, 612)
-)
-
-
 def spare_stock(findings: Findings, *, named: bool) -> None:
     """Takes back advice to the authors of lm-eval's own files, which its users cannot follow.
 
@@ -110,7 +104,7 @@ def spare_stock(findings: Findings, *, named: bool) -> None:
     spared: dict[tuple[str, str], set[str]] = {}
 
     def is_for_authors(finding: Finding) -> bool:
-        return finding.code in _AUTHORS and finding.where.startswith(folder)
+        return CODES[finding.code].for_authors and finding.where.startswith(folder)
 
     for finding in findings.take(is_for_authors):
         file_and_task = (yaml_of(finding), finding.task)

@@ -320,16 +320,26 @@ _SYSTEM_FOLDERS = ("share", "local/share", "lib", "local/lib")
 
 def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
     """Keys of the command that contradict each other, the tasks, or good practice."""
-    core = settings.core
-    for key, value in core.model_args.items():
+    core, arguments = settings.core, settings.core.model_args
+    for key, value in arguments.items():
         if is_secret(key, value):
             what = "is written into the results of the run"
             findings.add("EP708", f"model_args.{key}", what)
-    if "max_length" in core.model_args and "max_model_len" in core.model_args:
-        findings.add("EP721", "model_args", "max_length and max_model_len")
-    if "lora_local_path" in core.model_args:
-        path = str(core.model_args["lora_local_path"])
-        findings.add("EP726", "model_args.lora_local_path", path)
+    has_both = {"max_length", "max_model_len"} <= arguments.keys()
+    gen_kwargs = ", ".join(f"{key}={value}" for key, value in core.gen_kwargs.items())
+    is_sized = settings.splits_model and isinstance(core.batch_size, int)
+    thinks = arguments.get("enable_thinking") is True and not arguments.get("think_end_token")
+    adapter = arguments.get("lora_local_path", "")
+    for code, where, is_found, what in (
+        ("EP721", "model_args", has_both, "max_length and max_model_len"),
+        ("EP726", "model_args.lora_local_path", "lora_local_path" in arguments, str(adapter)),
+        ("EP719", "model_args.enable_thinking", thinks, "without think_end_token"),
+        ("EP714", "gen_kwargs", gen_kwargs, gen_kwargs),
+        ("EP716", "log_samples", not core.log_samples, "is false"),
+        ("EP720", "batch_size", is_sized, f"is {core.batch_size}"),
+    ):
+        if is_found:
+            findings.add(code, where, what)
     _check_likelihoods(leaves, settings, findings)
     # No task without few-shot examples may be asked for some.
     without_shots = [leaf.name for leaf in leaves if leaf.config.get("num_fewshot") == 0]
@@ -348,24 +358,11 @@ def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findin
         findings.add(
             "EP617", "apply_chat_template", f"is {value}, and {published_prompt} ({tasks})"
         )
-    if core.gen_kwargs:
-        gen_kwargs = [f"{key}={value}" for key, value in core.gen_kwargs.items()]
-        findings.add("EP714", "gen_kwargs", ", ".join(gen_kwargs))
-    if not core.log_samples:
-        findings.add("EP716", "log_samples", "is false")
-    if settings.splits_model and isinstance(core.batch_size, int):
-        findings.add("EP720", "batch_size", f"is {core.batch_size}")
 
 
 def _check_likelihoods(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
     """Likelihood tasks on a model that thinks aloud, or on a back end that gives no likelihoods."""
-    args = settings.core.model_args
-    thinks = args.get("enable_thinking") is True
-    if thinks and not args.get("think_end_token"):
-        findings.add("EP719", "model_args.enable_thinking", "without think_end_token")
-    codes = []
-    if thinks:
-        codes.append("EP719")
+    codes = ["EP719"] if settings.core.model_args.get("enable_thinking") is True else []
     record = settings.record
     if record is not None and "loglikelihood" not in record.abilities:
         codes.append("EP722")

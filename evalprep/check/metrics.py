@@ -157,36 +157,36 @@ def check_keys(leaf: Leaf, findings: Findings) -> None:
     known = TASK_KEYS | {"class", "repeated"} if leaf.file.is_repeated else TASK_KEYS
     for key in sorted(set(config) - known):
         findings.add_at("EP216", leaf, key, f"unknown key {key!r}", fix=near(key, known))
-    if leaf.output_type not in OUTPUT_TYPES:
-        findings.add_at("EP217", leaf, "output_type", f"output_type {leaf.output_type!r}")
-    if not config.get("dataset_path") and not config.get("custom_dataset"):
-        findings.add_at("EP229", leaf, "", f"{task} names no data")
-    # A split that is evaluated, and names of splits as lm-eval takes them.
-    if not leaf.config.get("test_split") and not leaf.config.get("validation_split"):
-        what = f"{leaf.name} names neither test_split nor validation_split"
-        findings.add_at("EP230", leaf, "", what)
     for key in SPLIT_KEYS:
-        split = leaf.config.get(key)
+        split = config.get(key)
         if isinstance(split, str) and ("[" in split or "+" in split):
             what = f"lm-eval looks for a split called {split!r}, and raises KeyError"
             fix = "name a whole split; `--limit`, or process_docs, takes part of it"
             findings.add_at("EP412", leaf, key, what, fix=fix)
-    if config.get("process_docs"):
-        findings.add_at("EP211", leaf, "process_docs", f"{task} has process_docs")
-    if config.get("unsafe_code"):
-        findings.add_at("EP213", leaf, "unsafe_code", f"{task} runs code that the model writes")
-    # Keys of fewshot_config, and a source of examples.
-    fewshot = as_mapping(leaf.config.get("fewshot_config"))
+    fewshot = as_mapping(config.get("fewshot_config"))
     for key in sorted(set(fewshot) - FEWSHOT_KEYS, key=str):
         fix = near(str(key), FEWSHOT_KEYS)
         if key == "num_fewshot":
             fix = "write `num_fewshot` beside fewshot_config"
-        findings.add_at(
-            "EP216", leaf, "fewshot_config", f"fewshot_config has the key {key!r}", fix=fix
-        )
-    has_source = leaf.config.get("fewshot_split") or "samples" in fewshot or fewshot.get("split")
-    if not has_source and not leaf.config.get("num_fewshot"):
-        findings.add_at("EP212", leaf, "fewshot_config", f"{leaf.name} is zero-shot")
+        what = f"fewshot_config has the key {key!r}"
+        findings.add_at("EP216", leaf, "fewshot_config", what, fix=fix)
+    has_data = config.get("dataset_path") or config.get("custom_dataset")
+    has_split = config.get("test_split") or config.get("validation_split")
+    has_shots = config.get("fewshot_split") or "samples" in fewshot or fewshot.get("split")
+    is_known = leaf.output_type in OUTPUT_TYPES
+    runs_code = f"{task} runs code that the model writes"
+    lacks_shots = not (has_shots or config.get("num_fewshot"))
+    neither = "names neither test_split nor validation_split"
+    for code, key, is_found, what in (
+        ("EP217", "output_type", not is_known, f"output_type {leaf.output_type!r}"),
+        ("EP229", "", not has_data, f"{task} names no data"),
+        ("EP230", "", not has_split, f"{task} {neither}"),
+        ("EP211", "process_docs", config.get("process_docs"), f"{task} has process_docs"),
+        ("EP213", "unsafe_code", config.get("unsafe_code"), runs_code),
+        ("EP212", "fewshot_config", lacks_shots, f"{task} is zero-shot"),
+    ):
+        if is_found:
+            findings.add_at(code, leaf, key, what)
 
 
 def check_metrics(leaf: Leaf, findings: Findings, registered: Registered) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalprep.check.codes import CODES
 from evalprep.check.data import check_data_files, check_rows
 from evalprep.check.files import check_files, is_stock, spare_stock, yaml_of
 from evalprep.check.finding import Finding, Findings
@@ -146,11 +147,6 @@ def _is_of_pack(leaf: Leaf) -> bool:
     return "pack" in leaf.metadata
 
 
-#: Mistakes by which lm-eval skips a file, or reads it otherwise than meant: nothing to whoever does
-#: not ask for it.
-_OF_FILES = {"EP101", "EP103", "EP104", "EP118", "EP123", "EP125"}
-
-
 def _spare_others(tree: Tree, requested: Sequence[str], findings: Findings) -> None:
     """Turns mistakes in files that were not asked for into notes.
 
@@ -161,9 +157,7 @@ def _spare_others(tree: Tree, requested: Sequence[str], findings: Findings) -> N
     used = {str(path) for path in files_behind(tree, requested)}
 
     def is_spared(finding: Finding) -> bool:
-        if finding.code not in _OF_FILES:
-            return False
-        return yaml_of(finding) not in used
+        return CODES[finding.code].of_file and yaml_of(finding) not in used
 
     for finding in findings.take(is_spared):
         what = f"{finding.code} {finding.what}"

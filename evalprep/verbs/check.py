@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.check import (
     CODES,
-    HOUSE_STYLE,
     LEVELS,
     WIDTH,
     Finding,
@@ -241,7 +240,7 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
             packs = find_packs() if target.packs is None else target.packs
             check_annotators(prepared, packs, findings)
     elif not args.house_style:  # the folder is another's: no advice on style
-        findings.take(lambda finding: finding.code in HOUSE_STYLE)
+        findings.take(lambda finding: CODES[finding.code].house_style)
     roots = [target.work_dir] if target.work_dir else [str(root.resolve()) for root in target.roots]
     return _Report(
         target=target.label,
