@@ -636,7 +636,13 @@ def label_of_named(named: str, runs: Sequence[Run], option: str) -> str:
     if not named or named in labels:
         return named
     place = Path(named).resolve()
-    at_place = [run.label for run in runs if place in _places_of(run)]
+    # A run lies at its files, and in the folders around them.
+    at_place = []
+    for run in runs:
+        files = [run.files.folder, run.log, run.files.results, *run.files.samples.values()]
+        known = [Path(file).resolve() for file in files if file]
+        if any(place in {file, *file.parents} for file in known):
+            at_place.append(run.label)
     if len(at_place) == 1:
         return at_place[0]
     what = f"no run {named!r}"
@@ -645,13 +651,6 @@ def label_of_named(named: str, runs: Sequence[Run], option: str) -> str:
     allowed = shortlist(at_place or labels, _NAMED)
     fix = near(named, labels) if labels else "name two runs or more"
     raise BadInput(Problem(what=what, where=option, allowed=allowed, fix=fix))
-
-
-def _places_of(run: Run) -> set[Path]:
-    """The files of a run, and the folders around them."""
-    files = [run.files.folder, run.log, run.files.results, *run.files.samples.values()]
-    known = [Path(file).resolve() for file in files if file]
-    return {*known, *chain.from_iterable(file.parents for file in known)}
 
 
 def refuse_second_baseline(args: argparse.Namespace, named: str, *, where: str) -> None:

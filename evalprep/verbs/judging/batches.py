@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -59,11 +58,7 @@ def batch(
         try:
             done = asyncio.run(_go(args, ledger, run, stamp, question_set, settings))
         except (UnansweredError, RefusedError) as error:
-            print(
-                f"stopped: {error}\n  fix: correct that; the same command goes on from here",
-                file=sys.stderr,
-            )
-            return 2 if isinstance(error, RefusedError) else 3
+            return reports.stopped_code(error, refused=isinstance(error, RefusedError))
         finally:
             refresh(ledger, question_set)
             follow(question_set, Kept(run, stamp, ledger))

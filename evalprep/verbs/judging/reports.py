@@ -140,12 +140,17 @@ def outcome(
         if rated and not judging:
             print_next("score", [args.run], args)
     if stopped:
-        print(
-            f"stopped: {stopped}\n  fix: correct that; the same command goes on from here",
-            file=sys.stderr,
-        )
-        return 2 if stopped.refused else 3
+        return stopped_code(stopped, refused=stopped.refused)
     return 0 if rated else 3
+
+
+def stopped_code(reason: object, *, refused: bool) -> int:
+    """Prints why a judge is asked no further, and returns the exit code."""
+    print(
+        f"stopped: {reason}\n  fix: correct that; the same command goes on from here",
+        file=sys.stderr,
+    )
+    return 2 if refused else 3
 
 
 def sign_ledger(run: Run, args: argparse.Namespace) -> int:
@@ -257,7 +262,14 @@ def import_ratings(run: Run, question_set: Asked, args: argparse.Namespace) -> i
         data = {"imported": imported, "kept": kept, "unasked": unasked, "ledger": str(place)}
         print_json(data)
     else:
-        print(f"{counted(imported, 'rating')} taken over{_beside(kept, unasked)}; ledger: {place}")
+        # The rows that got no rating of the file.
+        notes = {
+            f"{counted(kept, 'row')} rated before and kept": kept,
+            f"{counted(unasked, 'row')} without a question for the judge": unasked,
+        }
+        beside = ", ".join(note for note, count in notes.items() if count)
+        ending = f" (beside them {beside})" if beside else ""
+        print(f"{counted(imported, 'rating')} taken over{ending}; ledger: {place}")
         print_next("score", [args.run], args)
     return 0 if imported else 3
 
@@ -327,7 +339,10 @@ def _take_over(
         rating = of_task[index] if index < len(of_task) else None
         if rating is None or question.key is None or question.answered:
             continue
-        reply = _reply_of(rating, question)
+        # The text that a judge would have replied; a lone number is of the first value.
+        first_value = next(iter(question.annotator.values), "")
+        named = rating if isinstance(rating, dict) else {first_value: rating}
+        reply = rating if isinstance(rating, str) else json.dumps(named)
         row = question.row("imported", len(question.attempts) + 1, reply=reply, received_at=now())
         rows.append(row)
         question.attempts.append(row)
@@ -339,23 +354,3 @@ def _take_over(
             for sample in question.item.samples
         ]
     return rows, uses
-
-
-def _reply_of(rating: Any, question: Question) -> str:
-    """A rating as the text that a judge would have replied; a lone number is of the first value."""
-    if isinstance(rating, str):
-        return rating
-    if isinstance(rating, dict):
-        return json.dumps(rating)
-    first_value = next(iter(question.annotator.values))
-    return json.dumps({first_value: rating})
-
-
-def _beside(kept: int, unasked: int) -> str:
-    """The rows that got no rating of the file, in brackets; empty without any."""
-    notes = []
-    if kept:
-        notes.append(f"{counted(kept, 'row')} rated before and kept")
-    if unasked:
-        notes.append(f"{counted(unasked, 'row')} without a question for the judge")
-    return f" (beside them {', '.join(notes)})" if notes else ""

@@ -10,10 +10,14 @@ from typing import Any
 import yaml
 
 from evalprep.errors import Problems, near
-from evalprep.verbs.launching.workload import Workload
+from evalprep.verbs.launching.workload import (
+    GRACE_SECONDS,
+    SCRIPT_HEAD,
+    SUBMIT,
+    Workload,
+    exec_line,
+)
 
-SUBMIT = "submit.sh"
-_GRACE_SECONDS = 120
 _GPU = "nvidia.com/gpu"
 # The engine's processes share tensors there; a container's own /dev/shm has 64 MiB.
 _SHARED_MEMORY = {"name": "shared-memory", "emptyDir": {"medium": "Memory"}}
@@ -141,8 +145,7 @@ def kubernetes_files(work: Workload, pod: Pod) -> dict[str, str]:
             f"merge-{stage}": (work.merge, 0, {"backoffLimit": 3}),
         }
         for name, (line, gpus, spec) in parts.items():
-            first = line.split(" ", 1)[0]
-            template = _template(f"exec env {line}" if "=" in first else f"exec {line}", pod, gpus)
+            template = _template(exec_line(line), pod, gpus)
             labels = {"app.kubernetes.io/name": "evalprep"}
             metadata: dict[str, Any] = {"name": f"{work.name}-{name}", "labels": labels}
             if pod.namespace:
@@ -154,7 +157,15 @@ def kubernetes_files(work: Workload, pod: Pod) -> dict[str, str]:
                 "spec": {**spec, "template": template},
             }
             files[f"{name}.yaml"] = yaml.safe_dump(job, sort_keys=False, width=1000)
-    files[SUBMIT] = _submit(work, pod.namespace)
+    kubectl = f"kubectl --namespace {pod.namespace}" if pod.namespace else "kubectl"
+    lines = [*SCRIPT_HEAD, _WAIT.replace("KUBECTL", kubectl)]
+    for name in (name.removesuffix(".yaml") for name in files):
+        lines += [
+            f"{kubectl} delete --ignore-not-found -f {name}.yaml",
+            f"{kubectl} apply -f {name}.yaml",
+            f"wait_for {work.name}-{name}",
+        ]
+    files[SUBMIT] = "\n".join([*lines, ""])
     return files
 
 
@@ -181,7 +192,7 @@ def _template(script: str, pod: Pod, gpus: int) -> dict[str, Any]:
         container["resources"] = resources
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
-        "terminationGracePeriodSeconds": _GRACE_SECONDS,
+        "terminationGracePeriodSeconds": GRACE_SECONDS,
         "containers": [container],
         "volumes": [
             {"name": "project", "persistentVolumeClaim": {"claimName": pod.claim}},
@@ -204,16 +215,3 @@ wait_for() {
     KUBECTL get "job/$1" >/dev/null
   done
 }"""
-
-
-def _submit(work: Workload, namespace: str) -> str:
-    kubectl = f"kubectl --namespace {namespace}" if namespace else "kubectl"
-    lines = ["#!/bin/sh", "set -eu", 'cd "$(dirname "$0")"', _WAIT.replace("KUBECTL", kubectl)]
-    for stage in range(1, work.stages + 1):
-        for name in (f"shards-{stage}", f"merge-{stage}"):
-            lines += [
-                f"{kubectl} delete --ignore-not-found -f {name}.yaml",
-                f"{kubectl} apply -f {name}.yaml",
-                f"wait_for {work.name}-{name}",
-            ]
-    return "\n".join([*lines, ""])

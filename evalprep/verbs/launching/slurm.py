@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evalprep.errors import Problems, near
-from evalprep.verbs.launching.workload import Workload
+from evalprep.verbs.launching.workload import (
+    GRACE_SECONDS,
+    SCRIPT_HEAD,
+    SUBMIT,
+    Workload,
+    exec_line,
+)
 
-SHARDS, MERGE, SUBMIT = "shards.sbatch", "merge.sbatch", "submit.sh"
+SHARDS, MERGE = "shards.sbatch", "merge.sbatch"
 # Locks of a shared file system may hang, so that every job has a cache of its own.
 _CACHE = 'export HF_DATASETS_CACHE="${TMPDIR:-/tmp}/evalprep-$SLURM_JOB_ID"'
-_GRACE_SECONDS = 120  # before the time limit, for the units under way to be written
 _RAY_PORT = 6379
 #: Options of sbatch that the files set themselves.
 _OWN = frozenset({"array", "gpus", "gpus-per-node", "gres", "ntasks-per-node", "dependency"})
@@ -89,7 +94,7 @@ def slurm_files(work: Workload, directives: Sequence[str]) -> dict[str, str]:
     lines = _head(f"{work.name}-merge", ["nodes=1", "ntasks-per-node=1"], directives)
     return {
         SHARDS: _shards(work, directives),
-        MERGE: "\n".join([*lines, _CACHE, f"exec {_as_program(work.merge)}", ""]),
+        MERGE: "\n".join([*lines, _CACHE, exec_line(work.merge), ""]),
         SUBMIT: _submit(work),
     }
 
@@ -106,21 +111,15 @@ def _shards(work: Workload, directives: Sequence[str]) -> str:
         f"nodes={work.nodes}",
         "ntasks-per-node=1",
         *gpus,
-        f"signal=B:TERM@{_GRACE_SECONDS}",
+        f"signal=B:TERM@{GRACE_SECONDS}",
     ]
     lines = _head(work.name, options, directives)
     lines.append(_CACHE)
     if work.nodes > 1:
         lines += _ray_cluster(work)
     # In place of the shell, so that Slurm's signal reaches evalprep, which ends its engine.
-    lines.append(f'exec {_as_program(work.run)} "$SLURM_ARRAY_TASK_ID/{work.shards}"')
+    lines.append(exec_line(work.run, f'"$SLURM_ARRAY_TASK_ID/{work.shards}"'))
     return "\n".join([*lines, ""])
-
-
-def _as_program(line: str) -> str:
-    """A line that `exec` takes: variables before a command are for `env`."""
-    first = line.split(" ", 1)[0]
-    return f"env {line}" if "=" in first else line
 
 
 def _ray_cluster(work: Workload) -> list[str]:
@@ -138,7 +137,7 @@ def _ray_cluster(work: Workload) -> list[str]:
 
 
 def _submit(work: Workload) -> str:
-    lines = ["#!/bin/sh", "set -eu", 'cd "$(dirname "$0")"']
+    lines = list(SCRIPT_HEAD)
     for stage in range(1, work.stages + 1):
         after = ' --dependency="afterok:${merge%%;*}"' if stage > 1 else ""
         lines += [

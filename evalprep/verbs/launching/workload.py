@@ -66,6 +66,18 @@ def workload(work_dir: Path, shards: int, nodes: int, *, in_image: bool) -> Work
     )
 
 
+#: The script to start, and how it begins; jobs are given so long to write the units under way.
+SUBMIT = "submit.sh"
+SCRIPT_HEAD = ("#!/bin/sh", "set -eu", 'cd "$(dirname "$0")"')
+GRACE_SECONDS = 120
+
+
+def exec_line(line: str, *words: str) -> str:
+    """Returns `exec` with a line and more words: variables before a command are for `env`."""
+    program = f"env {line}" if "=" in line.split(" ", 1)[0] else line
+    return " ".join(["exec", program, *words])
+
+
 def _gpus(prepared: Prepared, settings: RunSettings, nodes: int) -> int:
     """GPUs of one node, where each shard has some nodes.
 
