@@ -230,7 +230,7 @@ class _Scan:
             is_id_or_prompt = field.name in {"sample_id", self.prompt}
             if not is_id_or_prompt and _has_float(field.type):
                 values = columns[field.name]
-                odd = [row for row, value in zip(rows, values, strict=True) if _not_finite(value)]
+                odd = [row for row, value in zip(rows, values, strict=True) if _is_odd(value)]
                 if odd:
                     self.odd.setdefault(field.name, []).extend(odd)
         self.seen += count
@@ -285,28 +285,14 @@ class _Scan:
 def _has_float(kind: Any) -> bool:
     import pyarrow as pa
 
-    if pa.types.is_floating(kind):
-        return True
-    for number in range(kind.num_fields):
-        field = kind.field(number)
-        if _has_float(field.type):
-            return True
-    return False
+    inner = (kind.field(number).type for number in range(kind.num_fields))
+    return pa.types.is_floating(kind) or any(map(_has_float, inner))
 
 
-def _not_finite(value: Any) -> bool:
-    for scalar in _scalars(value):
-        if isinstance(scalar, float) and not math.isfinite(scalar):
-            return True
-    return False
-
-
-def _scalars(value: Any) -> Iterator[Any]:
+def _is_odd(value: Any) -> bool:
+    """Returns whether a value is a float that is not finite, or holds one."""
     if isinstance(value, Mapping):
-        for item in value.values():
-            yield from _scalars(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _scalars(item)
-    else:
-        yield value
+        return any(map(_is_odd, value.values()))
+    if isinstance(value, list):
+        return any(map(_is_odd, value))
+    return isinstance(value, float) and not math.isfinite(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -203,29 +203,20 @@ def _verdicts(loaded: LoadedTask, number: int, scorer: Scorer | None) -> dict[st
         return {}
     doc = loaded.instances[number][0].doc
     verdicts: dict[str, dict[str, Any]] = {}
-    on_gold = _verdict_on_gold(scorer, number, perfect_replies(loaded.task, doc))
-    if on_gold is not None:
-        verdicts["gold"] = on_gold
+    # The first perfect reply that gets credit; where none does, the first.
+    for reply in perfect_replies(loaded.task, doc):
+        verdict = _score(scorer, number, reply)
+        has_credit = (verdict.get("value") or 0.0) >= CREDIT
+        if has_credit or "gold" not in verdicts:
+            verdicts["gold"] = verdict
+        if has_credit:
+            break
     published = published_reply(doc)
     if published is not None:
         reply, published_verdict = published
         verdict = _score(scorer, number, reply)
         verdicts["published"] = {**verdict, "published_verdict": published_verdict}
     return verdicts
-
-
-def _verdict_on_gold(
-    scorer: Scorer, number: int, perfect_replies: Iterable[str]
-) -> dict[str, Any] | None:
-    """The verdict on the first perfect reply that gets credit; where none does, on the first."""
-    first = None
-    for reply in perfect_replies:
-        verdict = _score(scorer, number, reply)
-        if (verdict.get("value") or 0.0) >= CREDIT:
-            return verdict
-        if first is None:
-            first = verdict
-    return first
 
 
 def _score(scorer: Scorer, number: int, reply: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf
 from evalprep.data import is_plain, open_parquet, parquet_schema, whole_numbers
 from evalprep.errors import BadInput
+from evalprep.files import as_mapping
 from evalprep.packs import stated_files
 
 if TYPE_CHECKING:
@@ -146,7 +147,10 @@ def task_rows(leaf: Leaf, settings: RunSettings, count: int) -> TaskRows | None:
     if len(by_split) != 1 or not _are_alike(paths):
         return None
     prompt = _column_of_prompts(leaf, settings.of(leaf.name), paths[0])
-    is_alone = not _takes_data_set(leaf)
+    # Code of a task that gets the data set may use anything of it.
+    examples = as_mapping(leaf.config.get("fewshot_config"))
+    takes_data_set = leaf.config.get("process_docs") or examples.get("process_docs")
+    is_alone = leaf.file.kind != "class" and not takes_data_set
     rendered = () if prompt or not is_alone else _rendered_columns(leaf, settings, paths[0])
     return TaskRows(paths, split, count, prompt, is_alone, rendered)
 
@@ -160,14 +164,6 @@ def _are_alike(paths: Sequence[Path]) -> bool:
     except BadInput:
         return False  # reported with its rows
     return all(schema == first for schema in others)
-
-
-def _takes_data_set(leaf: Leaf) -> bool:
-    """Returns whether code of the task gets the data set, of which it may use anything."""
-    if leaf.file.kind == "class" or leaf.config.get("process_docs"):
-        return True
-    examples = leaf.config.get("fewshot_config")
-    return isinstance(examples, dict) and bool(examples.get("process_docs"))
 
 
 def _column_of_prompts(leaf: Leaf, settings: RunSettings, path: Path) -> str:

@@ -145,10 +145,17 @@ def _write_pack(folder: Path, texts: Mapping[str, str], copied: Path | None) -> 
         return
     (folder / "data").mkdir(exist_ok=True)
     copy = folder / "data" / copied.name
-    if sign := _other_separator(copied):
-        _with_commas(copied, sign, copy)
-    else:
+    sign = _other_separator(copied)
+    if not sign:
         shutil.copyfile(copied, copy)
+        return
+    # Anew, with the separator that every reader expects.
+    with (
+        open_file(copied, "r", own=True, encoding="utf-8-sig", newline="") as source,
+        copy.open("w", encoding="utf-8", newline="") as target,
+    ):
+        rows = csv.reader(source, delimiter=sign)
+        csv.writer(target, lineterminator="\n").writerows(rows)
 
 
 def _next_command(name: str, templates: Path | None) -> list[str]:
@@ -208,7 +215,16 @@ def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:
         answers = _answer_form(args, options, table, problems) or answers
     pattern = {}
     if args.pattern:
-        pattern["pattern"] = _pattern(args.pattern, problems)
+        pattern["pattern"] = args.pattern
+        try:
+            has_group = re.compile(args.pattern).groups > 0
+        except re.error as error:
+            what = f"is not a valid regular expression: {error}"
+            problems.add(what, where="--pattern")
+        else:
+            if not has_group:
+                fix = "put the answer in brackets: 'answer is (.+)'"
+                problems.add("has no group", where="--pattern", fix=fix)
     location, copied = _location(args, table.source)
     target = args.target
     if options:
@@ -303,7 +319,13 @@ def _read_table(
         return None
     if not first_rows:
         problems.add("holds no rows", where=f"--data {args.data}")
-    telling_ids = [name for name in ids if _names_each_row(name, rows)]
+    # A column of ids has a value of its own in every row.
+    telling_ids = []
+    for name in ids:
+        values = [row.get(name) for row in rows]
+        texts = {str(value) for value in values if isinstance(value, str | int) and value != ""}
+        if len(texts) == len(rows):
+            telling_ids.append(name)
     # The columns, then the paths to what is inside of them.
     paths = dict.fromkeys(columns)
     for row in first_rows:
@@ -317,16 +339,6 @@ def _read_table(
         possible_ids=ids,
         id_column=telling_ids[0] if telling_ids else "",
     )
-
-
-def _names_each_row(column: str, rows: Sequence[_Row]) -> bool:
-    """Returns whether every row has a value of its own in a column."""
-    texts = set()
-    for row in rows:
-        value = row.get(column)
-        if isinstance(value, str | int) and value != "":
-            texts.add(str(value))
-    return len(texts) == len(rows)
 
 
 def _columns_exist(
@@ -543,30 +555,6 @@ def _other_separator(path: Path) -> str:
     if "," in head:
         return ""
     return next((sign for sign in ";\t" if sign in head), "")
-
-
-def _with_commas(path: Path, sign: str, copy: Path) -> None:
-    """Writes a CSV file anew, with the separator that every reader expects."""
-    with (
-        open_file(path, "r", own=True, encoding="utf-8-sig", newline="") as file,
-        copy.open("w", encoding="utf-8", newline="") as target,
-    ):
-        rows = csv.reader(file, delimiter=sign)
-        writer = csv.writer(target, lineterminator="\n")
-        writer.writerows(rows)
-
-
-def _pattern(text: str, problems: Problems) -> str:
-    try:
-        if not re.compile(text).groups:
-            problems.add(
-                "has no group",
-                where="--pattern",
-                fix="put the answer in brackets: 'answer is (.+)'",
-            )
-    except re.error as error:
-        problems.add(f"is not a valid regular expression: {error}", where="--pattern")
-    return text
 
 
 def _prompt(text: str, columns: list[str], problems: Problems) -> tuple[str, dict[str, str]]:

@@ -161,8 +161,14 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
     _check_structured(args, local, problems)
     price = _price(args, problems)
     problems.raise_if_any()
+    # A judge that is loaded here is held to a schema only where the user says so.
+    who = Who(args.model or "", gen_kwargs)
+    if args.structured == "off" or (local is not None and args.structured not in _HELD):
+        who = who.without_schema()
+    elif args.structured == "ratings":
+        who = who.with_ratings_alone()
     return Settings(
-        who=_who(args, gen_kwargs, is_local=local is not None),
+        who=who,
         wire=wire,
         base_url=base_url,
         key=key,
@@ -192,14 +198,6 @@ def _key(args: argparse.Namespace, wire: Wire, base_url: str, problems: Problems
     needed = is_variable or base_url == wire.default_url
     variable = place if is_variable else wire.key_variable
     return read_key(variable, file, problems, needed=needed, named=is_variable)
-
-
-def _who(args: argparse.Namespace, gen_kwargs: Mapping[str, Any], *, is_local: bool) -> Who:
-    """The judge; one that is loaded here is held to a schema only where the user says so."""
-    who = Who(args.model or "", gen_kwargs)
-    if args.structured == "off" or (is_local and args.structured not in _HELD):
-        return who.without_schema()
-    return who.with_ratings_alone() if args.structured == "ratings" else who
 
 
 def _check_structured(
@@ -322,29 +320,25 @@ def _check_address(base_url: str, problems: Problems) -> None:
 
 
 def _request_parameters(text: str) -> tuple[dict[str, Any], list[str]]:
-    """`K=V,...` or a JSON object as a mapping, and the names of what users may not set."""
-    if text.lstrip().startswith("{"):
-        try:
-            parameters: dict[str, Any] = json.loads(text)
-        except (ValueError, RecursionError):
-            return {}, ["no JSON object"]
-        unusable: list[str] = []
-    else:
-        parameters, unusable = _pairs(text)
-    own = {"", "model", "messages", "system", "stream", "n", SCHEMA}
-    return parameters, [*unusable, *(repr(name) for name in parameters if name in own)]
+    """`K=V,...` or a JSON object as a mapping, and the names of what users may not set.
 
-
-def _pairs(text: str) -> tuple[dict[str, Any], list[str]]:
-    """`K=V,...` as a mapping, values as JSON where they are, and the names that have no value."""
+    Values are JSON where they can be, else texts.
+    """
     parameters: dict[str, Any] = {}
     unusable: list[str] = []
-    for part in filter(None, (piece.strip() for piece in text.split(","))):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals:
-            unusable.append(f"{name} has no value")
-            continue
-        parameters[name] = value
-        with contextlib.suppress(ValueError):
-            parameters[name] = json.loads(value)
-    return parameters, unusable
+    if text.lstrip().startswith("{"):
+        try:
+            parameters = json.loads(text)
+        except (ValueError, RecursionError):
+            return {}, ["no JSON object"]
+    else:
+        for part in filter(None, (piece.strip() for piece in text.split(","))):
+            name, equals, value = (piece.strip() for piece in part.partition("="))
+            if not equals:
+                unusable.append(f"{name} has no value")
+                continue
+            parameters[name] = value
+            with contextlib.suppress(ValueError):
+                parameters[name] = json.loads(value)
+    own = {"", "model", "messages", "system", "stream", "n", SCHEMA}
+    return parameters, [*unusable, *(repr(name) for name in parameters if name in own)]
