@@ -5,35 +5,14 @@ from __future__ import annotations
 import ast
 import importlib.util
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from evalprep.check import names_of_module
 from evalprep.errors import BadInput, Problems, near
 from evalprep.files import read_text
 from evalprep.packs import Pack, Plan, stock_names
-from evalprep.score import BUILT_IN, order
-
-
-@dataclass(frozen=True)
-class _Declared:
-    """One score of a pack, as pack.yaml or its plan declares it.
-
-    Attributes:
-        name: Its name.
-        tasks: The tasks that it is over.
-        needs: Other scores.
-        function: The function that computes it; empty where there is none.
-        planned: The plan declares it.
-        where: The file.
-    """
-
-    name: str
-    tasks: tuple[str, ...]
-    needs: tuple[str, ...]
-    function: str
-    planned: bool
-    where: str
+from evalprep.score import BUILT_IN, declared_specs, order
 
 
 def check_scores(pack: Pack, plan: Plan) -> None:
@@ -45,67 +24,52 @@ def check_scores(pack: Pack, plan: Plan) -> None:
     """
     problems = Problems()
     known = {*pack.names(), *plan.tasks, *plan.groups, *plan.excluded}
-    declared = _declared(pack, plan)
-    names = {score.name for score in declared}
-    modules = _Modules(pack, {score.function for score in declared})
-    for score in declared:
+    scores = [(score, False) for score in declared_specs(pack).values()]
+    scores += [(replace(spec, name=name), True) for name, spec in plan.scores.items()]
+    names = {score.name for score, _ in scores}
+    modules = _Modules(pack, {score.function for score, _ in scores})
+    for score, is_planned in scores:
+        where = f"{pack.folder / 'pack.yaml'} (suite_scores.{score.name})"
+        if is_planned:
+            where = f"{pack.folder / 'prepare.py'} (plan)"
         for task in score.tasks:
             if task not in known and task not in stock_names():
                 problems.add(
                     f"{score.name} is over the unknown task {task!r}",
-                    where=score.where,
+                    where=where,
                     allowed=", ".join(sorted(known)),
                     fix=near(task, known),
                 )
         unknown = [name for name in score.needs if name not in names and "/" not in name]
-        if score.planned and unknown:
+        if is_planned and unknown:
             problems.add(
                 f"{score.name} needs the unknown score {unknown[0]!r}",
-                where=score.where,
+                where=where,
                 fix=near(unknown[0], names),
             )
-        if not score.function and not score.planned:
+        if not score.function and not is_planned:
             continue
         offered = modules.offered(score.function)
-        if score.planned and offered is None and not modules.reaches(score.function):
+        if is_planned and offered is None and not modules.reaches(score.function):
             offered = frozenset()
         name = score.function.rpartition(".")[2]
         if offered is not None and name not in offered:
             problems.add(
                 f"{score.name} names the unknown function {score.function!r}",
-                where=score.where,
+                where=where,
                 allowed=f"{', '.join(BUILT_IN)}, a function of {pack.folder / 'score.py'}, or "
                 "module.name",
                 fix=near(name, offered),
             )
-    needs = {score.name: tuple(name for name in score.needs if name in names) for score in declared}
+    needs = {
+        score.name: tuple(name for name in score.needs if name in names) for score, _ in scores
+    }
     try:
         order(needs, pack.name)
         _ = pack.published
     except BadInput as error:
         problems.extend(error.problems)
     problems.raise_if_any()
-
-
-def _declared(pack: Pack, plan: Plan) -> list[_Declared]:
-    """The scores of pack.yaml, then those of the plan."""
-    file, code = pack.folder / "pack.yaml", pack.folder / "prepare.py"
-    of_pack = [
-        _Declared(
-            name,
-            (*entry.task, *entry.tasks),
-            entry.needs,
-            entry.function,
-            planned=False,
-            where=f"{file} (suite_scores.{name})",
-        )
-        for name, entry in pack.suite_scores.items()
-    ]
-    of_plan = [
-        _Declared(name, spec.tasks, spec.needs, spec.function, planned=True, where=f"{code} (plan)")
-        for name, spec in plan.scores.items()
-    ]
-    return [*of_pack, *of_plan]
 
 
 class _Modules:

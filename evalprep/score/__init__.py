@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         score_by_rule,
         sides_by_rule,
     )
-    from evalprep.score.spec import BUILT_IN, order, read_specs
+    from evalprep.score.spec import BUILT_IN, declared_specs, order, read_specs
     from evalprep.score.stated import stated_of
     from evalprep.score.suite import Scores, SuiteScore
     from evalprep.score.tables import interval, measured

@@ -24,7 +24,17 @@ def read_specs(pack: Pack, run_specs: Iterable[ScoreSpec] = ()) -> dict[str, Sco
     Raises:
         BadInput: scores that need each other.
     """
-    specs = {
+    specs = declared_specs(pack)
+    specs |= {spec.name: spec for spec in run_specs if spec.pack == pack.name}
+    return {
+        name: specs[name]
+        for name in order({name: (*spec.needs,) for name, spec in specs.items()}, pack.name)
+    }
+
+
+def declared_specs(pack: Pack) -> dict[str, ScoreSpec]:
+    """A pack's `suite_scores`, as they are declared."""
+    return {
         name: ScoreSpec(
             name=name,
             pack=pack.name,
@@ -49,11 +59,6 @@ def read_specs(pack: Pack, run_specs: Iterable[ScoreSpec] = ()) -> dict[str, Sco
             on_stated=entry.on_stated,
         )
         for name, entry in pack.suite_scores.items()
-    }
-    specs |= {spec.name: spec for spec in run_specs if spec.pack == pack.name}
-    return {
-        name: specs[name]
-        for name in order({name: (*spec.needs,) for name, spec in specs.items()}, pack.name)
     }
 
 
