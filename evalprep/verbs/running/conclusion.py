@@ -8,16 +8,12 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evalprep.errors import BadInput, Problem
 from evalprep.places import nearby, typed
 from evalprep.terminal import command_text
 from evalprep.verbs.options import configured_packs
 from evalprep.verbs.registry import call_verb
-
-if TYPE_CHECKING:
-    pass
 
 
 def check_arguments(args: argparse.Namespace) -> None:
