@@ -234,7 +234,8 @@ class KeyedRows:
             return [], []
         table = self._ascending(numbers)
         if self._as_json:
-            return table.column(self._key).to_pylist(), _decoded(table)
+            rows = [json.loads(payload) for payload in table.column(_PAYLOAD).to_pylist()]
+            return table.column(self._key).to_pylist(), rows
         rows = table.to_pylist()
         return [row[self._key] for row in rows], rows
 
@@ -377,10 +378,6 @@ def _encoded(
         texts = large_texts([as_stored(row[key]) for row in part])
         payloads = large_texts([encode(dict(row)) for row in part])
         yield pa.RecordBatch.from_arrays([texts, payloads], schema=schema)
-
-
-def _decoded(table: pa.Table) -> list[Row]:
-    return [json.loads(payload) for payload in table.column(_PAYLOAD).to_pylist()]
 
 
 def _starts(batches: Iterable[pa.RecordBatch]) -> np.ndarray:

@@ -120,7 +120,8 @@ def _mistakes_of(
     if not leaves:
         fix = "name its tasks one by one in place of the group or tag"
         return [_Mistake("repeats: what ", " consists of is not known", fix)]
-    if any(map(_likelihood, leaves)):
+    types = {str(leaf.get("output_type") or "generate_until") for leaf in leaves}
+    if types != {"generate_until"}:
         fix = "name the tasks that generate, e.g. `repeats: {my_task: 8}`"
         allowed = "tasks that generate replies"
         return [_Mistake("repeats on log-likelihood tasks: ", "", fix, allowed)]
@@ -164,11 +165,6 @@ def _repeat(joined: Joined, task: TaskPlan, settings: Mapping[str, Any], draws: 
         stock = "group" if is_group else task.stock
         keys = {**task.overrides, **repeats.keys, "class": REPEATED}
         joined.plan.tasks[task.name] = replace(task, stock=stock, overrides=keys)
-
-
-def _likelihood(settings: Mapping[str, Any]) -> bool:
-    output_type = settings.get("output_type") or "generate_until"
-    return str(output_type) != "generate_until"
 
 
 def _is_own(settings: Mapping[str, Any]) -> bool:
