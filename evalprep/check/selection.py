@@ -127,75 +127,47 @@ class _Selection:
     ) -> list[Leaf]:
         """The tasks of one member of a group, the last of `path`.
 
-        A name, a group inside of it, or a task with settings of its own.
+        A name, a group inside of it, or a task with settings of its own: a change to a known task,
+        or a task that exists in this group alone.
         """
+        group, where = path[-1], file.where("task")
         if isinstance(member, str):
-            return self._named(file, member, override, path)
-        if isinstance(member, dict) and "group" in member:
-            return self._inner_group(file, member, override, path)
-        if isinstance(member, dict) and isinstance(member.get("task"), str):
-            return self._inline(file, member, override, path)
-        group = path[-1]
-        what = f"a member of the group {group} has neither `task` nor `group`: {str(member)[:80]}"
-        fix = "give it a name with `task:`"
-        self.findings.add("EP109", file.where("task"), what, task=group, fix=fix)
-        return []
-
-    def _inner_group(
-        self,
-        file: TaskFile,
-        member: Mapping[str, Any],
-        override: Mapping[str, Any],
-        path: tuple[str, ...],
-    ) -> list[Leaf]:
-        group, inner = path[-1], str(member["group"])
-        if self.file(inner) is not None:
-            own = {key: value for key, value in member.items() if key != "group"}
-            return self.expand(inner, {**override, **own}, path)
-        if "task" not in member:
-            return self._named(file, inner, override, path)
-        merged = {**_overrides(member), **override}
-        return self._members(file, member, merged, (*path, f"{group}::{inner}"))
-
-    def _named(
-        self, file: TaskFile, member: str, override: Mapping[str, Any], path: tuple[str, ...]
-    ) -> list[Leaf]:
-        if self.has(member):
-            return self.expand(member, override, path)
-        group = path[-1]
-        what = f"the group {group} names {member!r}, which does not exist"
-        fix = near(member, self.tree.names())
-        self.findings.add("EP110", file.where("task"), what, task=group, fix=fix)
-        return []
-
-    def _inline(
-        self,
-        file: TaskFile,
-        member: Mapping[str, Any],
-        override: Mapping[str, Any],
-        path: tuple[str, ...],
-    ) -> list[Leaf]:
-        """A member with settings of its own.
-
-        It is a change to a known task, or a task that exists in this group alone.
-        """
-        group, inner, merged = path[-1], str(member["task"]), {**override, **member}
-        if self.has(inner):
-            merged.pop("task")
-            return self._named(file, inner, merged, path)
-        if "include" in member:
-            self.findings.add(
-                "EP110",
-                file.where("task"),
-                f"{inner!r} in the group {group} has `include`, which lm-eval reads at the top of "
-                "a file only",
-                task=group,
-                fix="move it into a file of its own",
+            name, settings = member, dict(override)
+        elif isinstance(member, dict) and "group" in member:
+            name, settings = str(member["group"]), dict(override)
+            if self.file(name) is not None:
+                settings |= {key: value for key, value in member.items() if key != "group"}
+            elif "task" in member:
+                merged = {**_overrides(member), **override}
+                return self._members(file, member, merged, (*path, f"{group}::{name}"))
+        elif isinstance(member, dict) and isinstance(member.get("task"), str):
+            name = member["task"]
+            settings = {**override, **member}
+            del settings["task"]
+            if not self.has(name) and "include" in member:
+                what = (
+                    f"{name!r} in the group {group} has `include`, which lm-eval reads at the top "
+                    "of a file only"
+                )
+                fix = "move it into a file of its own"
+                self.findings.add("EP110", where, what, task=group, fix=fix)
+                return []
+            if not self.has(name) and {"dataset_path", "custom_dataset"} & settings.keys():
+                alone = f"{group}::{name}"
+                return [Leaf(alone, file, {**settings, "task": alone})]
+        else:
+            what = (
+                f"a member of the group {group} has neither `task` nor `group`: {str(member)[:80]}"
             )
+            fix = "give it a name with `task:`"
+            self.findings.add("EP109", where, what, task=group, fix=fix)
             return []
-        if "dataset_path" in merged or "custom_dataset" in merged:
-            return [Leaf(f"{group}::{inner}", file, {**merged, "task": f"{group}::{inner}"})]
-        return self._named(file, inner, merged, path)
+        if self.has(name):
+            return self.expand(name, settings, path)
+        what = f"the group {group} names {name!r}, which does not exist"
+        fix = near(name, self.tree.names())
+        self.findings.add("EP110", where, what, task=group, fix=fix)
+        return []
 
 
 def is_known(tree: Tree, name: str) -> bool:
