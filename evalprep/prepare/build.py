@@ -8,15 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
+from evalprep.check import Finding
 from evalprep.config import Config
-from evalprep.data import moved, read_lock
+from evalprep.data import moved, read_lock, source_lines
 from evalprep.errors import BadInput, Problem
-from evalprep.packs import MANIFEST, Command, Manifest, Plan, asked_for, made_manifest
+from evalprep.packs import MANIFEST, Command, Excluded, Manifest, Plan, asked_for, made_manifest
 from evalprep.prepare.calls import make_steps
 from evalprep.prepare.joined import Joined
 from evalprep.prepare.models import Subject, check_tokenizers, fingerprints_of, subjects_of
@@ -29,14 +30,15 @@ from evalprep.temporary import OwnFolder
 
 
 @dataclass(frozen=True)
-class Built:
-    """A built folder.
+class Preparation:
+    """A built folder, which takes its place once nothing is wrong with it.
 
     Attributes:
         joined: What it was built from.
-        folder: Where it lies now; its files name each other under `joined.final`.
+        folder: Where it lies; its files name each other under `joined.final`.
         plan: What runs, without the tasks and groups that are left out.
-        tasks: Task -> facts as in the manifest.
+        tasks: Task -> facts as in the manifest; of tasks whose rows the preparation wrote or will
+            write.
         origins: Path below the folder -> the file that the user wrote it in, or its pack.
         subjects: The models.
         steps: The commands in order, with the calls that they write.
@@ -45,19 +47,36 @@ class Built:
         notes: Sentences for the user.
         sources: The facts of each source that was read.
         manifest: What is in manifest.json.
+        findings: Warnings and notes of the check of the folder.
     """
 
-    joined: Joined
+    joined: Joined = field(repr=False)
     folder: Path
     plan: Plan
     tasks: dict[str, dict[str, Any]]
-    origins: dict[str, Path]
-    subjects: list[Subject]
-    steps: list[Step]
-    files: dict[str, str]
+    origins: dict[str, Path] = field(repr=False)
+    subjects: list[Subject] = field(repr=False)
+    steps: list[Step] = field(repr=False)
+    files: dict[str, str] = field(repr=False)
     notes: list[str]
     sources: list[dict[str, Any]]
-    manifest: Manifest
+    manifest: Manifest = field(repr=False)
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def work_dir(self) -> Path:
+        """The work folder on this machine."""
+        return self.joined.work_dir
+
+    @property
+    def excluded(self) -> Mapping[str, Excluded]:
+        """Tasks, groups and scores that are left out, and why."""
+        return self.joined.plan.excluded
+
+    @property
+    def read(self) -> list[str]:
+        """The sources that were read, in sentences."""
+        return source_lines(self.joined.sources, folder=self.joined.config.folder)
 
     @property
     def commands(self) -> list[Command]:
@@ -97,7 +116,7 @@ def build_folder(
     *,
     force: bool = False,
     progress: Callable[[str], None] = lambda _: None,
-) -> Built:
+) -> Preparation:
     """Build the work folder of a configuration in an empty folder.
 
     Args:
@@ -169,7 +188,7 @@ def build_folder(
         notes=notes,
     )
     (folder / MANIFEST).write_text(manifest.text(), encoding="utf-8")
-    return Built(
+    return Preparation(
         joined=joined,
         folder=folder,
         plan=plan,
@@ -185,7 +204,7 @@ def build_folder(
 
 
 @contextmanager
-def build_aside(joined: Joined) -> Iterator[Built]:
+def build_aside(joined: Joined) -> Iterator[Preparation]:
     """Builds, in a temporary place, the folder that the next preparation would leave.
 
     It includes the user's edits.

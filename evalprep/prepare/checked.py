@@ -27,7 +27,7 @@ from evalprep.check import (
 from evalprep.errors import BadInput
 from evalprep.files import read_text
 from evalprep.packs import MANIFEST
-from evalprep.prepare.build import Built
+from evalprep.prepare.build import Preparation
 from evalprep.prepare.origins import named_by_origin
 from evalprep.prepare.ownfolders import FOLDER as OWN_TASKS
 from evalprep.temporary import OwnFolder
@@ -36,7 +36,9 @@ from evalprep.temporary import OwnFolder
 SCORED_ROWS = 200
 
 
-def check_built(built: Built, progress: Callable[[str], None], *, stop: bool) -> list[Finding]:
+def check_built(
+    built: Preparation, progress: Callable[[str], None], *, stop: bool
+) -> list[Finding]:
     """Checks a built tree as `evalprep check` would, through lm-eval.
 
     Args:
@@ -81,7 +83,7 @@ def check_built(built: Built, progress: Callable[[str], None], *, stop: bool) ->
         return moved()
 
 
-def known_to_user(built: Built, copy: Path, finding: Finding) -> Finding:
+def known_to_user(built: Preparation, copy: Path, finding: Finding) -> Finding:
     """The finding with the paths that the user knows.
 
     Args:
@@ -94,7 +96,7 @@ def known_to_user(built: Built, copy: Path, finding: Finding) -> Finding:
     return named_by_origin(built, after_swap)
 
 
-def without_reason_of_command(built: Built, findings: Sequence[Finding]) -> list[Finding]:
+def without_reason_of_command(built: Preparation, findings: Sequence[Finding]) -> list[Finding]:
     """Returns the findings without the one that repeats a note of the command.
 
     The command itself says why it is for a machine with GPUs.
@@ -103,14 +105,14 @@ def without_reason_of_command(built: Built, findings: Sequence[Finding]) -> list
     return [finding for finding in findings if finding.code != "EP730" or finding.what != reason]
 
 
-def settings_of(built: Built) -> RunSettings:
+def settings_of(built: Preparation) -> RunSettings:
     """The run that a built tree is for."""
     config = built.joined.config
     return RunSettings.from_core(config.core, config.folder).with_plan(built.plan)
 
 
 @contextmanager
-def loadable(built: Built) -> Iterator[Path]:
+def loadable(built: Preparation) -> Iterator[Path]:
     """A copy of the task files that names the data where they are.
 
     It links to everything else.

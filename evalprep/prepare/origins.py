@@ -13,10 +13,10 @@ from evalprep.check import Finding
 from evalprep.config import Config
 from evalprep.files import file_sha256, read_text
 from evalprep.packs import TEMPLATES
-from evalprep.prepare.build import Built
+from evalprep.prepare.build import Preparation
 
 
-def named_by_origin(built: Built, finding: Finding) -> Finding:
+def named_by_origin(built: Preparation, finding: Finding) -> Finding:
     """The same finding at the place that the user wrote.
 
     A file of the folder that the user edited stays, and so do those of a shipped pack, in which she
@@ -35,7 +35,7 @@ def named_by_origin(built: Built, finding: Finding) -> Finding:
     return finding.rewritten(lambda text: made_file.sub(place, text))
 
 
-def _place(built: Built, name: str, number: str | None, key: str | None) -> str:
+def _place(built: Preparation, name: str, number: str | None, key: str | None) -> str:
     """The place that the user wrote; empty where the file is not made from another.
 
     Args:

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 from evalprep.check import Finding, Findings, check_annotators, check_tree
 from evalprep.config import Config, section_for
-from evalprep.data import lock_text, read_lock, source_lines
+from evalprep.data import lock_text, read_lock
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import write_atomically
 from evalprep.packapi import Context, Plan
 from evalprep.packs import (
-    Command,
     Excluded,
     Pack,
     Prepared,
@@ -28,7 +25,7 @@ from evalprep.packs import (
     remember_config,
     remember_folder,
 )
-from evalprep.prepare.build import Built, build_aside, build_folder
+from evalprep.prepare.build import Preparation, build_aside, build_folder
 from evalprep.prepare.checked import check_built, raise_errors, without_reason_of_command
 from evalprep.prepare.contextlength import with_known_context
 from evalprep.prepare.joined import Joined, PlannedPack
@@ -41,41 +38,6 @@ from evalprep.prepare.selection import select
 from evalprep.prepare.soundness import check_plan, maker_of_rows
 from evalprep.prepare.taskfiles import Unreachable
 from evalprep.prepare.workdir import building, check_place, swap_in
-
-
-@dataclass
-class Preparation:
-    """The result of one preparation.
-
-    Attributes:
-        work_dir: The folder.
-        commands: The commands in the order in which they run.
-        lines: What to paste, in order: the commands, and between stages what makes the data of the
-            next.
-        tasks: Task -> facts as in the manifest; of tasks whose rows the preparation wrote or will
-            write.
-        planned: Every task that the commands run, lm-eval's own and those of the config too.
-        excluded: What was left out, and why.
-        notes: Sentences for the user.
-        findings: Warnings and notes of the check of the built tree.
-        models: How many models will be run.
-        sources: What was read, as in the manifest.
-        read: The same in sentences.
-        quick_lines: The commands without lm-eval's index of its own tasks.
-    """
-
-    work_dir: Path
-    commands: list[Command]
-    lines: list[str]
-    tasks: dict[str, dict[str, Any]]
-    planned: Plan = field(default_factory=Plan)
-    excluded: Mapping[str, Excluded] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    models: int = 1
-    sources: list[dict[str, Any]] = field(default_factory=list)
-    read: list[str] = field(default_factory=list)
-    quick_lines: list[str] = field(default_factory=list)
 
 
 def prepare(
@@ -133,24 +95,12 @@ def prepare(
     prepared = Prepared(joined.work_dir, built.manifest)
     prepared_runs = {model.run: model.run for model in prepared.models}
     keep_records(joined.output_path, records_of_work(prepared, prepared_runs))
-    return Preparation(
-        work_dir=joined.work_dir,
-        commands=built.commands,
-        lines=built.lines,
-        quick_lines=built.quick_lines,
-        tasks=built.tasks,
-        planned=built.plan,
-        excluded=joined.plan.excluded,
-        notes=[*built.notes, *replaced],
-        findings=findings,
-        models=len(built.subjects),
-        sources=built.sources,
-        read=source_lines(joined.sources, folder=joined.config.folder),
-    )
+    notes = [*built.notes, *replaced]
+    return replace(built, folder=joined.work_dir, notes=notes, findings=findings)
 
 
 @contextlib.contextmanager
-def preview(config: Config, packs: Mapping[str, Pack]) -> Iterator[Built]:
+def preview(config: Config, packs: Mapping[str, Pack]) -> Iterator[Preparation]:
     """Builds the folder that the next preparation would leave, with edits, in a temporary place.
 
     Raises:
@@ -236,7 +186,7 @@ def planned(pack: Pack, context: Context) -> Plan:
 
 
 def _examine(
-    built: Built, *, full: bool, stop: bool, progress: Callable[[str], None]
+    built: Preparation, *, full: bool, stop: bool, progress: Callable[[str], None]
 ) -> list[Finding]:
     """The findings on a built folder, through lm-eval (`full`) or of its files alone."""
     if full:

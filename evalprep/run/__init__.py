@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from evalprep.run.live import INTERRUPTED, not_tried, run_job
     from evalprep.run.outgoing import OPENAI_BATCH, Asked, format_of, write_requests
     from evalprep.run.replies import Reply, is_answer, read_replies
-    from evalprep.run.request import Request
     from evalprep.run.screen import showing
     from evalprep.run.server import silence
     from evalprep.run.shards import gather_shards, shard_folder

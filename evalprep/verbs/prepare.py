@@ -90,7 +90,7 @@ def main(args: argparse.Namespace) -> int:
         print_json(
             {
                 "work_dir": str(done.work_dir),
-                "tasks": {name: done.tasks.get(name, _NO_FACTS) for name in done.planned.tasks},
+                "tasks": {name: done.tasks.get(name, _NO_FACTS) for name in done.plan.tasks},
                 "sources": done.sources,
                 "notes": done.notes,
                 "findings": [finding.as_dict() for finding in done.findings],
@@ -227,8 +227,8 @@ def _report_lines(done: Preparation, core: Core, *, is_one_off: bool) -> list[st
 
 def _summary_lines(done: Preparation) -> list[str]:
     """The tasks with their rows, the sources, what was left out, and the notes."""
-    several = f" for {counted(done.models, 'model')}" if done.models > 1 else ""
-    count = counted(len(done.planned.tasks), "task")
+    several = f" for {counted(len(done.subjects), 'model')}" if len(done.subjects) > 1 else ""
+    count = counted(len(done.plan.tasks), "task")
     sources = (f"       {line}" if line.startswith(" ") else f"  read {line}" for line in done.read)
     # The exclusions that no finding names: EP709 names those for want of a helper.
     named = any(finding.code == "EP709" for finding in done.findings)
@@ -251,7 +251,7 @@ def _summary_lines(done: Preparation) -> list[str]:
 def _task_lines(done: Preparation) -> list[str]:
     """The tasks with their rows, and below these the counts of the join where there is one."""
     table = Table("", [Column("", Kind.NAME), Column("", wraps=True)])
-    for name, task in done.planned.tasks.items():
+    for name, task in done.plan.tasks.items():
         facts = done.tasks.get(name)
         if facts is None:  # the preparation does not read the rows of these
             origin = "of lm-eval" if task.stock else "of the config"
@@ -297,7 +297,7 @@ def _next_command(done: Preparation, core: Core) -> str:
     # to see.
     published = any(facts["previous"] for facts in done.tasks.values())
     verb = "compare" if published else "score"
-    if done.models > 1:  # their samples lie under several time stamps
+    if len(done.subjects) > 1:  # their samples lie under several time stamps
         verb = "leaderboard"
     results = shlex.quote(nearby(core.output_path))
     # A folder of packs holds code: verbs after the run take it from the config in the current
