@@ -86,7 +86,7 @@ DECODES = {
     "verbs/judging/reports.py": "cells of the ledger, and its own report",
     **dict.fromkeys(
         (
-            *("verbs/judging/arguments.py", "verbs/publications.py", "run/replaced.py"),
+            *("verbs/judging/arguments.py", "run/replaced.py"),
             *("coderunner/jail.py", "coderunner/inside/start.py"),
         ),
         "arguments",
