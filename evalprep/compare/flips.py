@@ -100,7 +100,7 @@ class Flip(msgspec.Struct, frozen=True, eq=False, dict=True):
         output = self.baseline_reply
         if output is None or not has_reply(self.sample):
             return False
-        return output.strip() == text_of(self.sample).strip()
+        return output.strip() == self.candidate_output.strip()
 
     @property
     def baseline_reply(self) -> str | None:
@@ -129,7 +129,7 @@ class Flip(msgspec.Struct, frozen=True, eq=False, dict=True):
         """The reply of the baseline; empty where it is not known."""
         return self.baseline_reply or ""
 
-    @property
+    @cached_property
     def candidate_output(self) -> str:
         """The reply of the candidate."""
         return text_of(self.sample)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from operator import eq
@@ -86,51 +86,64 @@ def check_verdicts(samples: Iterable[Sample]) -> VerdictCheck:
 
     Rows of another form, without these metrics or without a readable gold answer are passed over.
     """
-    return _counted((verdicts_agree(sample), sample) for sample in samples)
+    checked, disagreeing = 0, []
+    for sample in samples:
+        agrees = verdicts_agree(sample)
+        checked += agrees is not None
+        if agrees is False:
+            disagreeing.append(sample.sample_id)
+    return VerdictCheck(checked, disagreeing)
 
 
 def check_lines(lines: Iterable[bytes], filter_name: str) -> VerdictCheck:
     """`check_verdicts` of the lines of a samples file under one filter.
 
-    Of a line as lm-eval writes it only what the check looks at is decoded.
+    Of lines as lm-eval writes them only what the check looks at is decoded, many at once. Those in
+    another form, and those that seem to disagree, are read whole.
     """
-    return _counted(_held_lines(lines, filter_name))
-
-
-def _held_lines(lines: Iterable[bytes], filter_name: str) -> Iterator[tuple[bool | None, Any]]:
+    checked, disagreeing = 0, []
     remaining = iter(lines)
     while some := list(islice(remaining, _AT_ONCE)):
-        decoded = list(map(_decoded, some))
-        usual = [line for line in decoded if line is not None and line.filter == filter_name]
-        looks = iter(_agreements(usual))
-        for raw, line in zip(some, decoded, strict=True):
-            if line is not None:
-                agrees = next(looks) if line.filter == filter_name else None
-                if agrees is not False:
-                    yield agrees, None
-                    continue
-            sample = parse(raw) if raw.strip() else None
-            if isinstance(sample, Sample) and sample.filter == filter_name:
-                yield verdicts_agree(sample), sample
+        decoded = _decoded(some)
+        places = [
+            place
+            for place, line in enumerate(decoded)
+            if line is not None and line.filter == filter_name
+        ]
+        agreements = dict(zip(places, _agreements([decoded[at] for at in places]), strict=True))
+        checked += [*agreements.values()].count(True)
+        items = (
+            parse(raw)
+            for place, raw in enumerate(some)
+            if decoded[place] is None or agreements.get(place) is False
+        )
+        rest = check_verdicts(
+            item for item in items if isinstance(item, Sample) and item.filter == filter_name
+        )
+        checked += rest.checked
+        disagreeing += rest.disagreeing
+    return VerdictCheck(checked, disagreeing)
 
 
-def _decoded(raw: bytes) -> _Line | None:
-    """The parts of a line that the check looks at; None of one in another form."""
+def _decoded(some: Sequence[bytes]) -> list[Any]:
+    """The parts of lines that the check looks at; None of lines in another form."""
+    # With a brace at both ends of each line the decoder finds one value per line.
+    if all(raw.startswith(b"{") and raw.endswith(b"}\n") for raw in some):
+        try:
+            lines = _lines.decode_lines(b"".join(some))
+        except UNDECODABLE:
+            lines = []
+        if len(lines) == len(some):
+            return [line if line.is_usual else None for line in lines]
+    return list(map(_decoded_line, some))
+
+
+def _decoded_line(raw: bytes) -> _Line | None:
     try:
         line = _lines.decode(raw)
     except UNDECODABLE:
         return None
     return line if line.is_usual else None
-
-
-def _counted(looks: Iterable[tuple[bool | None, Any]]) -> VerdictCheck:
-    """The result of looks at samples, of which those that disagree are there."""
-    checked, disagreeing = 0, []
-    for agrees, sample in looks:
-        checked += agrees is not None
-        if agrees is False:
-            disagreeing.append(sample.sample_id)
-    return VerdictCheck(checked, disagreeing)
 
 
 def verdicts_agree(sample: Sample) -> bool | None:
@@ -180,7 +193,7 @@ class _Line(msgspec.Struct, gc=False):
 
     doc: msgspec.Raw
     arguments: dict[str, _Choice]
-    resps: list[list[tuple[str, str]]]
+    resps: list[list[tuple[float, str]]]
     target: str
     metrics: tuple[str, ...]
     filter: str = "none"
@@ -202,7 +215,7 @@ _NULL = msgspec.Raw(b"null")
 _AT_ONCE = 256  # lines
 _LONG = 10  # digits
 _VERDICTS = ("acc", "acc_norm")
-_lines = msgspec.json.Decoder(_Line)
+_lines = msgspec.json.Decoder(_Line, strict=False)  # lm-eval logs a number as its text
 
 
 def _row_of(line: _Line) -> _MultipleChoice | None:
@@ -210,10 +223,9 @@ def _row_of(line: _Line) -> _MultipleChoice | None:
     resps, requests = line.resps, line.arguments.values()
     if len(resps) < 2 or len(requests) != len(resps):
         return None
-    try:
-        likelihoods = [float(repeats[0][0]) for repeats in resps]
-    except (ValueError, IndexError):  # no number, or no reply
+    if not all(resps):  # a request without a reply
         return None
+    likelihoods = [repeats[0][0] for repeats in resps]
     choices = [request.arg_1 for request in requests]
     gold = _gold_index(line.target, choices)
     return None if gold is None else _MultipleChoice(likelihoods, choices, gold)
@@ -237,25 +249,29 @@ def _alike(lines: Sequence[_Line]) -> _Rows | None:
         return None
     first = lines[0]
     width = len(first.resps)
-    sizes = {width, *(len(line.resps) for line in lines), *(len(line.arguments) for line in lines)}
+    replies = [line.resps for line in lines]
+    arguments = [line.arguments for line in lines]
     logged = {name: [getattr(line, name) for line in lines] for name in first.logged}
     verdicts = list(chain.from_iterable(logged.values()))
     is_plain = {*map(type, verdicts)} == {float} and {0.0, 1.0}.issuperset(verdicts)
     has_names = all(line.metrics == first.metrics for line in lines)
-    if width < 2 or len(sizes) > 1 or not is_plain or not has_names:
+    sizes = {width, *map(len, replies), *map(len, arguments)}
+    are_alike = len(sizes) == 1 and has_names and all(chain.from_iterable(replies))
+    if width < 2 or not is_plain or not are_alike:
         return None
-    requests = chain.from_iterable(line.arguments.values() for line in lines)
+    requests = chain.from_iterable(map(dict.values, arguments))
     choices = [request.arg_1 for request in requests]
-    if any(len(set(choices[at : at + width])) == 1 for at in range(0, len(choices), width)):
-        return None  # they stand in the prompts
-    try:
-        resps = chain.from_iterable(line.resps for line in lines)
-        values = [float(repeats[0][0]) for repeats in resps]
-    except (ValueError, IndexError):  # no number, or no reply
-        return None
-    answers = [line.target.strip() for line in lines]
-    columns = {name: np.array(column) for name, column in logged.items()}
-    return _Rows(np.array(values).reshape(-1, width), choices, answers, columns)
+    columns = [choices[place::width] for place in range(width)]
+    has_equal = [list(map(eq, columns[0], column)) for column in columns[1:]]
+    if np.all(has_equal, axis=0).any():
+        return None  # the choices stand in the prompts
+    likelihoods = [repeats[0][0] for repeats in chain.from_iterable(replies)]
+    return _Rows(
+        np.array(likelihoods).reshape(-1, width),
+        choices,
+        [line.target.strip() for line in lines],
+        {name: np.array(column) for name, column in logged.items()},
+    )
 
 
 @dataclass(frozen=True)
@@ -280,27 +296,27 @@ class _Rows:
         answers = chain.from_iterable(repeat(answer, width) for answer in self.answers)
         texts = map(str.strip, self.choices)
         is_gold = np.fromiter(map(eq, texts, answers), dtype=bool).reshape(-1, width)
-        places = np.fromiter(map(_number_in, self.answers), dtype=np.int64)
+        number_of = {answer: _number_in(answer) for answer in set(self.answers)}
+        places = np.array([number_of[answer] for answer in self.answers])
         is_gold |= np.arange(width) == places[:, None]
         return is_gold.sum(axis=1) == 1, is_gold.argmax(axis=1)
 
     def agree(self, gold: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether the logged verdicts follow, with or without the blank before a choice."""
+        # numpy takes the first maximum, and what is no number as the largest, as lm-eval does.
+        agrees = np.ones(len(gold), dtype=bool)
+        if "acc" in self.logged:
+            agrees &= (self.likelihoods.argmax(axis=1) == gold) == self.logged["acc"]
+        if "acc_norm" not in self.logged:
+            return agrees
         whole = np.fromiter(map(len, self.choices), dtype=np.int64)
         blanks = np.fromiter((text[:1] == " " for text in self.choices), dtype=np.int64)
-        agrees = np.zeros(len(gold), dtype=bool)
+        follows = np.zeros(len(gold), dtype=bool)
         for lengths in (whole - blanks, whole):
             with np.errstate(divide="ignore", invalid="ignore"):
                 scaled = self.likelihoods / lengths.reshape(self.likelihoods.shape)
-            values = {"acc": self.likelihoods, "acc_norm": scaled}
-            # numpy takes the first maximum, and what is no number as the largest, as lm-eval does.
-            agrees |= np.all(
-                [
-                    (values[name].argmax(axis=1) == gold) == logged
-                    for name, logged in self.logged.items()
-                ],
-                axis=0,
-            )
+            follows |= (scaled.argmax(axis=1) == gold) == self.logged["acc_norm"]
+        agrees &= follows
         return agrees
 
 
@@ -316,29 +332,20 @@ def _multiple_choice(sample: Sample) -> _MultipleChoice | None:
     """The choices of a row with their log-likelihoods; None for a row of another form."""
     if len(sample.resps) < 2:  # one request is no choice
         return None
-    requests = _requests_with_question(sample)
-    replies = sample.resps[: len(requests)]
-    choices = [request[1] for request in requests if isinstance(request[1], str)]
-    likelihoods = [value for value in map(_likelihood_of, replies) if value is not None]
-    if len(choices) < 2 or not len(choices) == len(requests) == len(likelihoods):
+    choices = sample.continuations
+    if len(choices) != len(sample.resps):
         return None
-    gold = _gold_index(sample.target, choices)
-    return None if gold is None else _MultipleChoice(likelihoods, choices, gold)
-
-
-def _requests_with_question(sample: Sample) -> list[list[Any]]:
-    """The requests for the choices of a row; none for a row of another form.
-
-    For `acc_mutual_info` lm-eval asks for each choice once more, without the question; these
-    requests stand behind the others.
-    """
-    requests = sample.requests
-    if len(requests) != len(sample.resps) or any(len(request) < 2 for request in requests):
-        return []
-    choices = [request[1] for request in requests]
     half = len(choices) // 2
-    is_twice = "acc_mutual_info" in sample.metrics and choices[:half] == choices[half:]
-    return requests[:half] if is_twice else requests
+    if "acc_mutual_info" in sample.metrics and choices[:half] == choices[half:]:
+        del choices[half:]  # lm-eval asks for each choice once more, without the question
+    likelihoods = [_likelihood_of(replies) for replies in sample.resps[: len(choices)]]
+    if len(choices) < 2 or not all(isinstance(choice, str) for choice in choices):
+        return None
+    known = [value for value in likelihoods if value is not None]
+    gold = _gold_index(sample.target, choices)
+    if gold is None or len(known) < len(choices):
+        return None
+    return _MultipleChoice(known, choices, gold)
 
 
 def _likelihood_of(replies: object) -> float | None:
