@@ -6,7 +6,7 @@ Rows of one document are not independent: 300 questions on 12 texts count as 12 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from custom_metrics.statistics import equal_groups_p
 from evalprep.compare.pairing import Pairs
 from evalprep.numbers import p_value
-from evalprep.samples import UNKNOWN, Paired, Rows, Table
+from evalprep.samples import UNKNOWN, Paired, Rows, Table, codes_of_field, docs_of
 from evalprep.yamlfile import load_yaml
 
 Codes = NDArray[np.int64]
@@ -156,27 +156,23 @@ def _shared_fields(table: Table, rows: Sequence[int]) -> dict[str, list[Any]]:
     All rows are read only where there are such fields.
     """
     size = len(rows)
-    first = list(_docs(table, rows[:_LOOKED_AT]))
+    first = list(docs_of(table, rows[:_LOOKED_AT]))
     names = dict.fromkeys(chain.from_iterable(first))
     without = _OWN | STRATA
     shared = [name for name in names if name not in without and _is_shared(first, name)]
     if not shared:
         return {}
     spread = np.linspace(0, size - 1, min(size, _LOOKED_AT)).astype(int).tolist()
-    docs = list(_docs(table, [rows[place] for place in spread]))
+    docs = list(docs_of(table, [rows[place] for place in spread]))
     # A field of few values, such as the letter of the gold answer, is none of documents.
     shared = [name for name in shared if name in known_fields() or _has_several(docs, name)]
     if not shared:
         return {}
     columns: dict[str, list[Any]] = {name: [] for name in shared}
-    for doc in _docs(table, rows):
+    for doc in docs_of(table, rows):
         for name, column in columns.items():
             column.append(doc.get(name))
     return columns
-
-
-def _docs(table: Table, rows: Sequence[int]) -> Iterator[Mapping[str, Any]]:
-    return (sample.doc for sample in table.read(rows))
 
 
 def _is_shared(docs: Sequence[Mapping[str, Any]], name: str) -> bool:
@@ -292,7 +288,7 @@ def document_codes(match: Paired, rows: Rows, other_rows: Rows, cluster: str = "
         return None
     sides = [*zip((side.table for side in match.sides), (rows, other_rows), strict=True)]
     if cluster:
-        return _together([_codes_of(table, cluster)[places] for table, places in sides])
+        return _together([_named_codes(table, cluster)[places] for table, places in sides])
     named = [table.cluster[places] for table, places in sides if table.clusters]
     if named:
         return _together(named)
@@ -305,17 +301,7 @@ def _are_named(match: Paired, cluster: str) -> bool:
     return bool(cluster) or any(side.table.clusters for side in match.sides)
 
 
-def _codes_of(table: Table, column: str) -> Codes:
-    """A code for each different value of a field of the rows, in order of appearance.
-
-    -1 for none.
-    """
-    if column in table.documents:
-        return table.documents[column]
-    code_of: dict[str, int] = {}
-    codes = []
-    for sample in table.read(range(len(table))):
-        value = sample.doc.get(column)
-        code = UNKNOWN if value is None else code_of.setdefault(str(value), len(code_of))
-        codes.append(code)
-    return np.array(codes, dtype=np.int64)
+def _named_codes(table: Table, name: str) -> Codes:
+    """A code for each different value of a field that the user names; -1 for none."""
+    known = table.documents.get(name)
+    return codes_of_field(table, name)[1] if known is None else known

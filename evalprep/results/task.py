@@ -251,26 +251,6 @@ class TaskRun:
         """Returns the number of each row for a metric; NaN where a row has none."""
         return self.table(metric.filter).numbers(metric.metric)
 
-    def document_codes(self, field: str) -> NDArray[np.int64]:
-        """Returns a code for each row of the primary table by a field of its document.
-
-        -1 where it has none.
-        """
-        table = self.table()
-        if field == "cluster_id":
-            return table.cluster
-        if field in table.documents:
-            return table.documents[field]
-        code_of_value: dict[str, int] = {}
-        codes: list[int] = []
-        for sample in table.read(range(len(table))):
-            value = sample.doc.get(field)
-            code = -1
-            if value is not None:
-                code = code_of_value.setdefault(str(value), len(code_of_value))
-            codes.append(code)
-        return np.array(codes, dtype=np.int64)
-
     def read(self, filter_name: str | None = None) -> Iterator[Sample | Damage]:
         """Streams the samples of one filter, and the lines that could not be used.
 

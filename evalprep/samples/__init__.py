@@ -9,6 +9,7 @@ from evalprep.surface import offered
 if TYPE_CHECKING:
     from evalprep.samples.asked import Asked
     from evalprep.samples.compressed import damaged, opened, read_member
+    from evalprep.samples.docs import codes_of_field, docs_of
     from evalprep.samples.hashes import document_hash, text_hash
     from evalprep.samples.ids import Ids
     from evalprep.samples.jsonparts import WRITE_AGAIN, JsonParts, object_of, objects_in

@@ -23,7 +23,7 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, groupby, islice
@@ -104,6 +104,34 @@ def first_sample(source: SampleSource) -> Sample | None:
         if isinstance(item, Sample):
             return item
     return None
+
+
+class _Documented(msgspec.Struct, gc=False):
+    """The row of the data set in a sample."""
+
+    doc: dict[str, Any]
+
+
+_documented = msgspec.json.Decoder(_Documented)
+
+
+def docs_at(source: SampleSource, places: Sequence[Place]) -> Iterator[Mapping[str, Any]]:
+    """Yields the rows of the data set of the samples at some places, in the order asked for.
+
+    Nothing else of a line is decoded, which takes a quarter of the time.
+    """
+    if not isinstance(source, SampleFile) or source.inside:
+        yield from (item.doc for item in source.at(places) if isinstance(item, Sample))
+        return
+    reader = SampleReader()
+    with open_file(source.path) as file:
+        for raw in _pieces(file.fileno(), places):
+            try:
+                yield _documented.decode(raw).doc
+            except UNDECODABLE:
+                item = reader.read(raw)
+                if isinstance(item, Sample):
+                    yield item.doc
 
 
 class _Named(msgspec.Struct, gc=False):

@@ -12,7 +12,7 @@ from custom_metrics import statistics
 from custom_metrics.statistics import Influence
 from evalprep.errors import BadInput, Problem, near
 from evalprep.results import Run, TaskRun
-from evalprep.samples import UNKNOWN
+from evalprep.samples import UNKNOWN, codes_of_field
 from evalprep.score.builtin import over_documents
 from evalprep.score.estimate import Estimate
 from evalprep.score.result import Result
@@ -55,16 +55,11 @@ def cluster_by(runs: Sequence[Run], field: str) -> None:
 
 def _cluster_task(task: TaskRun, field: str) -> bool:
     table = task.table()
-    documents: dict[str, int] = {}
-    codes = np.full(len(table), UNKNOWN, dtype=np.int64)
-    for row, sample in enumerate(table.read(range(len(table)))):
-        value = sample.doc.get(field)
-        if value is not None:
-            codes[row] = documents.setdefault(str(value), len(documents))
-    if documents:
+    values, codes = codes_of_field(table, field)
+    if values:
         table.cluster = codes
-        table.clusters = list(documents)
-    return bool(documents)
+        table.clusters = values
+    return bool(values)
 
 
 def documents_of(tasks: Mapping[str, TaskRun]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from evalprep.results import load_run
 from evalprep.samples import Damage, Sample, Table, read_samples, read_table
 from evalprep.samples.columns import _blank_flag
+from evalprep.samples.docs import codes_of_field
 from evalprep.samples.sample import UNKNOWN, is_blank, number_of
 from evalprep.samples.sources import ChangedSamples, SampleFile
 from evalprep.samples.store import cached_table
@@ -484,9 +485,10 @@ def test_documents_that_rows_share(tmp_path):
     ]
     task = load_run(write_run(tmp_path, {"t": rows})).tasks["t"]
     assert sorted(task.table().documents) == ["document_id"]  # each story is of one row alone
-    assert task.document_codes("document_id").tolist() == [0, 0, 1, 1, 2, 2]
-    assert task.document_codes("page").tolist() == [0, 1, 2, 0, 1, 2]
-    assert task.document_codes("gone").tolist() == [-1] * 6
+    table = task.table()
+    assert table.documents["document_id"].tolist() == [0, 0, 1, 1, 2, 2]
+    for name, codes in {"page": [0, 1, 2, 0, 1, 2], "gone": [-1] * 6}.items():
+        assert codes_of_field(table, name)[1].tolist() == codes
 
 
 def test_empty_replies(tmp_path):
