@@ -19,7 +19,7 @@ from evalprep.packs import in_one_form
 from evalprep.readers import NONE, CallSettings, Dataset, TaskSettings
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun
-from evalprep.samples import LM_EVAL, STATED_WITHOUT_BOX, Table, first_sample, text_hash
+from evalprep.samples import LM_EVAL, STATED_WITHOUT_BOX, Table, text_hash
 from evalprep.terminal import counted, shortlist
 
 #: subject: what is compared; manner: another way to ask the same; question: what was asked;
@@ -155,7 +155,7 @@ def _other_arguments(arguments: Mapping[str, Any]) -> dict[str, str] | None:
 
 def asked_generation(task: TaskRun) -> Mapping[str, Any]:
     """The generation arguments of a task's first request; empty where its lines name none."""
-    first = first_sample(task.source)
+    first = task.first_sample
     return {} if first is None else first.generation
 
 

@@ -27,15 +27,7 @@ from evalprep.packs import Pack, find_packs, find_task, in_one_form, place_of, t
 from evalprep.readers import TaskSettings
 from evalprep.results.facts import without_formatting
 from evalprep.results.task import TaskRun
-from evalprep.samples import (
-    NO_FILTER,
-    ChangedSamples,
-    Metric,
-    Sample,
-    SampleSource,
-    as_written,
-    first_sample,
-)
+from evalprep.samples import NO_FILTER, ChangedSamples, Metric, Sample, SampleSource, as_written
 
 #: The filter of a template that follows the published rule, where its metadata name none.
 STRICT = "strict-match"
@@ -280,7 +272,7 @@ def _applied(rule: PublishedRule, task: TaskRun) -> SampleSource | None:
     if scorer is None or ensemble is None:
         return None
     steps = json.dumps(rule.steps, sort_keys=True)
-    first = first_sample(task.source)
+    first = task.first_sample
     filter_name = "" if first is None else first.filter
 
     def under_rule(sample: Sample) -> Sample | None:

@@ -34,6 +34,7 @@ from evalprep.samples import (
     cached_table,
     check_lines,
     check_verdicts,
+    first_sample,
     first_values,
     number_of,
     samples_of,
@@ -114,6 +115,11 @@ class TaskRun:
             kind = _kind_of(metric, rows.values.get(metric.metric))
             with_kinds.append(replace(metric, kind=kind))
         return with_kinds
+
+    @cached_property
+    def first_sample(self) -> Sample | None:
+        """Its first usable sample, under whichever filter; None without one."""
+        return first_sample(self.source)
 
     @cached_property
     def _first_values(self) -> FirstValues:

@@ -25,7 +25,7 @@ from evalprep.files import read_file, read_text
 from evalprep.packs import Pack, find_packs, find_task
 from evalprep.readers import TaskResults, declared_metrics, directions_of
 from evalprep.results.task import TaskRun
-from evalprep.samples import NOT_SCORES, ChangedSamples, Direction, Sample, first_sample
+from evalprep.samples import NOT_SCORES, ChangedSamples, Direction, Sample
 
 _FORMULAS = "custom_metrics"
 Scorer = Callable[[Mapping[str, Any], list[Any]], Mapping[str, Any]]
@@ -53,7 +53,7 @@ def with_own_scores(task: TaskRun) -> TaskRun:
 
     Any other task as it is.
     """
-    first = first_sample(task.source)
+    first = task.first_sample
     if first is None or set(first.metrics) - NOT_SCORES:
         return task
     own = _own_scores(task.name)
@@ -73,7 +73,7 @@ def with_metric(task: TaskRun, metric: str) -> TaskRun | None:
 
     None where it has none.
     """
-    first = first_sample(task.source)
+    first = task.first_sample
     if first is None or metric in first.metrics:
         return task
     own = _own_scores(task.name)

@@ -240,9 +240,8 @@ class _Scan:
             return False
         content: Any = memoryview(block.content)[: block.size]  # without a copy
         try:
+            self._takes_layout_of(self._layout.decoder.decode(content[: block.ends[0]]))
             lines = self._layout.decoder.decode_lines(content)
-            if self._takes_layout_of(lines[0]):
-                lines = self._layout.decoder.decode_lines(content)
         except UNDECODABLE:
             return False
         columns = columns_of(lines)
