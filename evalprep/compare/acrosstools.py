@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import asdict
 
 from evalprep.compare.comparable import fact_reasons, gold_reasons
 from evalprep.compare.pairing import Floats, Pairs
@@ -30,8 +31,7 @@ def common_facts(differences: Sequence[FactDifference]) -> list[FactDifference]:
     return [item for item in differences if item.kind != "question" or item.name in _COMMON_FACTS]
 
 
-@dataclass(frozen=True)
-class PairedRows:
+class PairedRows(msgspec.Struct, frozen=True):
     """The pairing of two tools' rows, and the differences within pairs.
 
     Attributes:

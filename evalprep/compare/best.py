@@ -6,7 +6,8 @@ Those that no other is shown to be better than.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import ALPHA
@@ -19,8 +20,7 @@ _TOO_FEW = ("no run has a comparable value", "only one run has a comparable valu
 _UNTESTED = "there is no paired test of it"
 
 
-@dataclass(frozen=True)
-class Leaders:
+class Leaders(msgspec.Struct, frozen=True):
     """The best value, and those that are not shown to be worse.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from evalprep.compare.conclusion import (
     BETTER,
@@ -72,8 +73,7 @@ def _with_constant_changes(
     return ["; ".join([*_short(phrases), lines[0]]), *lines[1:]]
 
 
-@dataclass(frozen=True)
-class _Names:
+class _Names(msgspec.Struct, frozen=True):
     """The names of quantities in the closing lines.
 
     Attributes:

@@ -7,9 +7,10 @@ several, the C means over tasks; words, headlines, stars and exit codes read it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, compress
 from typing import Any, NamedTuple
+
+import msgspec
 
 from custom_metrics import statistics
 from custom_metrics.statistics import MeanDifference
@@ -147,8 +148,7 @@ def _key_of_mean(mean: Quantity, members: Sequence[_Member], place: int) -> str:
     return f"{place} {mean.key}"
 
 
-@dataclass(frozen=True)
-class _Family:
+class _Family(msgspec.Struct, frozen=True):
     """A family with its p-values adjusted (Holm).
 
     Attributes:

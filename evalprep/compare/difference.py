@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -569,8 +570,7 @@ def _mean(values: Floats) -> float:
         return statistics.exact_sum(values / values.size)
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """The bounds of a score, and whether they are known or only those of the values seen."""
 
     least: float
@@ -607,8 +607,7 @@ def _scale_of(
     return Scale(least, most, bounded=False)
 
 
-@dataclass(frozen=True)
-class LoneScores:
+class LoneScores(msgspec.Struct, frozen=True):
     """The scores of rows that have no pair although they should.
 
     Attributes:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,8 +42,7 @@ STRATA = frozenset(
 _OWN = frozenset({"sample_id", "cluster_id", "previously_is_correct"})
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """The values of one field, as a code for each row of a table; -1 for rows without one."""
 
     name: str
@@ -55,8 +54,7 @@ class Field:
         return int(np.unique(self.codes[self.codes != UNKNOWN]).size)
 
 
-@dataclass(frozen=True)
-class Documents:
+class Documents(msgspec.Struct, frozen=True):
     """What the rows of a table that met those of another one share.
 
     Attributes:

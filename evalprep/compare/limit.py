@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from evalprep.compare.difference import POINTS
 from evalprep.numbers import finite_number
@@ -14,8 +15,7 @@ SHARE = "%"
 LIMIT_TEXT = r"\s*([0-9]{1,3}(?:\.[0-9]{1,10})?)\s*(%|points?)\s*"
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """A limit of a difference.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from evalprep.compare.agreement import lone_metric_sentences, lone_metrics
 from evalprep.compare.comparison import PUBLISHED, Comparison
@@ -247,8 +248,7 @@ def _lone_metrics(run: Run, other: Run | None, selection: Selection) -> tuple[li
     )
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """The tasks of a comparison: those of either side.
 
     Attributes:
@@ -263,7 +263,7 @@ class Selection:
     stored: list[str]
     missing: list[str]
     extra: list[str]
-    unread: list[str] = field(default_factory=list)
+    unread: list[str] = msgspec.field(default_factory=list)
 
     @property
     def common(self) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,8 +31,7 @@ _Scales = Mapping[str, tuple[float, float] | None]
 _Rows = Mapping[str, PairedTask]
 
 
-@dataclass(frozen=True)
-class Overall:
+class Overall(msgspec.Struct, frozen=True):
     """What is measured over all tasks; without a mean, the reason."""
 
     mean: Quantity | None = None

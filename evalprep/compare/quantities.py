@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import msgspec
+
 from evalprep.compare.difference import Difference
 from evalprep.compare.limit import Limit, as_limit
 from evalprep.compare.reasons import Kind, Reason, sentences
@@ -25,8 +27,7 @@ TOLERATED_MISSING = 0.01  # share of the expected rows that may be missing
 SECONDARY = "secondary"
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """A difference with what keeps it from a word, and what the reader should know."""
 
     difference: Difference

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from evalprep.compare.acrosstools import (
     PairedRows,
@@ -29,8 +30,7 @@ from evalprep.results import FactDifference, TaskMeant, TaskRun, short_value, wi
 _GENERATION = "generation"  # the fact of a question
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """Whether both sides answered the same question.
 
     Attributes:

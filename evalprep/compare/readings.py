@@ -8,8 +8,8 @@ two readings are further apart than the interval is wide, the user has to choose
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from evalprep.compare.difference import Difference
@@ -19,8 +19,7 @@ from evalprep.results import PublishedReading, TaskRun, note_on_thoughts
 from evalprep.samples import Metric, Table
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """The mean of one reading of a task over its rows.
 
     Attributes:

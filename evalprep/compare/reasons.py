@@ -6,10 +6,12 @@ Whatever depends on a reason asks for its kind; nothing reads its words.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
+
+import msgspec
+from msgspec.structs import asdict, replace
 
 from evalprep.readers import NONE
 from evalprep.results import FactDifference, rows_missing, short_value
@@ -99,8 +101,7 @@ _LACKING = _OF_ROWS | {
 }
 
 
-@dataclass(frozen=True)
-class Perspective:
+class Perspective(msgspec.Struct, frozen=True):
     """The names of the two sides in a sentence, and how a reason is lifted there.
 
     Attributes:
@@ -157,8 +158,7 @@ def on_a_board(anchor: str) -> Perspective:
     )
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(msgspec.Struct, frozen=True):
     """Why two sides are not comparable, or why their numbers are not enough evidence.
 
     Attributes:
@@ -173,7 +173,7 @@ class Reason:
     kind: Kind
     task: str = ""
     option: str = ""
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict)
     said: str = ""
     is_exchanged: bool = False
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from evalprep.compare.comparable import GOLD, filter_reasons
@@ -37,8 +38,7 @@ from evalprep.terminal import counted
 _FEWEST_EQUAL = 20  # replies that are named where all are one
 
 
-@dataclass(frozen=True)
-class TaskQuantities:
+class TaskQuantities(msgspec.Struct, frozen=True):
     """Everything that is measured of one task.
 
     Attributes:

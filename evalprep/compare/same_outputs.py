@@ -6,8 +6,9 @@ Such sides cannot differ, and their comparison reads like a proof that nothing g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from evalprep.compare.reasons import Kind, Reason
 from evalprep.places import last_part
@@ -33,8 +34,7 @@ def same_file(run: Run, other: Run | None, task: str) -> list[Reason]:
     return [Reason(Kind.SAME_FILE)]
 
 
-@dataclass(frozen=True)
-class SameOutputs:
+class SameOutputs(msgspec.Struct, frozen=True):
     """The outputs that two sides have in common although they should be of two runs.
 
     Attributes:
@@ -42,8 +42,8 @@ class SameOutputs:
         notes: Equal replies of two runs of one model.
     """
 
-    warnings: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
 
 
 def same_outputs(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,8 +19,7 @@ from evalprep.samples import UNKNOWN, Ids, PairRules, Table, pair_rows
 _NO_SUBTASK = "rows without a subtask"
 
 
-@dataclass(frozen=True)
-class LoneRows:
+class LoneRows(msgspec.Struct, frozen=True):
     """The rows of one subtask of a task: its pairs, and the scores that one side alone has.
 
     Attributes:
@@ -43,8 +43,7 @@ class LoneRows:
         return self.pairs + int(self.now.size + self.before.size)
 
 
-@dataclass(frozen=True)
-class SharedTask:
+class SharedTask(msgspec.Struct, frozen=True):
     """One task of two runs over the rows that both have, in one order and under the same ids.
 
     Attributes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from custom_metrics.statistics import Missing
 from evalprep.compare.comparable import GOLD
@@ -30,8 +31,7 @@ from evalprep.score import BUILT_IN, Scores, SuiteScore, score_suite, specs_of
 _NOTHING = Missing()
 
 
-@dataclass(frozen=True)
-class SharedScores:
+class SharedScores(msgspec.Struct, frozen=True):
     """The suite scores of two runs over the rows that both have scored.
 
     Attributes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,8 +36,7 @@ OF_ROWS: tuple[Kind, ...] = ("rows", "counts", "function")
 OVER_ALL_ROWS = frozenset(OF_ROWS[1:])
 
 
-@dataclass(frozen=True)
-class Sides:
+class Sides(msgspec.Struct, frozen=True):
     """One task of both runs; without `other` the baseline is the published verdicts.
 
     Attributes:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import asdict
 
 from custom_metrics import statistics
 from evalprep.compare.agreement import direction_of
@@ -25,8 +27,7 @@ _DOMINANT = 0.4  # share of the rows from which one document is named
 _NAMED = 20  # ids that a list of problems names
 
 
-@dataclass(frozen=True)
-class SubtaskRow:
+class SubtaskRow(msgspec.Struct, frozen=True):
     """One subtask of a task: name, pairs, means on both sides, verdicts gained and lost."""
 
     subtask: str

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations
 
+import msgspec
 import numpy as np
 
 from evalprep.compare import (
@@ -43,8 +43,7 @@ from evalprep.terminal import shortlist, tracked
 _NAMED_TASKS = 4  # tasks that a reason names
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """The pairs of rows that carry words; all of them where neither side is named.
 
     Attributes:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import chain
+
+import msgspec
 
 from evalprep.leaderboard.board import Board, Row
 from evalprep.leaderboard.columns import Cell, Column
@@ -29,8 +30,7 @@ def log_of(p_value: float) -> float:
     return math.log10(max(p_value, _LEAST_P))
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """Values to places along one side of a drawing.
 
     Attributes:
@@ -106,16 +106,14 @@ def _scaled(value: float, column: Column) -> float:
 Spot = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class _Mark:
+class _Mark(msgspec.Struct, frozen=True):
     """A row of the leaderboard as a point of a drawing."""
 
     row: Row
     spot: Spot
 
 
-@dataclass(frozen=True)
-class _Canvas:
+class _Canvas(msgspec.Struct, frozen=True):
     """The size of a drawing and the sides of its plot, in pixels."""
 
     width: int

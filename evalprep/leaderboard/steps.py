@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from evalprep.places import without_home
 from evalprep.results import Run
@@ -20,8 +21,7 @@ _RATE = re.compile(r"(?i)(?<![a-z])lr[-_=]?\d")
 _PARTS = 2
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """The place of a run in a training.
 
     Attributes:

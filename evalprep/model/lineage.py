@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from evalprep.files import as_mapping, read_object
 from evalprep.places import is_folder
 
@@ -30,8 +32,7 @@ _ADDED = 0.02  # share of a vocabulary, or of the parameters, that a training ma
 _COUNTS = (("hidden_size", "n_embd"), ("num_hidden_layers", "n_layer"), ("vocab_size",))
 
 
-@dataclass(frozen=True)
-class Architecture:
+class Architecture(msgspec.Struct, frozen=True):
     """What the config.json of a model says of its family and size.
 
     Attributes:

@@ -11,9 +11,10 @@ import ast
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from evalprep.files import as_mapping, read_file, unchanged_sha256
 from evalprep.hosts import without_own_port
@@ -114,8 +115,7 @@ OWN_METADATA = frozenset({"run", "command", "try"})
 _FUNCTION = "!function"
 
 
-@dataclass(frozen=True)
-class Answerer:
+class Answerer(msgspec.Struct, frozen=True):
     """Who answers the requests of a run.
 
     Attributes:
@@ -128,8 +128,8 @@ class Answerer:
     """
 
     model: str
-    model_args: Mapping[str, Any] = field(default_factory=dict)
-    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    model_args: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    fingerprints: Mapping[str, str] = msgspec.field(default_factory=dict)
     replies: str = ""
 
     def facts(self) -> list[Any]:

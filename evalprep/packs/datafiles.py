@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
+
+import msgspec
 
 _FOLDER, _ENDING = "data", ".parquet"
 _PATTERN = f"*-of-*{_ENDING}"
@@ -21,8 +22,7 @@ _DEPTH = 4  # <pack>/data/<task>/<file>
 _DIGITS = 5  # as the model hub numbers the files of a data set
 
 
-@dataclass(frozen=True)
-class DataFiles:
+class DataFiles(msgspec.Struct, frozen=True):
     """The place where the prepared rows of one task lie.
 
     Attributes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from evalprep.credentials import without_secrets
 from evalprep.packs.asked import Answerer, asked_of_call
@@ -22,8 +24,7 @@ _SETTINGS_AND_DIGEST = _DIGEST | {"settings"}
 _NAMED = 4  # files that a sentence names
 
 
-@dataclass(frozen=True)
-class EditedWork:
+class EditedWork(msgspec.Struct, frozen=True):
     """The edits behind a run whose files are not as they were prepared.
 
     Attributes:

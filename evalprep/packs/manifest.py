@@ -50,6 +50,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import msgspec
+
 from evalprep.credentials import without_secrets
 from evalprep.errors import BadInput, Problem
 from evalprep.files import NotRead, as_mapping, is_stray, read_json, write_atomically
@@ -173,8 +175,7 @@ class Edit:
     kind: EditKind
 
 
-@dataclass(frozen=True)
-class PreparedTask:
+class PreparedTask(msgspec.Struct, frozen=True):
     """The prepared files and facts of one task.
 
     Attributes:
@@ -199,12 +200,11 @@ class PreparedTask:
     yaml: str = ""
     made_from: str = ""
     settings: Mapping[str, Any] | None = None
-    row_digest: Mapping[str, Any] = field(default_factory=dict)
-    leaves: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    row_digest: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    leaves: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class PreparedModel:
+class PreparedModel(msgspec.Struct, frozen=True):
     """One model of a preparation.
 
     Attributes:
@@ -222,8 +222,7 @@ class PreparedModel:
     run: str
 
 
-@dataclass(frozen=True)
-class KeptFile:
+class KeptFile(msgspec.Struct, frozen=True):
     """A file that a manifest names.
 
     Attributes:
@@ -235,8 +234,7 @@ class KeptFile:
     sha256: str
 
 
-@dataclass(frozen=True)
-class PreparedSource:
+class PreparedSource(msgspec.Struct, frozen=True):
     """One data set or file that rows were made from.
 
     Attributes:
@@ -256,8 +254,7 @@ class PreparedSource:
     files: tuple[KeptFile, ...] = ()
 
 
-@dataclass(frozen=True)
-class GivenReplies:
+class GivenReplies(msgspec.Struct, frozen=True):
     """The replies of another engine that a run was made of.
 
     Attributes:
@@ -268,7 +265,7 @@ class GivenReplies:
 
     first: str = ""
     files: tuple[KeptFile, ...] = ()
-    empty: Mapping[str, int] = field(default_factory=dict)
+    empty: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from evalprep.files import as_mapping, read_object
 from evalprep.numbers import finite_number
@@ -14,8 +15,7 @@ _CPU = re.compile(r"^Model name:[ \t]*(\S.*)$", re.MULTILINE)
 _UNKNOWN = ("Could not collect", "N/A", "No CUDA")
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """What a results file says of the call that wrote it.
 
     Attributes:

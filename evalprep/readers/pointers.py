@@ -6,9 +6,10 @@ A clone has them where its store was left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain, product
 from pathlib import Path
+
+import msgspec
 
 from evalprep.files import NotRead, read_file
 
@@ -16,8 +17,7 @@ _WITHOUT = "without what was logged"
 _LARGEST = 1_024  # bytes: the specification of Git LFS allows no larger pointer
 
 
-@dataclass(frozen=True)
-class Store:
+class Store(msgspec.Struct, frozen=True):
     """The store in which a large file lies instead.
 
     Attributes:

@@ -10,9 +10,9 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from evalprep.packs import in_one_form
@@ -63,8 +63,7 @@ _SEEDS = ("random", "numpy", "torch", "fewshot")
 _PATHS = ("json", "parquet", "csv", "text", "arrow")
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """One thing that is known.
 
     Args:
@@ -364,8 +363,7 @@ _HASH_CHARACTERS = 8  # of a hash that a sentence repeats
 _LONG = 60  # characters of a value that one repeats
 
 
-@dataclass(frozen=True)
-class FactDifference:
+class FactDifference(msgspec.Struct, frozen=True):
     """A fact that is not the same on two sides; a side is None where it is unknown there."""
 
     name: str

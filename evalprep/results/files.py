@@ -6,10 +6,13 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Self
+
+import msgspec
+from msgspec.structs import replace
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, check_regular, is_stray
@@ -57,8 +60,7 @@ EACH = "each"
 _RUN_ID = re.compile(r"r[0-9a-f]{11}")
 
 
-@dataclass(frozen=True)
-class RunFiles:
+class RunFiles(msgspec.Struct, frozen=True):
     """The files of one run.
 
     Args:
@@ -92,9 +94,9 @@ class RunFiles:
     run: str = ""
     invocations: tuple[Invocation, ...] = ()
     sources: Mapping[str, Path] | None = None
-    parts: Mapping[str, tuple[tuple[Path, Path], ...]] = field(default_factory=dict)
-    tries: Mapping[str, int] = field(default_factory=dict)
-    unread: Mapping[str, Unread] = field(default_factory=dict)
+    parts: Mapping[str, tuple[tuple[Path, Path], ...]] = msgspec.field(default_factory=dict)
+    tries: Mapping[str, int] = msgspec.field(default_factory=dict)
+    unread: Mapping[str, Unread] = msgspec.field(default_factory=dict)
     is_chosen: bool = False
 
     @property

@@ -12,10 +12,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from evalprep.files import StrayLink, is_stray, open_file
 from evalprep.readers import RunResults, damage_of, read_recognised, store_of
@@ -43,8 +45,7 @@ _ENDINGS = (".json", ".jsonl")
 _REPLACED_IN_NAMES = (re.compile("/|="), re.compile(r"[\"<>:/\|\\?\*\[\]]+"))
 
 
-@dataclass
-class Folder:
+class Folder(msgspec.Struct):
     """Files of runs in one place.
 
     Args:
@@ -59,12 +60,12 @@ class Folder:
     """
 
     path: Path
-    results: dict[str, Path] = field(default_factory=dict)
-    samples: dict[str, dict[str, Path]] = field(default_factory=dict)
+    results: dict[str, Path] = msgspec.field(default_factory=dict)
+    samples: dict[str, dict[str, Path]] = msgspec.field(default_factory=dict)
     by_task: bool = False
     apart: bool = False
     unread: tuple[str, ...] = ()
-    damaged: Mapping[str, str] = field(default_factory=dict)
+    damaged: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def stamps(self) -> list[str]:
@@ -196,8 +197,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-@dataclass(frozen=True)
-class _FormerRun:
+class _FormerRun(msgspec.Struct, frozen=True):
     """A results file without a time stamp in its name, and the samples files of its tasks."""
 
     file: Path

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from evalprep.credentials import redacted
 from evalprep.hosts import without_own_port
@@ -29,8 +31,7 @@ _DIGESTS, _DIGITS = frozenset({"fingerprint", "replies"}), 12
 _NO_ARGUMENT = frozenset({"", "None", "none", "null"})
 
 
-@dataclass(frozen=True)
-class AnsweredBy:
+class AnsweredBy(msgspec.Struct, frozen=True):
     """Who answered the requests of a call.
 
     Attributes:
@@ -54,11 +55,11 @@ class AnsweredBy:
 
     def differences(self, other: AnsweredBy) -> Iterator[str]:
         """Yields what differs from another answerer: `revision main / step1`."""
-        for part in fields(self):
-            own, others = getattr(self, part.name), getattr(other, part.name)
+        for name in self.__struct_fields__:
+            own, others = getattr(self, name), getattr(other, name)
             if own != others:
-                length = _DIGITS if part.name in _DIGESTS else None
-                yield f"{part.name} {_shown(own, length)} / {_shown(others, length)}"
+                length = _DIGITS if name in _DIGESTS else None
+                yield f"{name} {_shown(own, length)} / {_shown(others, length)}"
 
 
 def _shown(value: Any, length: int | None) -> str:
@@ -114,8 +115,7 @@ def recorded_answerer(settings: CallSettings, record: Manifest) -> AnsweredBy | 
     )
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """Why a task has no value in a try of its command.
 
     Attributes:
@@ -153,8 +153,7 @@ class Failure:
 UnreadKind = Literal["failed", "not run", "no samples", "left out"]
 
 
-@dataclass(frozen=True)
-class Unread:
+class Unread(msgspec.Struct, frozen=True):
     """A task of a run of which no rows are read.
 
     Attributes:
@@ -190,8 +189,7 @@ def notes_on_unread(unread: Mapping[str, Unread]) -> list[str]:
     return [*failed, f"not run yet: {shortlist(waiting, _NAMED)}"] if waiting else failed
 
 
-@dataclass(frozen=True)
-class RunIdentity:
+class RunIdentity(msgspec.Struct, frozen=True):
     """One run: what one model, asked in one way, answered.
 
     Attributes:
@@ -208,10 +206,10 @@ class RunIdentity:
 
     run: str
     meant: Plan | None = None
-    asked: Mapping[str, TaskSettings] = field(default_factory=dict)
-    calls: Mapping[str, CallSettings] = field(default_factory=dict)
+    asked: Mapping[str, TaskSettings] = msgspec.field(default_factory=dict)
+    calls: Mapping[str, CallSettings] = msgspec.field(default_factory=dict)
     answered_by: AnsweredBy | None = None
-    read_by: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    tries: Mapping[str, int] = field(default_factory=dict)
-    unread: Mapping[str, Unread] = field(default_factory=dict)
+    read_by: Mapping[str, tuple[str, str]] = msgspec.field(default_factory=dict)
+    tries: Mapping[str, int] = msgspec.field(default_factory=dict)
+    unread: Mapping[str, Unread] = msgspec.field(default_factory=dict)
     is_chosen: bool = False

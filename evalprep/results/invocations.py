@@ -16,9 +16,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+
+import msgspec
 
 from evalprep.errors import BadInput, Problem
 from evalprep.readers import CallSettings, read_head
@@ -32,8 +33,7 @@ _ALONE = "-alone"
 _NAMED = 4  # files or tasks that a sentence names
 
 
-@dataclass(frozen=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True):
     """One call of lm-eval as its files show it.
 
     Attributes:
@@ -55,11 +55,11 @@ class Invocation:
     run: str = ""
     command: str = ""
     attempt: int | None = None
-    samples: Mapping[str, Path] = field(default_factory=dict)
+    samples: Mapping[str, Path] = msgspec.field(default_factory=dict)
     tasks: tuple[str, ...] = ()
-    rows: Mapping[str, int] = field(default_factory=dict)
+    rows: Mapping[str, int] = msgspec.field(default_factory=dict)
     answerer: AnsweredBy | None = None
-    settings: CallSettings = field(default_factory=CallSettings)
+    settings: CallSettings = msgspec.field(default_factory=CallSettings)
     is_written: bool = True
 
     @property
@@ -117,8 +117,7 @@ def invocation_of(
     )
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """The calls of one run among those of a place.
 
     Attributes:
@@ -130,10 +129,10 @@ class Choice:
     """
 
     calls: tuple[Invocation, ...] = ()
-    by_task: Mapping[str, Invocation] = field(default_factory=dict)
+    by_task: Mapping[str, Invocation] = msgspec.field(default_factory=dict)
     older: tuple[Invocation, ...] = ()
     left: tuple[Invocation, ...] = ()
-    tries: Mapping[str, int] = field(default_factory=dict)
+    tries: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     @property
     def unread(self) -> dict[str, Invocation]:
@@ -244,8 +243,7 @@ def _refuse_equal_age(task: str, newer: Invocation, older: Invocation) -> None:
     )
 
 
-@dataclass(frozen=True)
-class _NumberedTry:
+class _NumberedTry(msgspec.Struct, frozen=True):
     """A try of one command by `evalprep run`: all that it wrote from a start to a restart.
 
     Attributes:

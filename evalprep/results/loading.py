@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
+import msgspec
 from msgspec import structs
 
 from evalprep.files import name_place
@@ -218,8 +219,7 @@ def _efforts_of_files(files: RunFiles, results: _ResultsFiles, joined: Iterable[
     return efforts
 
 
-@dataclass(frozen=True)
-class _ResultsFiles:
+class _ResultsFiles(msgspec.Struct, frozen=True):
     """The decoded results files of a run.
 
     Attributes:
@@ -282,8 +282,7 @@ def _merged(older: RunResults, newer: RunResults) -> RunResults:
     )
 
 
-@dataclass(frozen=True)
-class _Preparation:
+class _Preparation(msgspec.Struct, frozen=True):
     """The known parts of the preparation of a run.
 
     Attributes:
@@ -405,16 +404,15 @@ def _make_tasks(
     return tasks
 
 
-@dataclass(frozen=True)
-class _JoinedParts:
+class _JoinedParts(msgspec.Struct, frozen=True):
     """Tasks, some of them put together from several calls.
 
     Together with what to note of these; they come from the files of several calls.
     """
 
     tasks: dict[str, TaskRun]
-    notes: list[str] = field(default_factory=list)
-    joined: list[str] = field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
+    joined: list[str] = msgspec.field(default_factory=list)
 
 
 def _join_parts(

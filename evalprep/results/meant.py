@@ -8,8 +8,9 @@ ran, or hold another preparation: the record says what was meant, the results fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from evalprep.files import as_mapping
 from evalprep.packs import (
@@ -60,8 +61,7 @@ _OF_ROWS = frozenset({"prompt", "gold", "data"})
 _NAMED = 4  # settings that a sentence names
 
 
-@dataclass(frozen=True)
-class SettingEdit:
+class SettingEdit(msgspec.Struct, frozen=True):
     """A setting that is not as it was prepared.
 
     Attributes:
@@ -95,8 +95,7 @@ def _shown(value: Any) -> str:
     return NONE if value is None else short_value(value)
 
 
-@dataclass(frozen=True)
-class TaskMeant:
+class TaskMeant(msgspec.Struct, frozen=True):
     """One task of a run, as meant and as logged.
 
     Attributes:

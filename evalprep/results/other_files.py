@@ -10,6 +10,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import structs
+
 from evalprep.errors import BadInput
 from evalprep.readers import SUFFIXES, is_passed_over
 from evalprep.results.files import every_place, that_count
@@ -68,7 +70,7 @@ def with_notes(run: Run, notes: Sequence[str]) -> Run:
     """Returns a run with further notes on its files."""
     if not notes:
         return run
-    files = replace(run.files, notes=(*run.files.notes, *notes))
+    files = structs.replace(run.files, notes=(*run.files.notes, *notes))
     return replace(run, files=files, notes=[*run.notes, *notes])
 
 

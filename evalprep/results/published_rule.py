@@ -13,12 +13,13 @@ import hashlib
 import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from evalprep.errors import BadInput
@@ -38,8 +39,7 @@ _TAKE_FIRST: tuple[Mapping[str, Any], ...] = ({"function": "take_first"},)
 _OPEN = "${"  # begins a placeholder that no value fills
 
 
-@dataclass(frozen=True)
-class PublishedReading:
+class PublishedReading(msgspec.Struct, frozen=True):
     """How the replies of a task are read to be held against published verdicts.
 
     Attributes:
@@ -62,8 +62,7 @@ class PublishedReading:
     unknown: str = ""
 
 
-@dataclass(frozen=True)
-class PublishedRule:
+class PublishedRule(msgspec.Struct, frozen=True):
     """The rule of the published verdicts of a pack's task.
 
     Attributes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping, is_stray, read_object, write_atomically
@@ -164,8 +165,7 @@ def _entry_of(failure: Failure) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class FailedTry:
+class FailedTry(msgspec.Struct, frozen=True):
     """A try of a command in which tasks failed, or which has not reached them.
 
     Attributes:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from evalprep.data import open_parquet, parquet_schema
@@ -26,8 +26,7 @@ _ID, _PROMPT, _VERDICT = "sample_id", "prompt", "previously_is_correct"
 _AT_ONCE = 4096  # rows that are read at once
 
 
-@dataclass(frozen=True)
-class RowDigest:
+class RowDigest(msgspec.Struct, frozen=True):
     """The digest of a set of rows.
 
     Attributes:

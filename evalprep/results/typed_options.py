@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping
@@ -26,8 +27,7 @@ _MODEL = ("pretrained", "model")
 _OTHER_TEXT = "another text"
 
 
-@dataclass(frozen=True)
-class TypedOption:
+class TypedOption(msgspec.Struct, frozen=True):
     """An option of a pasted command that is not as it was prepared.
 
     Attributes:

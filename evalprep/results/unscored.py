@@ -13,11 +13,12 @@ import hashlib
 import importlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from evalprep.errors import BadInput
@@ -31,8 +32,7 @@ _FORMULAS = "custom_metrics"
 Scorer = Callable[[Mapping[str, Any], list[Any]], Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
-class OwnScores:
+class OwnScores(msgspec.Struct, frozen=True):
     """The scorer of a pack's task for one row.
 
     Attributes:

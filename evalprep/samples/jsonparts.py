@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -28,8 +27,7 @@ _objects = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _lists = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-@dataclass(frozen=True)
-class _InFile:
+class _InFile(msgspec.Struct, frozen=True):
     """A value that stays in its file until it is asked for."""
 
     path: Path
@@ -55,8 +53,7 @@ class _InFile:
         return {key: _InFile(self.path, place) for key, place in self.place.members.items()}
 
 
-@dataclass(frozen=True)
-class JsonParts:
+class JsonParts(msgspec.Struct, frozen=True):
     """The members of an object, or the items of a list.
 
     Attributes:
@@ -64,7 +61,7 @@ class JsonParts:
         items: The undecoded list, where the file is one; None for an object.
     """
 
-    members: Mapping[str, Any] = field(default_factory=dict)
+    members: Mapping[str, Any] = msgspec.field(default_factory=dict)
     items: Any = None
 
     @classmethod

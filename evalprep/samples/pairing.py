@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,8 +57,7 @@ class Way(StrEnum):
 _WAYS = list(Way)
 
 
-@dataclass(frozen=True)
-class PairRules:
+class PairRules(msgspec.Struct, frozen=True):
     """The user's decisions about pairing.
 
     Attributes:

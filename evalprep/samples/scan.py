@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import compress, groupby, islice
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -92,8 +92,7 @@ def _unlike_lines(path: Path) -> Iterator[Damage]:
         yield Damage(1, "pretty-printed: a sample takes several lines, and must take one")
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Block(msgspec.Struct, frozen=True):
     """Whole lines of a file.
 
     Attributes:
@@ -312,8 +311,7 @@ def _line_ends(content: bytes) -> list[int]:
     return ends
 
 
-@dataclass(frozen=True)
-class FirstValues:
+class FirstValues(msgspec.Struct, frozen=True):
     """The first value of each metric in the samples of a task.
 
     Attributes:
@@ -323,7 +321,7 @@ class FirstValues:
     """
 
     filter: str = "none"
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
 def _is_nan(value: Any) -> bool:

@@ -7,8 +7,9 @@ table was made of. Tables, the store of tables, `export --to csv`, the data fram
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+import msgspec
 
 VERSION = 14  # of what the columns mean: another one makes stored tables unreachable
 
@@ -20,8 +21,7 @@ class Column(NamedTuple):
     dtype: Literal["int64", "uint64", "int8"]
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One field.
 
     Attributes:

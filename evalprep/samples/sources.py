@@ -144,8 +144,7 @@ class _Named(msgspec.Struct, gc=False):
 _named = msgspec.json.Decoder(_Named)
 
 
-@dataclass(frozen=True)
-class _ByOrder:
+class _ByOrder(msgspec.Struct, frozen=True):
     """The filters of samples that do not name them.
 
     Attributes:

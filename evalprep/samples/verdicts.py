@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from operator import eq
 from typing import Any, NamedTuple
@@ -23,8 +22,7 @@ class MultipleChoiceVerdicts(NamedTuple):
     acc_norm: float
 
 
-@dataclass(frozen=True)
-class VerdictCheck:
+class VerdictCheck(msgspec.Struct, frozen=True):
     """The result of a look at the multiple-choice rows of a file.
 
     Attributes:
@@ -33,7 +31,7 @@ class VerdictCheck:
     """
 
     checked: int = 0
-    disagreeing: list[str] = field(default_factory=list)
+    disagreeing: list[str] = msgspec.field(default_factory=list)
 
 
 def multiple_choice_verdicts(
@@ -274,8 +272,7 @@ def _alike(lines: Sequence[_Line]) -> _Rows | None:
     )
 
 
-@dataclass(frozen=True)
-class _Rows:
+class _Rows(msgspec.Struct, frozen=True):
     """Rows with equally many choices.
 
     Attributes:

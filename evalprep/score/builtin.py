@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from custom_metrics import statistics
@@ -313,8 +315,7 @@ def _codes(values: NDArray[Any]) -> NDArray[np.int64]:
     return np.unique(values, return_inverse=True)[1]
 
 
-@dataclass(frozen=True)
-class _Subtasks:
+class _Subtasks(msgspec.Struct, frozen=True):
     """The means of subtasks.
 
     Args:

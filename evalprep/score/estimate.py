@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict
+
+import msgspec
 
 #: Note on a mean of rows that are all alike and so tell nothing of their spread.
 WITHOUT_SPREAD = (
@@ -25,8 +26,7 @@ class Numbers(TypedDict):
     n: int | None
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """A score of rows or of other scores.
 
     Args:
@@ -49,11 +49,11 @@ class Estimate:
     stderr: float | None = None
     interval: tuple[float, float] | None = None
     clusters: int | None = None
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    parts: Mapping[str, float | None] = field(default_factory=dict)
+    skipped: Mapping[str, int] = msgspec.field(default_factory=dict)
+    parts: Mapping[str, float | None] = msgspec.field(default_factory=dict)
     reason: str = ""
     notes: tuple[str, ...] = ()
-    stored: Mapping[str, float] = field(default_factory=dict)
+    stored: Mapping[str, float] = msgspec.field(default_factory=dict)
 
     @property
     def low(self) -> float | None:
@@ -78,9 +78,9 @@ class Estimate:
     def to_dict(self) -> dict[str, Any]:
         """Returns plain data: `agg_value`, and each other field that says something."""
         plain: dict[str, Any] = {"agg_value": self.value}
-        for each in fields(self)[1:]:
-            value = getattr(self, each.name)
+        for name in self.__struct_fields__[1:]:
+            value = getattr(self, name)
             if value is None or value in ("", (), {}):
                 continue
-            plain[each.name] = list(value) if isinstance(value, tuple) else value
+            plain[name] = list(value) if isinstance(value, tuple) else value
         return plain

@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from evalprep.data import logs_at, on_hub
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, as_mapping
@@ -25,8 +27,7 @@ from evalprep.yamlfile import load_yaml
 Results = Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
-class ReferenceChoice:
+class ReferenceChoice(msgspec.Struct, frozen=True):
     """A value of `--reference` or `--finetuned`: a place, for all models or for those of a pattern.
 
     The place may be a folder of several runs or logs, of which each model gets its own.
@@ -98,8 +99,7 @@ def open_reference(path: Path, packs: Iterable[Pack], option: str = "--reference
         ) from error
 
 
-@dataclass(frozen=True)
-class _Candidate:
+class _Candidate(msgspec.Struct, frozen=True):
     """A run or log in a folder of several, which is opened when its names fit."""
 
     place: Path
@@ -253,8 +253,7 @@ Other = Run | Remembered | Results
 Reference = Other | References
 
 
-@dataclass(frozen=True)
-class ScoredAgainst:
+class ScoredAgainst(msgspec.Struct, frozen=True):
     """What the scores of a run were held against.
 
     Attributes:
@@ -267,8 +266,7 @@ class ScoredAgainst:
     is_reference: bool = False
 
 
-@dataclass(frozen=True)
-class OtherModels:
+class OtherModels(msgspec.Struct, frozen=True):
     """What the options of a verb name: references, and the finetuned models."""
 
     reference: References | None = None

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+import msgspec
+
 from evalprep.annotate import JudgeEffort, Ratings, ledger_of
 from evalprep.files import as_mapping
 from evalprep.numbers import finite_number
@@ -290,8 +292,7 @@ def _results_of_run(pack: Pack, reference: Run, needed: set[str]) -> dict[str, R
 # --- published values
 
 
-@dataclass(frozen=True)
-class _TaskSettings:
+class _TaskSettings(msgspec.Struct, frozen=True):
     """The settings of a score that the tasks behind it state.
 
     They are their common rule, and the pack's settings of each.

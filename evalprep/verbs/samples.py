@@ -10,9 +10,10 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from evalprep.errors import BadInput, Problem
 from evalprep.numbers import at_least_one
@@ -112,8 +113,7 @@ def _print_notes(run: Run) -> None:
         print(f"note: {note}", file=sys.stderr)
 
 
-@dataclass(frozen=True)
-class _Chosen:
+class _Chosen(msgspec.Struct, frozen=True):
     """The samples of the kind that the user names, read as they are taken.
 
     Attributes:

@@ -9,9 +9,10 @@ import os
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
+
+import msgspec
 
 from evalprep.errors import BadInput
 from evalprep.files import NotRead, open_file
@@ -27,8 +28,7 @@ _LONGEST_LINE = 2**24  # bytes: a longer first line is a file of one object
 _SNIFFED = 65_536  # bytes of a table from which its delimiter is told
 
 
-@dataclass(frozen=True)
-class Opening:
+class Opening(msgspec.Struct, frozen=True):
     """The beginning of a file or folder.
 
     Attributes:
@@ -42,7 +42,7 @@ class Opening:
     path: Path
     kind: Kind
     names: frozenset[str] = frozenset()
-    first: Mapping[str, Any] = field(default_factory=dict)
+    first: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     def has(self, *names: str) -> bool:
         """Returns whether all these names are there."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, is_stray
@@ -17,8 +18,7 @@ from evalprep.readers.tools.unread import Unread
 from evalprep.samples import JsonParts
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """Choices of the user.
 
     Attributes:
@@ -29,7 +29,7 @@ class Reading:
     """
 
     format: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = msgspec.field(default_factory=dict)
     strict_verdicts: bool = False
     last_event: bool = False
 
@@ -52,8 +52,7 @@ def reading_as(reading: Reading) -> Iterator[None]:
         _chosen.reset(token)
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(msgspec.Struct, frozen=True):
     """The reader of one format.
 
     Attributes:

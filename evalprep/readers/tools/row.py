@@ -6,7 +6,6 @@ A field that a source lacks is None: nothing is guessed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -122,8 +121,7 @@ class Row(msgspec.Struct, kw_only=True):
         self.responses = texts if len(texts) > 1 else None
 
 
-@dataclass(frozen=True)
-class TaskFacts:
+class TaskFacts(msgspec.Struct, frozen=True):
     """The facts that a log states of a task as a whole.
 
     Attributes:
@@ -137,14 +135,13 @@ class TaskFacts:
 
     num_fewshot: int | None = None
     version: Any = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    directions: Mapping[str, Direction] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    directions: Mapping[str, Direction] = msgspec.field(default_factory=dict)
     reducer: str = "mean"
-    rows: RowCounts = field(default_factory=RowCounts)
+    rows: RowCounts = msgspec.field(default_factory=RowCounts)
 
 
-@dataclass(frozen=True)
-class ToolLog:
+class ToolLog(msgspec.Struct, frozen=True):
     """One log of another tool.
 
     Attributes:
@@ -164,9 +161,9 @@ class ToolLog:
     format: str
     rows: Iterator[Row | Damage]
     model: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    tasks: dict[str, TaskFacts] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    settings: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    tasks: dict[str, TaskFacts] = msgspec.field(default_factory=dict)
+    notes: list[str] = msgspec.field(default_factory=list)
     short_name: Callable[[str], str] = str
     task: str = ""
     rank: tuple[Any, ...] = ()
