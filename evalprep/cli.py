@@ -38,9 +38,9 @@ EXIT_UNWRITTEN = 74  # EX_IOERR of sysexits.h
 EXIT_INTERRUPTED = 130
 EXIT_UNREAD = 141  # as a shell writes the end by SIGPIPE
 _OUTCOMES = {0, 1, 3}  # what they mean is in an output; one that is not there says nothing
-# Rows make very many objects and hardly any cycle: looking for cycles as often as Python does by
-# default (after 700 objects) takes a third of the time of scoring 100,000 rows.
-COLLECT_AFTER = (20_000, 20, 50)
+# Imports and rows make very many objects and hardly any cycle: looking for cycles as often as
+# Python does by default (after 700 objects) takes a third of the time of scoring 100,000 rows.
+COLLECT_AFTER = (100_000, 20, 50)
 _MOST_FOLDERS = 200  # that are looked into for files of killed verbs
 #: What no file can be at -> what is wrong with it, and what to do.
 _NO_PATHS = {

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from evalprep.compare.difference import ALPHA, BITS, PERCENT_RANGE, POINTS, RATIO, Difference
     from evalprep.compare.flips import write_csv
     from evalprep.compare.limit import LIMIT_TEXT, SHARE, Limit, as_limit, read_limit
-    from evalprep.compare.measuring import compare_runs, measure, tasks_without_mean, without_suite
+    from evalprep.compare.measuring import (
+        add_suite,
+        compare_runs,
+        measure,
+        tasks_without_mean,
+        without_suite,
+    )
     from evalprep.compare.paper import comparison_latex, comparison_svg
     from evalprep.compare.quantities import TOLERATED_MISSING, Quantities
     from evalprep.compare.reasons import (
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
     from evalprep.compare.screen import MANY_EQUAL, show
     from evalprep.compare.settings import Settings
     from evalprep.compare.stored import UNPAIRED_TEST
-    from evalprep.compare.suite import add_suite, measure_scores
+    from evalprep.compare.suite import measure_scores
     from evalprep.compare.task import PairedTask, floor_sentence
     from evalprep.compare.tasknames import of_tasks
 else:

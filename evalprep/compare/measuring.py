@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -120,9 +121,39 @@ def measure(
     quantities = _measure_tasks(run, other, settings, tasks, choices, without_mean)
     if other is None or tasks or choices or not with_suite:
         return quantities
-    from evalprep.compare.suite import add_suite
-
     return add_suite(quantities, run, other, packs, settings, scores=scores)
+
+
+def add_suite(
+    measured: Quantities,
+    run: Run,
+    other: Run,
+    packs: Mapping[str, Pack],
+    settings: Settings,
+    *,
+    scores: tuple[Scores, Scores] | None = None,
+) -> Quantities:
+    """Measures every suite score that both runs have a declaration of, too.
+
+    Both sides are computed over the rows that both have scored.
+
+    Args:
+        measured: The two runs by their tasks.
+        run: The candidate.
+        other: The baseline.
+        packs: All packs.
+        settings: Levels, limits, and what may differ.
+        scores: Scores of both runs, where they are known already.
+
+    Raises:
+        BadInput: a mistake in a pack.
+    """
+    if scores is None and not (packs_of(run, packs) or packs_of(other, packs)):
+        return measured
+    from evalprep.compare.suite import suite_quantities  # scoring is a third of our modules
+
+    suite = suite_quantities(measured, run, other, packs, settings, scores)
+    return replace(measured, suite=suite)
 
 
 def _measure_tasks(

@@ -39,37 +39,22 @@ _DIRECTIONS = {"up": True, "down": False}
 HELPER = "helper"  # of a score that is a part of others and no conclusion by itself
 
 
-def add_suite(
+def suite_quantities(
     measured: Quantities,
     run: Run,
     other: Run,
     packs: Mapping[str, Pack],
     settings: Settings,
-    *,
-    scores: tuple[Scores, Scores] | None = None,
-) -> Quantities:
-    """Measures every suite score that both runs have a declaration of, too.
-
-    Both sides are computed over the rows that both have scored.
-
-    Args:
-        measured: The two runs by their tasks.
-        run: The candidate.
-        other: The baseline.
-        packs: All packs.
-        settings: Levels, limits, and what may differ.
-        scores: Scores of both runs, where they are known already.
-
-    Raises:
-        BadInput: a mistake in a pack.
-    """
+    scores: tuple[Scores, Scores] | None,
+) -> list[Quantity]:
+    """The suite scores of two runs: see `add_suite`."""
     now, before = scores or (score_run(run, packs), score_run(other, packs))
     pairs = _pairs(now, before)
     if not pairs:
-        return measured
+        return []
     tasks = dict.fromkeys(chain.from_iterable((*score.tasks, *base.tasks) for score, base in pairs))
     shared = SharedScores.of((run, other), (now, before), packs, settings, measured, list(tasks))
-    suite = [
+    return [
         _score_quantity(
             score,
             base,
@@ -79,7 +64,6 @@ def add_suite(
         )
         for score, base in pairs
     ]
-    return replace(measured, suite=suite)
 
 
 def measure_scores(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -90,8 +90,9 @@ def _seconds_of(stamp: str) -> float | None:
     match = _STAMP.fullmatch(stamp)
     if match is None:
         return None
+    day, _, time = match[1].partition("T")
     try:
-        moment = datetime.strptime(match[1], "%Y-%m-%dT%H-%M-%S").replace(tzinfo=UTC)
+        moment = datetime.fromisoformat(f"{day}T{time.replace('-', ':')}+00:00")
     except ValueError:
         return None
     return moment.timestamp() + float(f"0.{match[2] or 0}")

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from evalprep.data import open_parquet, parquet_schema
 from evalprep.files import as_mapping
 from evalprep.samples import UNKNOWN, Table, text_hash, verdict_of
 
@@ -92,6 +91,8 @@ def digest_of_data(path: Path, settings: Mapping[str, Any]) -> RowDigest | None:
     Raises:
         BadInput: a file is absent, or none of parquet.
     """
+    from evalprep.data import open_parquet, parquet_schema  # readers of answered rows need neither
+
     paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     names = set(parquet_schema(paths[0]).names) if paths else set()
     is_made_otherwise = settings.get("process_docs") or settings.get("class")

@@ -126,10 +126,11 @@ def _write(verdict: Verdict, data: str, args: argparse.Namespace) -> list[Path]:
     """Writes the files that are asked for, and returns their paths."""
     from evalprep.errors import cannot_write
     from evalprep.files import resolve_typed, write_atomically
-    from evalprep.gate import junit
 
     texts = {}
     if args.junit is not None:
+        from evalprep.gate import junit
+
         texts[args.junit] = junit(verdict)
     if args.out is not None:
         texts[args.out] = data + "\n"

@@ -6,16 +6,18 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, is_stray
-from evalprep.readers.tools.opening import Opening
-from evalprep.readers.tools.row import ToolLog
-from evalprep.readers.tools.unread import Unread
 from evalprep.samples import JsonParts
+
+if TYPE_CHECKING:  # a run of lm-eval needs nothing of them
+    from evalprep.readers.tools.opening import Opening
+    from evalprep.readers.tools.row import ToolLog
+    from evalprep.readers.tools.unread import Unread
 
 
 class Reading(msgspec.Struct, frozen=True):
