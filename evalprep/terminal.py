@@ -364,7 +364,7 @@ class _Line:
 def tracked(
     items: Iterable[Item],
     what: str,
-    total: int | None = None,
+    total: int | Callable[[], int | None] | None = None,
     *,
     rows: Callable[[Item], int] = lambda _: 1,
     unit: str = "rows",
@@ -374,7 +374,8 @@ def tracked(
     Args:
         items: Rows, blocks of rows, tasks.
         what: What is being done.
-        total: How many rows there will be; None where nobody knows.
+        total: How many rows there will be, or a function that tells, which is called where progress
+            is shown; None where nobody knows.
         rows: How many rows an item is.
         unit: The name of several of them.
     """
@@ -382,6 +383,8 @@ def tracked(
         yield from items
         return
     line, count = _Line(_boards[-1]), 0
+    if callable(total):
+        total = total()
     try:
         for item in items:
             yield item
