@@ -59,14 +59,14 @@ class Scored:
         clusters = None if self.clusters is None else self.clusters[rows]
         if clusters is not None and np.unique(clusters).size == clusters.size:
             clusters = None  # the shared documents are elsewhere in the task
-        return replace(
-            self,
+        return Scored(
             values=self.values[rows],
             weights=self.weights[rows],
             groups=self.groups[rows],
+            names=self.names,
             clusters=clusters,
             unscored=0,
-            keys=[],
+            bounds=self.bounds,
         )
 
 
