@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
-    from evalprep.data.arrays import array_of, whole_numbers
+    from evalprep.data.arrays import whole_numbers
     from evalprep.data.cells import list_cell, looks_like_list
     from evalprep.data.columnjoin import join_columns
     from evalprep.data.compressed import unpacked_name

@@ -11,6 +11,7 @@ import json
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -205,7 +206,7 @@ def _compared(
     from evalprep.compare import conclude, tasks_without_mean
 
     sides = [*subjects, baseline] if baseline else subjects
-    packs = {pack.name: pack for side in sides for pack in side.packs}
+    packs = {pack.name: pack for pack in chain.from_iterable(side.packs for side in sides)}
     without_mean = tasks_without_mean([side.run for side in sides], packs)
     policy = None
     if args.policy is not None:

@@ -207,7 +207,7 @@ def test_the_csv_and_the_spreadsheet_have_every_number(outputs, quantities):
 
 def shown_texts(item):
     """Difference and interval as people read them."""
-    from evalprep.compare import Unit
+    from evalprep.compare.units import Unit
 
     unit = Unit(item["unit"], item["binary"])
     return [unit.change(item[key]) for key in ("delta", "low", "high")]

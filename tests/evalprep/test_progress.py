@@ -58,7 +58,9 @@ def test_a_leaderboard_says_what_it_does(screen, monkeypatch, tmp_path):
     monkeypatch.setattr(terminal, "_SHORT", 0.0)
     places = [str(tmp_path / name) for name in "abc"]
     for at, place in enumerate(places):
-        write_run(Path(place), {"t": [Row(f"{row}", row % (at + 2)) for row in range(40)]})
+        write_run(
+            Path(place), {"t": [Row(f"{row}", float(row % (at + 2) > 0)) for row in range(40)]}
+        )
     with redirect_stderr(screen):
         assert main(["leaderboard", *places]) == 0
     for words in ("places read", "of 3 places", "runs scored", "runs compared", "pairs compared"):

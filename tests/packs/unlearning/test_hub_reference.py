@@ -4,14 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from evalprep.cli import main
 from evalprep.score import reference
-from evalprep.verbs import leaderboard
 from tests import PROJECT_ROOT
 from tests.evalprep.data.mirror import hub
 
@@ -111,11 +109,15 @@ def test_a_reference_on_the_hub_that_tasks_name_is_a_row_of_the_leaderboard(tmp_
             )
         ]
 
-    assert leaderboard._named(runs(PLACE)) == Path(PLACE)
-    assert leaderboard._named(runs(str(tmp_path))) == tmp_path
-    assert leaderboard._named(runs(absent)) is None
+    def is_opened(place):
+        (named,) = reference.references_named(runs(place))
+        return reference.may_be_opened(named, runs(place))
+
+    assert is_opened(PLACE)
+    assert is_opened(str(tmp_path))
+    assert not is_opened(absent)
     monkeypatch.setattr(reference, "_own_references", lambda _run: frozenset())
-    assert leaderboard._named(runs(PLACE)) is None
+    assert not is_opened(PLACE)
 
 
 def test_what_score_wrote_beside_a_log_is_no_second_log(tmp_path, capsys):
