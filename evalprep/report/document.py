@@ -119,9 +119,9 @@ def build_report(
         created: Time of creation in ISO form; now by default.
     """
     # First: comparisons call the runs by their labels.
+    if not all(run.named for run in runs):
+        runs = label_runs(runs)
     labels = [run.named for run in runs]
-    if not all(labels):
-        labels = label_runs(runs)
     known_packs = packs or {}
     settings = Settings(allow=tuple(allow), cluster=cluster, pairing=pairing)
     place = labels.index(candidate) if candidate else None

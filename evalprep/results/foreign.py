@@ -320,21 +320,19 @@ def _run(
     files = RunFiles(folder=folder, stamp=name, results=None, samples={})
     turned = _turned_by(pack, log.stored) if pack is not None else {}
     logged = _as_results(log, model, pack.name if pack is not None else "")
-    run = Run(
+    tasks = {}
+    for task, rows in log.tasks.items():
+        samples = LoggedSamples(place, list(map(packed, rows.rows)))
+        tasks[task] = TaskRun(task, samples, logged.tasks[task], values_only=not rows.has_replies)
+    return Run(
         files,
         logged,
-        {},
+        tasks,
         [*log.notes, *turned_notes(turned)],
         stated=stated,
         log=place,
         turned=turned,
     )
-    for task, rows in log.tasks.items():
-        samples = LoggedSamples(place, list(map(packed, rows.rows)))
-        run.tasks[task] = TaskRun(
-            task, samples, logged.tasks[task], values_only=not rows.has_replies
-        )
-    return run
 
 
 def _as_results(log: Log, model: str, pack: str) -> RunResults:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from evalprep.errors import BadInput, Problem
@@ -86,8 +87,8 @@ def _bad_labels(what: str) -> BadInput:
     return BadInput(Problem(what=what, where="--label", fix=fix))
 
 
-def label_runs(runs: Sequence[Run], labels: Sequence[str] = ()) -> list[str]:
-    """Names every run, and keeps the name as its label.
+def label_runs(runs: Sequence[Run], labels: Sequence[str] = ()) -> list[Run]:
+    """Returns every run with a label of its own.
 
     A label that is given counts; the others get the first of model name, model name with parent
     folder, with revision, with the folder that its output went to or one of two above, with its
@@ -108,9 +109,7 @@ def label_runs(runs: Sequence[Run], labels: Sequence[str] = ()) -> list[str]:
     if len(set(named)) < len(named):
         raise _bad_labels("one label for two runs")
     run_labels = _different_labels(runs, chosen_labels)
-    for run, label in zip(runs, run_labels, strict=True):
-        run.named = label
-    return run_labels
+    return [replace(run, named=label) for run, label in zip(runs, run_labels, strict=True)]
 
 
 def _different_labels(runs: Sequence[Run], chosen_labels: Sequence[str]) -> list[str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evalprep.results.meant import TaskMeant
 
 
-@dataclass
+@dataclass(frozen=True)
 class Run:
     """One harness run.
 

@@ -311,10 +311,8 @@ def _reference_in(path: Path) -> str:
     return str(metadata.get("reference") or "")
 
 
-def named_reference(run: Run, packs: Iterable[Pack]) -> Run | None:
-    """Opens the reference that the run's tasks name (`metadata.reference`).
-
-    What became of it goes into the run's notes.
+def named_reference(run: Run, packs: Iterable[Pack]) -> tuple[Run | None, str]:
+    """Opens the reference that the run's tasks name (`metadata.reference`), with what became of it.
 
     None, with a note, for one that is gone, that is no reference, or that is not the same for all
     tasks: a setting of another day must not cost the scores that need none. A place outside the
@@ -322,7 +320,7 @@ def named_reference(run: Run, packs: Iterable[Pack]) -> Run | None:
     """
     named = references_named([run])
     if not named:
-        return None
+        return None, ""
     reference = None
     if len(named) > 1:
         note = f"scored without a reference, since the tasks name several: {', '.join(named)}"
@@ -340,7 +338,4 @@ def named_reference(run: Run, packs: Iterable[Pack]) -> Run | None:
         except BadInput as error:
             reason = error.problems[0].what
             note = f"scored without the reference that the tasks name: {named[0]}: {reason}"
-    note = f"{note}; --reference names another"
-    if note not in run.notes:
-        run.notes.append(note)
-    return reference
+    return reference, f"{note}; --reference names another"

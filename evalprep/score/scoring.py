@@ -73,8 +73,9 @@ def score_run(
     tasks = score_tasks(run)
     owners = packs_of(run, packs)
     notes = _notes_about_packs(run, packs, owners)
+    about_reference = ""
     if reference is None and owners:
-        reference = named_reference(run, owners)
+        reference, about_reference = named_reference(run, owners)
     for named in (reference, finetuned):
         if isinstance(named, References):
             notes += named.notes_on(run)
@@ -97,6 +98,7 @@ def score_run(
         suite=suite,
         notes=[
             *run.notes,
+            *filter(None, (about_reference,)),
             *incomplete(run),
             *odd_verdicts(run),
             *answers_without_box(run),

@@ -260,8 +260,9 @@ def _named_places(
             places |= dict.fromkeys(keys, place)
             continue
         runs = {newest[key].run.files.results: newest[key].run for key in keys}
-        label_runs(list(runs.values()))
-        places |= {key: replace(place, name=newest[key].run.label) for key in keys}
+        named = dict(zip(runs, label_runs(list(runs.values())), strict=True))
+        for key in keys:
+            places[key] = replace(place, name=named[newest[key].run.files.results].label)
     return places
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.verbs.ledgers import name_foreign_answers
+from evalprep.verbs.ledgers import with_foreign_answers
 from evalprep.verbs.options import (
     Parser,
     add_baseline,
@@ -130,8 +130,7 @@ def main(args: argparse.Namespace) -> int:
     runs = [side for side in sides if isinstance(side, Run)]
     if len(runs) < len(sides):
         return _compare_stored(sides, args)
-    label_runs(runs, args.label)
-    name_foreign_answers(runs, accept=args.accept_ledger)
+    runs, _ = with_foreign_answers(label_runs(runs, args.label), accept=args.accept_ledger)
     run = runs[0]
     other = runs[1] if len(runs) > 1 else None
     return _finish(run, other, _compare(run, other, args), args)
@@ -179,7 +178,8 @@ def _compare_published(args: argparse.Namespace) -> int:
     packs = find_packs(args.template_dir)
     run = open_run(args.run, packs.values(), timestamp=args.timestamp)
     side = open_published(args, run, packs)
-    label_runs([run, side.run], args.label)
+    run, published = label_runs([run, side.run], args.label)
+    side = replace(side, run=published)
     # Prepared rows and published ones never have one template; their prompts are compared.
     allow = [*args.allow, "template_hash"]
     comparison = _compare(run, side.run, argparse.Namespace(**{**vars(args), "allow": allow}))

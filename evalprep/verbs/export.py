@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.files import read_file
 from evalprep.terminal import shortlist
-from evalprep.verbs.ledgers import name_foreign_answers
+from evalprep.verbs.ledgers import with_foreign_answers
 from evalprep.verbs.options import Parser, add_options, timestamps_of_sides
 
 if TYPE_CHECKING:
@@ -149,11 +149,10 @@ def _subjects(args: argparse.Namespace, entry: Format, settings: Settings) -> li
         open_run(side, packs.values(), timestamp=stamp)
         for side, stamp in zip(sides, stamps, strict=True)
     ]
-    runs = with_other_files(runs, args.runs, places)
-    label_runs(runs, args.label)
+    runs = label_runs(with_other_files(runs, args.runs, places), args.label)
     runs = of_tasks(by_rule(runs, args.rule, packs), args.tasks or [])
     _refuse_empty(runs, entry)
-    name_foreign_answers(runs, accept=args.accept_ledger)
+    runs, _ = with_foreign_answers(runs, accept=args.accept_ledger)
     ids = [*settings.model_ids, *[""] * len(runs)]
     subjects = []
     for run, model_id in zip(runs, ids, strict=False):

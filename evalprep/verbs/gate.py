@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalprep.verbs.ledgers import name_foreign_answers
+from evalprep.verbs.ledgers import with_foreign_answers
 from evalprep.verbs.options import (
     Parser,
     add_baseline,
@@ -87,11 +87,11 @@ def _decide(args: argparse.Namespace, policy: Policy) -> Verdict:
         open_run(place, on_demand(args.template_dir), timestamp=stamp)
         for place, stamp in zip(places, stamps, strict=True)
     ]
-    label_runs(runs, args.label)
+    runs = label_runs(runs, args.label)
     packs, left_out = _packs(args, policy)
     runs = by_rule(runs, policy.rule, packs, where=f"{args.policy} (rule)")
     runs = of_tasks(runs, args.tasks or [])
-    foreign = name_foreign_answers(runs, accept=args.accept_ledger)
+    runs, foreign = with_foreign_answers(runs, accept=args.accept_ledger)
     policy = replace(policy, pairing=pair_rules(args), cluster=args.cluster or policy.cluster)
     other = runs[1] if len(runs) > 1 else None
     verdict = decide(runs[0], other, policy, packs, metric_choices(args))

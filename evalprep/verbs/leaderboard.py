@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.terminal import tracked
-from evalprep.verbs.ledgers import name_foreign_answers
+from evalprep.verbs.ledgers import with_foreign_answers
 from evalprep.verbs.options import (
     Parser,
     add_options,
@@ -142,11 +142,10 @@ def _build(
     score_names = names_of(args.scores)
     of_table = table_columns(score_names, packs)
     runs, reference_runs, others = _open(args, formats, packs)
-    label_runs(runs, args.label)
-    name_foreign_answers(runs, accept=args.accept_ledger)
     references = {
         at for at, run in enumerate(runs) if any(run is other for other in reference_runs)
     }
+    runs, _ = with_foreign_answers(label_runs(runs, args.label), accept=args.accept_ledger)
     # Whoever accepts another prompt wants the runs in one table.
     is_one_table = "prompt" in args.allow
     groups = {"": list(range(len(runs)))} if is_one_table else groups_of(runs, packs)

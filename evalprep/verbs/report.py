@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalprep.verbs.ledgers import name_foreign_answers
+from evalprep.verbs.ledgers import with_foreign_answers
 from evalprep.verbs.options import (
     Parser,
     add_options,
@@ -239,11 +239,10 @@ def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | 
     sides = sides_by_rule(sides, args.rule, args.find_packs() if args.rule else {})
     runs = [side for side in sides if isinstance(side, Run)]
     if len(runs) == len(sides):
-        runs = with_other_files(runs, named, args.runs)
-        label_runs(runs, args.label)
-        sides = [*runs]
-    name_foreign_answers(runs, accept=args.accept_ledger)
-    return sides
+        runs = label_runs(with_other_files(runs, named, args.runs), args.label)
+    runs, _ = with_foreign_answers(runs, accept=args.accept_ledger)
+    waiting = iter(runs)
+    return [next(waiting) if isinstance(side, Run) else side for side in sides]
 
 
 def _check_arguments(args: argparse.Namespace, formats: Sequence[str], problems: Problems) -> None:

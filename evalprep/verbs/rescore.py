@@ -72,8 +72,7 @@ def main(args: argparse.Namespace) -> int:
     )
 
     _check_arguments(args)
-    run = load_run(args.run, timestamp=args.timestamp, as_logged=True)
-    label_runs([run])
+    (run,) = label_runs([load_run(args.run, timestamp=args.timestamp, as_logged=True)])
     for note in [*notes_on_meant(run.meant), *notes_on_thoughts(run)]:
         print(f"note: {note}", file=sys.stderr)
     if not args.json:

@@ -76,8 +76,7 @@ def main(args: argparse.Namespace) -> int:
             Problem(what="is for --lost", where="--baseline", fix="add --lost, or leave it out")
         )
     stamp = timestamp_of_each(_sides(args), args.timestamp)[0]
-    run = open_run(args.run, on_demand(args.template_dir), timestamp=stamp)
-    label_runs([run])
+    (run,) = label_runs([open_run(args.run, on_demand(args.template_dir), timestamp=stamp)])
     if not run.tasks:
         refuse_pointers(run.files.folder)
     _print_notes(run)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.files import indented_json, make_folder, write_atomically
 from evalprep.numbers import at_least_one
-from evalprep.verbs.ledgers import name_foreign_answers
+from evalprep.verbs.ledgers import with_foreign_answers
 from evalprep.verbs.options import (
     Parser,
     add_options,
@@ -136,7 +136,7 @@ def _open_runs(args: argparse.Namespace, packs: Mapping[str, Pack]) -> list[Run]
     ]
     runs = with_other_files(runs, named, args.runs)
     runs = read_by_choice(runs, metric_choices(args))
-    label_runs(runs, args.label)
+    runs = label_runs(runs, args.label)
     chosen = {id(run) for run in runs_of_models(runs, args.models)}
     args.runs = [place for place, run in zip(args.runs, runs, strict=True) if id(run) in chosen]
     runs = [narrowed(run, args.tasks or [], args.limit) for run in runs if id(run) in chosen]
@@ -195,14 +195,14 @@ def _score(
     from evalprep.results import by_rule
     from evalprep.score import cluster_by, packs_of, score_by_rule
 
-    run.accepts_ledger = args.accept_ledger
+    run = replace(run, accepts_ledger=args.accept_ledger)
     computed: list[str] = []
     own_packs = [] if args.no_write else packs_of(run, packs)
     if own_packs:
         from evalprep.annotate import compute, show_computing
 
         computed = compute(own_packs, run, show_computing, run_code=args.run_code)
-    name_foreign_answers([run], accept=args.accept_ledger)
+    (run,), _ = with_foreign_answers([run], accept=args.accept_ledger)
     scores = score_by_rule(run, packs, "", others)
     scores = replace(scores, notes=[*scores.notes, *computed])
     if not args.rule:

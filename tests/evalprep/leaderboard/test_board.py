@@ -287,7 +287,7 @@ def test_runs_over_other_rows_are_of_another_question(tmp_path):
     for model, known in (("/a", rows(0.5, 1)), ("/b", rows(0.6, 2)), ("/c", other)):
         write(tmp_path, model, known, rows(0.5, 3))
     runs = [load_run(one) for one in each_run([tmp_path])]
-    label_runs(runs)
+    runs = label_runs(runs)
     board = build_board(runs, [score_run(run) for run in runs], {})
     assert [row.cells["known"].standing for row in board.rows] == ["", "", "other question"]
     assert "120 rows of it, 120 of a, 0 paired" in board.rows[2].cells["known"].why[0]
@@ -379,7 +379,7 @@ def test_a_long_training_is_drawn_to_its_end(tmp_path):
             tmp_path, f"/m/checkpoint-{step}", rows(0.08 * step, 1), rows(0.08 * step, 1), at=step
         )
         runs.append(load_run(place))
-    label_runs(runs)
+    runs = label_runs(runs)
     board = build_board(runs, [score_run(run) for run in runs], {})
     narrow, wide = (re.findall("[▁-█]{3,}", text(board, width)) for width in (30, 80))
     assert {len(bars) for bars in narrow} == {8}
@@ -442,7 +442,7 @@ def test_leaders_are_the_best_and_all_that_are_not_shown_to_be_worse():
 def test_long_names_and_one_run_fit(tmp_path):
     place = write(tmp_path, "/" + "long-" * 40 + "name", rows(0.5, 1), rows(0.5, 2))
     runs = [load_run(place)]
-    label_runs(runs)
+    runs = label_runs(runs)
     shown = text(build_board(runs, [score_run(runs[0])], {}), 80)
     assert max(map(len, shown.splitlines())) <= 80
 

@@ -10,6 +10,10 @@ from evalprep.results import label_runs, load_run
 TASK = {"task": "quiz", "output_type": "multiple_choice", "metric_list": [{"metric": "acc"}]}
 
 
+def labels_of(runs):
+    return [run.label for run in label_runs(runs)]
+
+
 def save_as_python_does(path, model="", right=1):
     """The results that a script got from lm-eval's own function, under a name of its author's."""
     samples = [
@@ -44,7 +48,7 @@ def test_files_that_a_person_named_go_by_their_names(tmp_path, monkeypatch, caps
         save_as_python_does(tmp_path / "old.json", model, 0),
         save_as_python_does(tmp_path / "new.json", model, 1),
     ]
-    assert label_runs([load_run(path) for path in files]) == labels
+    assert labels_of([load_run(path) for path in files]) == labels
     main(["compare", "old.json", "new.json"])
     heading = f"candidate {labels[0]}  against  baseline {labels[1]}"
     assert capsys.readouterr().out.startswith(heading)
@@ -68,8 +72,8 @@ def test_a_call_without_a_models_name_goes_by_its_back_end_and_the_users_folder(
         for name, drawn in [("before the fix", "y9blwvg5"), ("after", "t9nt3w5u")]
     ]
     runs = [load_run(folder) for folder in folders]
-    assert label_runs(runs[:1]) == ["dummy"]
-    assert label_runs(runs) == ["dummy, before the fix", "dummy, after"]
+    assert labels_of(runs[:1]) == ["dummy"]
+    assert labels_of(runs) == ["dummy, before the fix", "dummy, after"]
 
 
 def test_a_model_of_eight_letters_that_was_named_keeps_its_name(tmp_path):
@@ -77,7 +81,7 @@ def test_a_model_of_eight_letters_that_was_named_keeps_its_name(tmp_path):
         tmp_path / "a", "phi3mini", backend="hf", arguments="pretrained=phi3mini"
     )
     stored = save_under_a_drawn_name(tmp_path / "b", "qwen25ab", backend="stored")
-    assert label_runs([load_run(named), load_run(stored)]) == ["phi3mini", "qwen25ab"]
+    assert labels_of([load_run(named), load_run(stored)]) == ["phi3mini", "qwen25ab"]
 
 
 def test_dummy_runs_with_drawn_names_are_one_model_for_every_verb(tmp_path, capsys):
