@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,11 @@ class Replies:
 
     task: TaskRun
     table: Table
-    rows: list[int]
+    rows: array[int]
     flags: bytearray
     replier: Replier
-    lengths: list[int] = field(default_factory=list)
-    ended: list[bool] = field(default_factory=list)
+    lengths: array[int] = field(default_factory=partial(array, "i"))
+    ended: bytearray = field(default_factory=bytearray)
 
     def count(self, flag: int) -> int:
         """Returns how many replies carry a flag."""
@@ -83,7 +84,7 @@ class Replies:
         values = self.table.numbers(self.task.primary.metric)
         if not values.size:
             return [None] * len(places)
-        rows = np.array([self.rows[place] for place in places], dtype=np.int64)
+        rows = np.frombuffer(self.rows, dtype=np.int64)[list(places)]
         scores = np.where(rows == UNKNOWN, np.nan, values[rows])
         return [None if math.isnan(score) else score for score in scores.tolist()]
 
@@ -99,14 +100,15 @@ class Replies:
         Args:
             places: Of the aligned rows, in order; all by default.
         """
-        chosen = self.rows if places is None else [self.rows[place] for place in places]
-        rows = [row for row in chosen if row != UNKNOWN]
-        samples = self.table.read(rows)
+        chosen = self.rows if places is None else array("q", [self.rows[at] for at in places])
+        samples = self.table.read(row for row in chosen if row != UNKNOWN)
         # A filter that was not applied to the same documents cannot be read in step.
         own_ids = self.task.table().ids
         names = [name for name in self.table.filters if name != self.table.filter]
         others = [table for table in map(self.task.table, names) if table.ids == own_ids]
-        streams = {table.filter: table.read(rows) for table in others}
+        streams = {
+            table.filter: table.read(row for row in chosen if row != UNKNOWN) for table in others
+        }
         for row in chosen:
             if row == UNKNOWN:
                 yield None
@@ -119,7 +121,7 @@ class Replies:
 
     def read_primary(self, places: Iterable[int]) -> Iterator[Sample | None]:
         """Samples of the primary filter alone, streamed; None where the run lacks them."""
-        chosen = [self.rows[place] for place in places]
+        chosen = array("q", [self.rows[place] for place in places])
         samples = self.table.read(row for row in chosen if row != UNKNOWN)
         for row in chosen:
             yield None if row == UNKNOWN else next(samples)
@@ -211,7 +213,8 @@ def align(name: str, runs: Sequence[Run], rules: PairRules = BY_CONTENT) -> Task
             | OTHER_PROMPT * (is_present & (prompts != first_prompts))
         )
         flags_of_rows = bytearray(flags.astype(np.uint8))
-        replies.append(Replies(task, table, rows.tolist(), flags_of_rows, Replier.of(run)))
+        own_rows = array("q", rows.tobytes())
+        replies.append(Replies(task, table, own_rows, flags_of_rows, Replier.of(run)))
     return TaskRows(name, ids, replies)
 
 

@@ -7,10 +7,13 @@ is shown or searched.
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, TypeVar
+
+import numpy as np
 
 from custom_metrics.harness.reading import is_whole_reply
 from evalprep.compare import Comparison
@@ -129,7 +132,7 @@ class Browser:
         self._index_columns(number, task, shown)
         starts = _starts(task)
         is_shown = set(shown)
-        others = [place for place in range(len(task.ids)) if place not in is_shown]
+        others = array("q", np.setdiff1d(np.arange(len(task.ids)), shown).tobytes())
         in_full = _side_by_side(task, lambda replies: replies.read(shown))
         in_brief = _side_by_side(task, lambda replies: replies.read_primary(others))
         for place in range(len(task.ids)):
@@ -151,10 +154,11 @@ class Browser:
         of_rows = zip(*(flips.of(task, range(size)) for flips in self.flips), strict=True)
         flipped = [at for at, of_row in enumerate(of_rows) if any(map(any, of_row))]
         kept = set(flipped[: self.room])
-        others = [at for at in range(size) if at not in kept]
+        others = np.setdiff1d(np.arange(size), list(kept))
         room = self.room - len(kept)
         self.room = 0
-        return sorted(kept | {others[step * len(others) // room] for step in range(room)})
+        spread = others[np.arange(room) * len(others) // max(room, 1)]
+        return sorted(kept | set(spread.tolist()))
 
     def _index_columns(self, number: int, task: TaskRows, shown: Sequence[int]) -> None:
         """Adds what the columns of a task already tell of the rows that are shown."""

@@ -92,7 +92,7 @@ def _filters(replies: Replies, metric: str) -> list[FilterPart]:
     return entries
 
 
-def _lengths(lengths: list[int]) -> Lengths:
+def _lengths(lengths: Sequence[int]) -> Lengths:
     """Histogram of reply lengths in characters, in logarithmic steps."""
     known = np.array([value for value in lengths if value != UNKNOWN])
     if not known.size:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from evalprep.readers import CallSettings
-from evalprep.samples import INVALID, PARSE_RATES, Sample, generation_in
+from evalprep.samples import INVALID, PARSE_RATES, UNKNOWN, Sample, generation_in
 
 if TYPE_CHECKING:
     from evalprep.results.run import Run
@@ -227,7 +227,7 @@ def _open_json(text: str) -> bool:
     return not start.endswith(("}", "]", "```")) and len(start) > 1
 
 
-def at_one_length(lengths: Sequence[int], ended: Sequence[bool]) -> int:
+def at_one_length(lengths: Sequence[int], ended: Sequence[int]) -> int:
     """Replies that end inside a sentence at about the same, greatest length.
 
     A limit that no file names.
@@ -235,15 +235,13 @@ def at_one_length(lengths: Sequence[int], ended: Sequence[bool]) -> int:
     At least five, and a twentieth of all, within a tenth of the longest reply, most replies of that
     length among them.
     """
-    known = [(length, end) for length, end in zip(lengths, ended, strict=True) if length >= 0]
-    if not known:
-        return 0
-    longest = max(length for length, _ in known)
+    longest = max(lengths, default=UNKNOWN)
     if longest < _SHORT_BUDGET:
         return 0
-    near = [end for length, end in known if length >= 0.9 * longest]
+    replies = zip(lengths, ended, strict=True)
+    near = [end for length, end in replies if length >= 0.9 * longest]
     cut = near.count(False)
-    fewest = max(5, len(known) / 20)
+    fewest = max(5, (len(lengths) - lengths.count(UNKNOWN)) / 20)
     return cut if cut >= fewest and cut > len(near) / 2 else 0
 
 

@@ -57,7 +57,7 @@ def test_a_row_that_two_later_runs_share_stands_once(tmp_path):
     runs = [load_run(home) for home in homes]
     aligned = align("t", runs, PairRules())
     assert [*aligned.ids] == ["q0", "q1", "q2", "q3", "q4"]
-    assert [reply.rows for reply in aligned.replies] == [
+    assert [list(reply.rows) for reply in aligned.replies] == [
         [0, 1, -1, -1, -1],
         [-1, 0, 1, 2, -1],
         [1, -1, -1, 0, 2],
@@ -73,7 +73,7 @@ def test_rows_that_occur_twice_stand_in_their_order(tmp_path):
         samples.write_text("\n".join([*lines[:2], lines[1]]) + "\n")
     aligned = align("t", [load_run(home) for home in homes])
     assert [*aligned.ids] == ["q0", "q1", "q1"]
-    assert [reply.rows for reply in aligned.replies] == [[0, 1, 2], [0, 1, 2]]
+    assert [list(reply.rows) for reply in aligned.replies] == [[0, 1, 2], [0, 1, 2]]
 
 
 def test_flips_of_a_run_with_other_ids_stand_at_its_rows(tmp_path):

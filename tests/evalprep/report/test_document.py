@@ -8,7 +8,7 @@ from evalprep.compare import Settings, compare_runs, conclude, measure
 from evalprep.report import build_report
 from evalprep.report.scores import suite_of, thin
 from evalprep.report.text import plain
-from evalprep.results import load_run
+from evalprep.results import label_runs, load_run
 from evalprep.score import SuiteScore, score_run
 from evalprep.score.result import Result
 from evalprep.score.suite import Scores
@@ -23,13 +23,14 @@ def task(report, name):
 def test_comparisons_are_those_of_the_compare_engine(two_runs, two_report):
     found = two_report.document["comparisons"]
     assert [(one["now"], one["before"]) for one in found] == [(0, None), (1, None), (0, 1)]
+    runs = label_runs(two_runs)
     with_verdicts = ["capitals", "hostile"]
     tasks = [with_verdicts, ["capitals"]]
     published = [
         measure(run, None, {}, Settings(), tasks=names)
-        for run, names in zip(two_runs, tasks, strict=True)
+        for run, names in zip(runs, tasks, strict=True)
     ]
-    expected = [*conclude(published), compare_runs(two_runs[0], two_runs[1])]
+    expected = [*conclude(published), compare_runs(*runs)]
     for one, comparison in zip(found, expected, strict=True):
         assert {key: value for key, value in one.items() if key not in {"now", "before"}} == plain(
             comparison.to_dict()

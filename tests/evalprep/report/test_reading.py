@@ -7,8 +7,6 @@ import pytest
 
 from custom_metrics.harness.reading import read
 from evalprep.cli import main
-from evalprep.report.align import align
-from evalprep.results import load_run
 from tests.evalprep.results.writing import Row, write_run
 
 LONG = "Let me think about it. " * 20 + "So it is \\boxed{\\frac{1}{2}}."
@@ -60,15 +58,3 @@ def test_the_reason_of_a_math_verdict_is_shown(tmp_path):
         "box, number",
         "equal numbers",
     )
-
-
-class _NeverWalked(list):
-    def __iter__(self):
-        raise AssertionError("a table of n rows would take n times n steps")
-
-
-def test_the_score_of_a_row_is_found_without_walking_the_others(tmp_path):
-    run = load_run(write_run(tmp_path, {"t": [Row("1"), Row("2", correct=0.0)]}))
-    (replies,) = align("t", [run]).replies
-    replies.rows = _NeverWalked(replies.rows)
-    assert [replies.score(0), replies.score(1)] == [1.0, 0.0]
