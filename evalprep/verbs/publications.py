@@ -247,7 +247,7 @@ def add_reproduction(
 
     verdicts = score_run(side.as_published, packs)
     rescored = None
-    if side.run is not side.as_published:
+    if side.run.tasks is not side.as_published.tasks:
         rescored = score_run(side.run, packs)
     return reproduce(
         side.publication, score_run(run, packs), PublishedScores(verdicts, rescored), comparison

@@ -291,7 +291,7 @@ def test_a_page_shows_both_replies_to_a_question_in_one_row(tmp_path, ours):
     log = inspect_log(tmp_path / "logs/log.json", samples[::-1])
     rows = align("colours", [open_run(ours, ()), open_run(log, ())])
     assert len(rows.ids) == 60
-    assert rows.replies[1].rows == [*range(58, -1, -1), UNKNOWN]
+    assert list(rows.replies[1].rows) == [*range(58, -1, -1), UNKNOWN]
 
 
 def verdicts(path, model):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from msgspec import structs
@@ -64,7 +65,7 @@ def test_two_models_of_one_file_are_two_sides(tmp_path):
     home = write_run(tmp_path / "run", {"t": rows()})
     candidate, baseline = load_run(home), load_run(home)
     settings = structs.replace(baseline.settings, arguments={"pretrained": "org/other"})
-    baseline.logged = structs.replace(baseline.logged, settings=settings)
+    baseline = replace(baseline, logged=structs.replace(baseline.logged, settings=settings))
     assert compare_runs(candidate, baseline).tasks[0].not_enough == []
 
 
