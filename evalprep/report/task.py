@@ -77,14 +77,12 @@ def _subtasks(task: TaskRun, table: Table) -> list[Subtask]:
 def _filters(replies: Replies, metric: str) -> list[FilterPart]:
     """Returns how each filter did on the same replies, the primary one first."""
     entries: list[FilterPart] = []
-    for name in sorted(
-        replies.table.filters, key=lambda filter_name: filter_name != replies.table.filter
-    ):
-        table = replies.table if name == replies.table.filter else replies.task.table(name)
+    primary = replies.table.filter
+    for name in sorted(replies.table.filters, key=lambda filter_name: filter_name != primary):
+        table = replies.table if name == primary else replies.task.table(name)
         values = table.numbers(metric)
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # a mean of immense scores is infinite, and shown as none
+        # A mean of immense scores is infinite, and shown as none.
+        with np.errstate(over="ignore", invalid="ignore"):
             value = None if np.isnan(values).all() else float(np.nanmean(values))
         entries.append(
             {"name": name, "n": len(table), "value": value, "unparsed": _unparsed(table)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,29 +71,24 @@ def fetch(name: str, section: Any, *, folder: Path, where: str) -> Publication:
         if parts is not None and parts.kind == "results" and parts.stamp in stamps:
             names.append(file_name)
     local = samples.fetch(names, where)
-    notes = list(_notes(samples, files))
-    row = _row(name, section, is_place=is_place, folder=folder, notes=notes)
+    row, without_row = _row(name, section, is_place=is_place, folder=folder)
     folders = {file.parent for file in local}
     first = local[0].parent
-    publication = Publication(
-        title=f"published samples of {name}",
+    title = f"published samples of {name}" if row is None else row.title
+    values = {} if row is None else row.values
+    return Publication(
+        title=title,
         place=first if len(folders) == 1 else first.parent,
-        values={},
+        values={score: PublishedValue(value, SOURCE, title) for score, value in values.items()},
         parts=[
             PublishedPart(board.column, f"openllm_{board.name}_raw", f"openllm_{board.name}")
             for board in BENCHMARKS
         ],
         average="openllm_average",
         rescored=[leaf.task for leaf in _MATH.leaves if leaf.task in files],
-        notes=notes,
-        precision="",
+        notes=[*_notes(samples, files), *without_row],
+        precision="" if row is None else row.precision,
     )
-    if row is None:
-        return publication
-    values = {
-        score: PublishedValue(value, SOURCE, row.title) for score, value in row.values.items()
-    }
-    return replace(publication, title=row.title, values=values, precision=row.precision)
 
 
 def _notes(samples: DataFolder, files: Mapping[str, SampleFile]) -> Iterator[str]:
@@ -132,17 +126,15 @@ def _table(section: Any, folder: Path) -> Source:
 
 
 def _row(
-    name: str, section: Any, *, is_place: bool, folder: Path, notes: list[str]
-) -> PublishedRow | None:
-    """The model's row of the published table; None where it cannot be had."""
+    name: str, section: Any, *, is_place: bool, folder: Path
+) -> tuple[PublishedRow | None, list[str]]:
+    """The model's row of the published table; None, and why, where it cannot be had."""
     model = section.reference if is_place else name
     if not model:
-        notes.append("no published headlines: openllm.reference names the row")
-        return None
+        return None, ["no published headlines: openllm.reference names the row"]
     try:
         table = _table(section, folder)
     except BadInput as error:
-        notes.append(f"no published headlines: {error.problems[0].what}")
-        return None
+        return None, [f"no published headlines: {error.problems[0].what}"]
     query = Wanted(model, section.precision, section.revision, section.chat_template)
-    return choose_row(read_rows(table.rows()), query, "openllm.contents")
+    return choose_row(read_rows(table.rows()), query, "openllm.contents"), []
