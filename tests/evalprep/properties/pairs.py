@@ -513,3 +513,69 @@ def write_pair(folder: Path, pair: Pair) -> tuple[str, str, Path]:
     now = write_side(folder / "now", pair.now, "later", LATER)
     before = write_side(folder / "before", pair.before, "earlier", STAMP)
     return now, before, write_pack(folder, pair.scores)
+
+
+def without_metrics_of_lm_eval(pair: Pair) -> Pair:
+    """The pair with those tasks and settings that a log of another tool can hold, too."""
+    pair = copy.deepcopy(pair)
+    kinds = ("verdict", "graded", "list")
+    pair.now, pair.before = (
+        [task for task in side if task.kind in kinds] for side in (pair.now, pair.before)
+    )
+    for task in (*pair.now, *pair.before):
+        task.second, task.filters = False, ("none",)
+    names = {task.name for task in (*pair.now, *pair.before)}
+    while lacking := [
+        name
+        for name, score in pair.scores.items()
+        if not (
+            set(score.get("tasks", ())) <= names and set(score.get("needs", ())) <= set(pair.scores)
+        )
+    ]:
+        for name in lacking:
+            del pair.scores[name]
+    return pair
+
+
+def write_log(folder: Path, tasks: list[Task], model: str) -> str:
+    """Logs of inspect_ai of the same rows, one file a task, in one folder."""
+    folder.mkdir(parents=True)
+    for task in tasks:
+        dataset = {"samples": task.size}
+        facts = {"task": task.name, "model": f"org/{model}", "config": {}, "dataset": dataset}
+        scores = [{"name": "match", "scorer": "match", "metrics": {}}]
+        log = {
+            "version": 2,
+            "status": "success",
+            "eval": facts,
+            "plan": {},
+            "results": {"total_samples": task.size, "scores": scores},
+            "samples": [
+                _logged_sample(task, row, value)
+                for row in task.rows
+                for value in (row.value, *row.extra)
+            ],
+        }
+        (folder / f"2026-01-01T00-00-00_{task.name}_x.json").write_text(
+            json.dumps(log), encoding="utf-8"
+        )
+    return str(folder)
+
+
+def _logged_sample(task: Task, row: Row, value: float | None) -> dict[str, Any]:
+    number = row.at // 2 if task.twins else row.at
+    asked = f"{row.prompt}Question {number} of a task with {task.size} rows?"
+    reply = f"reply {value} {row.second}"
+    sample = {
+        "id": f"r{row.at}" if task.named else row.at + task.moved,
+        "epoch": 1,
+        "input": asked,
+        "target": row.gold,
+        "messages": [{"role": "user", "content": asked}, {"role": "assistant", "content": reply}],
+        "output": {"completion": reply},
+        "metadata": {"subtask_name": row.subtask} if task.texts else {},
+    }
+    if value is not None and not row.failed:
+        said = ("C" if value else "I") if task.kind == "verdict" else value
+        sample["scores"] = {"match": {"value": said, "answer": reply}}
+    return sample
