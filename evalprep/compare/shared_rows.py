@@ -104,6 +104,8 @@ class SharedTask(msgspec.Struct, frozen=True):
         is_lone[shared.places[rows]] = False
         lone = np.flatnonzero(is_lone)
         has_some = any(task.table(filter_name).subtasks for task in self.own)
+        if has_some and not table.subtasks:
+            lone = lone[:0]  # no subtask of their own; they count as rows that neither side has
         unnamed = _NO_SUBTASK if has_some else self.name
         pairs = Counter(name or unnamed for name in _subtask_names(shared, rows))
         scores: dict[str, list[float]] = {}

@@ -362,7 +362,9 @@ class TableBuilder:
     ) -> Sequence[str]:
         """The ids of some rows; counts the columns that they come from."""
         if self.wanted_source is not None:
-            return list(map(str, column[self.wanted_source]))
+            named = zip(column[self.wanted_source], column["doc_id"], strict=True)
+            self.sources["doc_id"] += column[self.wanted_source].count("")
+            return [str(place if name == "" else name) for name, place in named]
         usual = _usual_ids(head, column["doc_hash"])
         if usual is not None:
             source, ids = usual
@@ -388,7 +390,7 @@ class TableBuilder:
             source=source,
             filter=self.filter,
             ids=Ids.joined(self.ids),
-            id_source=self.wanted_source or usual,
+            id_source=usual if self.sources["doc_id"] == size else self.wanted_source or usual,
             **{name: self.columns[name].whole(size) for name in COLUMNS},
             subtasks=self.subtasks.names,
             clusters=self.clusters.names,

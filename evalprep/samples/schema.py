@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-VERSION = 14  # of what the columns mean: another one makes stored tables unreachable
+VERSION = 15  # of what the columns mean: another one makes stored tables unreachable
 
 
 class Column(NamedTuple):

@@ -6,6 +6,7 @@ that a comparison prints are read back on demand.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -162,17 +163,24 @@ class Table:
 
     @cached_property
     def distinct_ids(self) -> Ids:
-        """The ids, a repeated one with the row's place in the split."""
+        """The ids, a repeated one with the row's place in the split, and its number there."""
         if not self.repeated_ids.size:
             return self.ids
         is_repeated = np.isin(self.id_hashes, self.repeated_ids).tolist()
-        rows = zip(self.ids, self.doc_id.tolist(), is_repeated, strict=True)
-        return Ids.of([f"{name}#{place}" if again else name for name, place, again in rows])
+        known: Counter[str] = Counter()
+        names = []
+        for name, place, again in zip(self.ids, self.doc_id.tolist(), is_repeated, strict=True):
+            own = f"{name}#{place}" if again else name
+            known[own] += 1
+            names.append(own if known[own] == 1 else f"{own}#{known[own]}")
+        return Ids.of(names)
 
     @property
     def id_count(self) -> int:
-        """How many different ones of `distinct_ids` there are."""
-        return len(set(self.distinct_ids)) if self.repeated_ids.size else len(self)
+        """How many rows there are, those of one id and place as one."""
+        if not self.repeated_ids.size:
+            return len(self)
+        return len(set(zip(self.ids, self.doc_id.tolist(), strict=True)))
 
     def row_keys(self, repeated: Hashes) -> Hashes:
         """Returns a hash for each row: of its id, and of a repeated id with prompt and place.
