@@ -459,7 +459,7 @@ class _Matching:
     def by_place_alone(self) -> None:
         """Pairs rows of a log that states values by place and nothing of what was asked."""
         if any(side.table.id_source == "doc_id" for side in self.sides):
-            self.by_key(Way.POSITION, _unsaid_at_place)
+            self._level(Way.POSITION, _unsaid_at_place, checks_target=True)
 
     def by_digests(self) -> None:
         """Pairs rows by lm-eval's digests."""

@@ -174,3 +174,30 @@ def test_every_row_has_a_partner_or_one_code(table, left, right):
         assert rows_of_pairs.size == np.unique(rows_of_pairs).size
         others = out[out != PARTNER]
         assert np.isin(others, (LONE, AMBIGUOUS, OTHER_GOLD, DOUBLED, COPY)).all()
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "pairs"),
+    [("", "", 3), ("Another one?", "", 0), ("Another one?", "y", 0), ("", "y", 0)],
+    ids=["nothing said", "another question", "another question and answer", "another answer"],
+)
+def test_rows_known_by_their_place_alone_meet_where_they_say_nothing_else(
+    tmp_path, question, gold, pairs
+):
+    """A log may state values by the position of a row, and no run logs nothing of a row."""
+
+    def written(name, lines):
+        path = tmp_path / name
+        path.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+        return read_table(path, "none")
+
+    run = [line(f"r{place}", place) for place in range(3)]
+    log = []
+    for place in range(3):
+        doc = {"index": place} | ({"question": f"{place}: {question}"} if question else {})
+        row = {"doc_id": place, "doc": doc, "target": gold, "arguments": {}}
+        log.append({**line("", place), **row, "doc_hash": "", "prompt_hash": "", "target_hash": ""})
+    left, right = written("run.jsonl", run), written("log.jsonl", log)
+    assert (left.id_source, right.id_source) == ("sample_id", "doc_id")
+    for sides in ((left, right), (right, left)):
+        assert pair_rows(*sides).left.size == pairs
