@@ -93,28 +93,29 @@ def _found(match: Paired) -> Documents:
     names = sorted(set(chain.from_iterable(of_sides)))
     fields = {name: [side[name] for side in of_sides if name in side] for name in names}
 
-    def found(name: str, *codes: Codes) -> Field:
+    def found(name: str, codes: Codes) -> Field:
         """A field of the candidate's table, of whose rows those that met have a code."""
         of_table = np.full(len(match.sides[0]), UNKNOWN, dtype=np.int64)
-        of_table[match.left] = _together(codes)
+        of_table[match.left] = codes
         return Field(name, of_table)
 
     for name in known_fields():
-        codes = list(map(_codes, fields.get(name, ())))
-        if codes and _is_document(_together(codes), fewest=2):
-            return Documents(found(name, *codes))
+        codes = _together(list(map(_codes, fields.get(name, ()))))
+        if _is_document(codes, fewest=2):
+            return Documents(found(name, codes))
     candidates = {name: [_codes(_long(column)) for column in fields[name]] for name in names}
     known = [column for column in prompts if column.any()]
     if all(map(_has_equal, known)):
         candidates["prompt"] = [_codes(column.tolist()) for column in known]
-    for name, codes in candidates.items():
-        if codes and _is_document(_together(codes), fewest=_FEWEST_GROUPS):
-            return Documents(found(name, *codes))
+    for name, sides in candidates.items():
+        codes = _together(sides)
+        if _is_document(codes, fewest=_FEWEST_GROUPS):
+            return Documents(found(name, codes))
     others = []
     for name, columns in fields.items():
-        codes = list(map(_codes, columns))
-        if _is_document(_together(codes), fewest=_FEWEST_GROUPS):
-            others.append(found(name, *codes))
+        codes = _together(list(map(_codes, columns)))
+        if _is_document(codes, fewest=_FEWEST_GROUPS):
+            others.append(found(name, codes))
     return Documents(None, tuple(others))
 
 
@@ -125,7 +126,12 @@ def _has_equal(hashes: NDArray[np.uint64]) -> bool:
 
 
 def _together(sides: Sequence[Codes]) -> Codes:
-    """One code for each pair of rows, of what its sides say; -1 where none says anything."""
+    """One code for each pair of rows, of what its sides say; -1 where none says anything.
+
+    Of no side none.
+    """
+    if not sides:
+        return np.zeros(0, dtype=np.int64)
     whole = sides[0]
     for codes in sides[1:]:
         if np.array_equal(whole, codes):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import chain
@@ -107,12 +106,14 @@ class SharedTask(msgspec.Struct, frozen=True):
         if has_some and not table.subtasks:
             lone = lone[:0]  # no subtask of their own; they count as rows that neither side has
         unnamed = _NO_SUBTASK if has_some else self.name
-        pairs = Counter(name or unnamed for name in _subtask_names(shared, rows))
-        scores: dict[str, list[float]] = {}
-        for name, score in zip(_subtask_names(table, lone), values[lone].tolist(), strict=True):
-            scores.setdefault(name or unnamed, []).append(score)
+        # The code of a row without a subtask is -1, that of the last name.
+        names, own_names = [*shared.subtasks, unnamed], [*table.subtasks, unnamed]
+        codes, counts = np.unique(shared.subtask[rows], return_counts=True)
+        pairs = {names[code]: count for code, count in zip(codes, counts.tolist(), strict=True)}
+        own_codes = table.subtask[lone]
+        scores = {own_names[code]: values[lone[own_codes == code]] for code in np.unique(own_codes)}
         return {
-            name: (pairs[name], np.array(scores.get(name, ())))
+            name: (pairs.get(name, 0), scores.get(name, np.zeros(0)))
             for name in dict.fromkeys([*pairs, *scores])
         }
 
